@@ -1,0 +1,73 @@
+# Everything here needs Python 3.11+, Java 17+ and make; the rest is installed into .venv.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+UV := $(BIN)/uv
+COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
+PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
+PACKAGES := meta segments collector nursery merge_worker janitor segplane
+
+.PHONY: help setup lock demo test test-slow lint format type gen gen-check bench clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+setup: $(READY) ## Make .venv from the lock files (hash-checked) and install the project into it
+
+$(READY): requirements/build.lock requirements/dev.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make setup: no Python 3.11 or newer with venv found; install python3.11 and python3.11-venv, or pass PYTHON=/path/to/python" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --require-hashes -r requirements/dev.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
+	@touch $@
+
+lock: ## Resolve the lock files anew
+	$(COMPILE) --upgrade --extra all --group dev -o requirements/dev.lock
+	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
+
+demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
+	$(BIN)/segplane demo
+
+test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
+	$(BIN)/python -m pytest
+
+test-slow: $(READY) ## The tests that need minutes each
+	$(BIN)/python -m pytest -m slow
+
+lint: $(READY) gen-check ## ruff, mypy --strict, import contracts, buf lint and breaking
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy $(PACKAGES) tests benchmarks
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/buf lint
+	$(BIN)/buf format -d --exit-code
+	$(BIN)/buf breaking --against tests/contract/baseline.binpb
+
+format: $(READY) ## Format Python and protos
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/buf format -w
+
+type: $(READY) ## mypy --strict alone
+	$(BIN)/mypy $(PACKAGES) tests benchmarks
+
+gen: $(READY) ## Generate the committed stubs from protos/
+	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc \
+		--python_out=$(or $(OUT),.) --grpc_python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) --mypy_grpc_out=quiet:$(or $(OUT),.) $(wildcard protos/meta/v1/*.proto)
+	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
+		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
+
+gen-check: $(READY) ## Prove that the committed stubs are what protos/ generates
+	@rm -rf build/gen && mkdir -p build/gen && $(MAKE) --no-print-directory -s gen OUT=build/gen
+	@for d in meta/v1 segments/v1; do diff -rq -x __init__.py -x __pycache__ -x py.typed build/gen/$$d $$d || { echo "stubs in $$d are stale: run make gen" >&2; exit 1; }; done
+
+bench: $(READY) ## Benchmarks; exits non-zero if a bar does not hold
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove what the targets made
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

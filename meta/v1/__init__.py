@@ -1,0 +1,1 @@
+"""Generated from protos/meta/v1 by `make gen`; never edited."""

@@ -1,0 +1,1 @@
+"""Generated from protos/segments/v1 by `make gen`; never edited."""

@@ -1,0 +1,1 @@
+"""Segplane's control plane: the contract, its client and its server. Imports nothing."""

@@ -1,0 +1,178 @@
+"""meta's client: one channel, typed stubs, deadlines, retries, and errors as classes.
+
+    client = MetaClient("127.0.0.1:9500")
+    client.catalog.GetDataset(GetDatasetRequest(name="default"))
+
+Every call has a deadline. UNAVAILABLE is retried with backoff inside it: all of meta's mutating
+calls may be repeated. Every other refusal raises the class of `meta.errors` that the server raised.
+"""
+
+import json
+from types import TracebackType
+from typing import Any
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+from meta import errors
+from meta.v1 import (
+    catalog_pb2_grpc,
+    common_pb2,
+    ingest_token_pb2_grpc,
+    ingestion_pb2_grpc,
+    janitor_pb2_grpc,
+    merge_task_pb2_grpc,
+    nursery_pb2_grpc,
+    operations_pb2_grpc,
+    segment_deletion_pb2_grpc,
+    segment_lookup_pb2_grpc,
+)
+from segments.keys import StoreLocation
+
+DEADLINE_SECS = 30.0
+# A nursery's poll over many streams is larger than gRPC's default of 4 MiB.
+RECEIVE_BYTES_MAX = 64 * 1024 * 1024
+_STATUS_KEY = "grpc-status-details-bin"
+
+_SERVICE_CONFIG = json.dumps(
+    {
+        "methodConfig": [
+            {
+                "name": [{}],
+                "waitForReady": False,
+                "retryPolicy": {
+                    "maxAttempts": 5,
+                    "initialBackoff": "0.1s",
+                    "maxBackoff": "3s",
+                    "backoffMultiplier": 2.5,
+                    "retryableStatusCodes": ["UNAVAILABLE"],
+                },
+            }
+        ]
+    }
+)
+
+
+class MetaClient:
+    """A connection to one meta; safe for many threads, closed by `close` or `with`."""
+
+    def __init__(self, target: str, *, deadline_secs: float = DEADLINE_SECS) -> None:
+        options = [
+            ("grpc.service_config", _SERVICE_CONFIG),
+            ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
+            ("grpc.keepalive_time_ms", 60_000),
+        ]
+        self.target = target
+        self._channel = grpc.insecure_channel(target, options=options)
+        checked = _TypedChannel(self._channel, deadline_secs)
+        self.catalog = catalog_pb2_grpc.CatalogServiceStub(checked)
+        self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(checked)
+        self.ingest_token = ingest_token_pb2_grpc.IngestTokenServiceStub(checked)
+        self.nursery = nursery_pb2_grpc.NurseryServiceStub(checked)
+        self.merge_task = merge_task_pb2_grpc.MergeTaskServiceStub(checked)
+        self.segment_deletion = segment_deletion_pb2_grpc.SegmentDeletionServiceStub(checked)
+        self.segment_lookup = segment_lookup_pb2_grpc.SegmentLookupServiceStub(checked)
+        self.janitor = janitor_pb2_grpc.JanitorServiceStub(checked)
+        self.operations = operations_pb2_grpc.OperationsServiceStub(checked)
+
+    def close(self) -> None:
+        """Close the channel; calls under way are cancelled."""
+        self._channel.close()
+
+    def __enter__(self) -> "MetaClient":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def location(bucket: common_pb2.CloudBucket) -> StoreLocation:
+    """Say where objects are, from what meta sent."""
+    return StoreLocation(
+        provider=bucket.provider or "s3",
+        endpoint=bucket.endpoint,
+        bucket=bucket.bucket,
+        region=bucket.region,
+        path=bucket.path,
+    )
+
+
+class _TypedChannel(grpc.Channel):
+    """A channel whose unary calls have a deadline and raise `meta.errors` classes."""
+
+    def __init__(self, channel: grpc.Channel, deadline_secs: float) -> None:
+        self._channel = channel
+        self._deadline_secs = deadline_secs
+
+    def unary_unary(self, *args: Any, **kwargs: Any) -> Any:
+        return _TypedCall(self._channel.unary_unary(*args, **kwargs), self._deadline_secs)
+
+    def unary_stream(self, *args: Any, **kwargs: Any) -> Any:
+        return self._channel.unary_stream(*args, **kwargs)
+
+    def stream_unary(self, *args: Any, **kwargs: Any) -> Any:
+        return self._channel.stream_unary(*args, **kwargs)
+
+    def stream_stream(self, *args: Any, **kwargs: Any) -> Any:
+        return self._channel.stream_stream(*args, **kwargs)
+
+    def subscribe(self, *args: Any, **kwargs: Any) -> None:
+        self._channel.subscribe(*args, **kwargs)
+
+    def unsubscribe(self, *args: Any, **kwargs: Any) -> None:
+        self._channel.unsubscribe(*args, **kwargs)
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def __enter__(self) -> "_TypedChannel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _TypedCall:
+    """One RPC of a stub."""
+
+    def __init__(self, call: Any, deadline_secs: float) -> None:
+        self._call = call
+        self._deadline_secs = deadline_secs
+
+    def __call__(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+        try:
+            return self._call(request, timeout=timeout or self._deadline_secs, **kwargs)
+        except grpc.RpcError as error:
+            raise typed_error(error) from None
+
+    def future(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+        """Start the call; the future raises plain grpc.RpcError, see `typed_error`."""
+        return self._call.future(request, timeout=timeout or self._deadline_secs, **kwargs)
+
+
+def typed_error(error: grpc.RpcError) -> errors.MetaError:
+    """Turn what gRPC raised into the class that the server raised, by its ErrorInfo reason."""
+    call: Any = error
+    code: int = call.code().value[0]
+    message: str = call.details() or ""
+    reason, metadata, field = "", dict[str, str](), ""
+    for key, value in call.trailing_metadata() or ():
+        if key == _STATUS_KEY:
+            reason, metadata, field = _details(value)
+    return errors.from_status(code, reason, message, metadata, field)
+
+
+def _details(packed: bytes) -> tuple[str, dict[str, str], str]:
+    reason, metadata, field = "", dict[str, str](), ""
+    for detail in status_pb2.Status.FromString(packed).details:
+        info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+        if detail.Unpack(info):
+            reason, metadata = info.reason, dict(info.metadata)
+        elif detail.Unpack(bad) and bad.field_violations:
+            field = bad.field_violations[0].field
+    return reason, metadata, field

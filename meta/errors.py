@@ -1,0 +1,280 @@
+"""One class per reaction a caller of meta can have; no grpc in here.
+
+The server raises them, one interceptor turns them into a google.rpc.Status with an ErrorInfo, and
+`meta.client` turns that status back into the same class. `docs/contract.md` lists every reason.
+"""
+
+from enum import Enum
+from typing import ClassVar
+
+DOMAIN = "meta.v1"
+
+
+class Code(Enum):
+    """The gRPC status codes that meta answers with, by number."""
+
+    INVALID_ARGUMENT = 3
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    FAILED_PRECONDITION = 9
+    ABORTED = 10
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+    DEADLINE_EXCEEDED = 4
+    UNAUTHENTICATED = 16
+    CANCELLED = 1
+
+
+class MetaError(Exception):
+    """Anything meta refuses. `metadata` carries ids and current values, as text."""
+
+    code: ClassVar[Code] = Code.INTERNAL
+    reason: ClassVar[str] = "INTERNAL"
+
+    def __init__(self, message: str, **metadata: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.metadata = {key: str(value) for key, value in metadata.items()}
+
+
+class InvalidArgument(MetaError):
+    """The request can never succeed. Correct it."""
+
+    code = Code.INVALID_ARGUMENT
+    reason = "INVALID_ARGUMENT"
+
+    def __init__(self, message: str, *, field: str = "", **metadata: object) -> None:
+        super().__init__(message, **metadata)
+        self.field = field
+
+
+class CursorInvalid(InvalidArgument):
+    """The cursor is not one of ours or belongs to another filter. Start from the first page."""
+
+    reason = "CURSOR_INVALID"
+
+
+class NotFound(MetaError):
+    """The addressed thing does not exist."""
+
+    code = Code.NOT_FOUND
+    reason = "NOT_FOUND"
+
+
+class NameTaken(MetaError):
+    """A live thing with other content has this name. Choose another."""
+
+    code = Code.ALREADY_EXISTS
+    reason = "NAME_TAKEN"
+
+
+class KeyTaken(MetaError):
+    """The object key is registered with other content. Write under a fresh key."""
+
+    code = Code.ALREADY_EXISTS
+    reason = "KEY_TAKEN"
+
+
+class OffsetTaken(MetaError):
+    """The offset was committed by another flush. Take `next_offset`."""
+
+    code = Code.ALREADY_EXISTS
+    reason = "OFFSET_TAKEN"
+
+
+class OffsetConflict(MetaError):
+    """Someone else merged these babies first. Re-read the stream and plan again."""
+
+    code = Code.ABORTED
+    reason = "OFFSET_CONFLICT"
+
+
+class RaceLost(MetaError):
+    """The row changed while the call ran. Re-read and try again."""
+
+    code = Code.ABORTED
+    reason = "RACE_LOST"
+
+
+class OffsetGap(MetaError):
+    """An earlier offset is not committed yet. List the store from `expected_offset` and adopt."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "OFFSET_GAP"
+
+
+class OffsetNotCommitted(MetaError):
+    """The merge reaches past the committed offset. Merge only committed babies."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "OFFSET_NOT_COMMITTED"
+
+
+class StreamStopped(MetaError):
+    """The stream takes no more. Register for a new one."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "STREAM_STOPPED"
+
+
+class StopMismatch(MetaError):
+    """The stream's end is elsewhere. Re-read the stream."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "STOP_MISMATCH"
+
+
+class NotDrained(MetaError):
+    """Something below is still unmerged or undeleted. Try again once it is."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "NOT_DRAINED"
+
+
+class StillReferenced(MetaError):
+    """Others refer to it; the metadata lists them. Remove those first."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "STILL_REFERENCED"
+
+
+class DatasetProtected(MetaError):
+    """The default dataset cannot be deleted."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "DATASET_PROTECTED"
+
+
+class UndeleteExpired(MetaError):
+    """The dataset's grace is over. Its data is gone or going."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "UNDELETE_EXPIRED"
+
+
+class ObjectCondemned(MetaError):
+    """The object was declared garbage. Write again under a fresh key."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "OBJECT_CONDEMNED"
+
+
+class VersionExpired(MetaError):
+    """Objects of this version may be deleted already. Read at a newer version."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "VERSION_EXPIRED"
+
+
+class TokenRevoked(MetaError):
+    """The token is revoked and takes no new routing."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "TOKEN_REVOKED"
+
+
+class DeletionHeld(MetaError):
+    """Deletion is stopped after a failover or restore. Run fsck, then release it."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "DELETION_HELD"
+
+
+class TokenUnknown(MetaError):
+    """The ingest token is unknown or revoked; which of the two is not told."""
+
+    code = Code.UNAUTHENTICATED
+    reason = "TOKEN_UNKNOWN"
+
+
+class Unauthenticated(MetaError):
+    """The call carries no valid credential."""
+
+    code = Code.UNAUTHENTICATED
+    reason = "UNAUTHENTICATED"
+
+
+class QuotaExceeded(MetaError):
+    """A documented limit is reached. Raise it or remove something."""
+
+    code = Code.RESOURCE_EXHAUSTED
+    reason = "QUOTA_EXCEEDED"
+
+
+class ReplyTooLarge(MetaError):
+    """The reply would pass the size bound. Ask for less: `shard_count`."""
+
+    code = Code.RESOURCE_EXHAUSTED
+    reason = "REPLY_TOO_LARGE"
+
+
+class Overloaded(MetaError):
+    """The server sheds load. Try again after the RetryInfo delay."""
+
+    code = Code.RESOURCE_EXHAUSTED
+    reason = "OVERLOADED"
+
+
+class Unavailable(MetaError):
+    """The database or the server is away. Always safe to retry."""
+
+    code = Code.UNAVAILABLE
+    reason = "UNAVAILABLE"
+
+
+class VersionNotReached(Unavailable):
+    """The server's version is still below min_version. Try again."""
+
+    reason = "VERSION_NOT_REACHED"
+
+
+class Unimplemented(MetaError):
+    """This server does not have the call."""
+
+    code = Code.UNIMPLEMENTED
+    reason = "UNIMPLEMENTED"
+
+
+class DeadlineExceeded(MetaError):
+    """No answer in time; the outcome is unknown. Every call but two may be repeated."""
+
+    code = Code.DEADLINE_EXCEEDED
+    reason = "DEADLINE_EXCEEDED"
+
+
+def _all_classes(root: type[MetaError]) -> list[type[MetaError]]:
+    return [root, *(c for sub in root.__subclasses__() for c in _all_classes(sub))]
+
+
+BY_REASON: dict[str, type[MetaError]] = {c.reason: c for c in _all_classes(MetaError)}
+
+
+def from_status(
+    code: int, reason: str, message: str, metadata: dict[str, str], field: str = ""
+) -> MetaError:
+    """Rebuild the error a server raised; an unknown reason becomes the class of its code."""
+    found = BY_REASON.get(reason) or _class_of_code(code)
+    # Made without __init__: the classes differ in what their constructors take.
+    error = found.__new__(found)
+    MetaError.__init__(error, message)
+    error.metadata = dict(metadata)
+    if isinstance(error, InvalidArgument):
+        error.field = field
+    return error
+
+
+def _class_of_code(code: int) -> type[MetaError]:
+    by_code = {
+        Code.INVALID_ARGUMENT.value: InvalidArgument,
+        Code.NOT_FOUND.value: NotFound,
+        Code.UNAVAILABLE.value: Unavailable,
+        Code.UNIMPLEMENTED.value: Unimplemented,
+        Code.DEADLINE_EXCEEDED.value: DeadlineExceeded,
+        Code.UNAUTHENTICATED.value: Unauthenticated,
+        Code.RESOURCE_EXHAUSTED.value: Overloaded,
+        Code.ABORTED.value: RaceLost,
+    }
+    return by_code.get(code, MetaError)

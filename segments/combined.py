@@ -1,0 +1,225 @@
+"""The baby segment: encodes and decodes one CombinedSignals object.
+
+Payloads are the exports' own bytes: nothing here parses or re-serializes OTLP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+import google_crc32c
+from google.protobuf.internal.containers import RepeatedScalarFieldContainer
+from google.protobuf.message import DecodeError
+
+from segments.errors import CorruptObject
+from segments.v1 import combined_signals_pb2 as pb
+
+Signal = Literal["logs", "metrics", "traces"]
+
+# Order of the signals inside a token's entry, and what ExportStamp calls them.
+_KINDS: dict[Signal, pb.SignalKind.ValueType] = {
+    "logs": pb.SIGNAL_KIND_LOGS,
+    "traces": pb.SIGNAL_KIND_TRACES,
+    "metrics": pb.SIGNAL_KIND_METRICS,
+}
+# Tag of the fixed32 field 101, which is the last of a stamped baby.
+_CRC_TAG = b"\xad\x06"
+_CRC_BYTES = len(_CRC_TAG) + 4
+
+
+class BabyKind(IntEnum):
+    """What a baby is; UNSPECIFIED comes from collectors that set no stamp."""
+
+    UNSPECIFIED = pb.BABY_KIND_UNSPECIFIED
+    DATA = pb.BABY_KIND_DATA
+    STOP = pb.BABY_KIND_STOP
+    FILLER = pb.BABY_KIND_FILLER
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The stamp of one export: how a retried export is known, and when it came (nanoseconds)."""
+
+    digest: bytes
+    received_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPart:
+    """The exports of one token and signal.
+
+    `slices` are OTLP LogsData, TracesData or MetricsData messages in the order of arrival.
+    `dataset_id` is None where the collector stamped nothing; counts and times are 0 then.
+    `exports` holds one stamp per slice, or nothing.
+    """
+
+    token_id: str
+    signal: Signal
+    slices: tuple[bytes, ...]
+    dataset_id: str | None = None
+    num_records: int = 0
+    start_time: int = 0
+    end_time: int = 0
+    exports: tuple[Export, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of OTLP in this part."""
+        return sum(map(len, self.slices))
+
+    def received_at(self, index: int, default: int) -> int:
+        """Time (nanoseconds) slice `index` was received; `default` where no stamp says so."""
+        if len(self.exports) != len(self.slices):
+            return default
+        return self.exports[index].received_at or default
+
+
+@dataclass(frozen=True, slots=True)
+class Baby:
+    """One baby segment; `flush_id` and `received_at` are unset in unstamped ones."""
+
+    parts: tuple[TokenPart, ...] = ()
+    kind: BabyKind = BabyKind.UNSPECIFIED
+    flush_id: bytes = b""
+    received_at: int = 0
+    is_stamped: bool = True
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether this is its stream's last message: stamped so, or unstamped and empty."""
+        return self.kind is BabyKind.STOP or (not self.is_stamped and not self.parts)
+
+    @property
+    def num_records(self) -> int:
+        """Stamped number of records, all signals."""
+        return sum(part.num_records for part in self.parts)
+
+    @property
+    def dataset_ids(self) -> tuple[str, ...]:
+        """Datasets that the stamps name, sorted."""
+        return tuple(sorted({part.dataset_id for part in self.parts if part.dataset_id}))
+
+    def time_range(self) -> tuple[int, int]:
+        """Hull of the stamped event times; (0, 0) where there are no records."""
+        stamped = [part for part in self.parts if part.num_records]
+        if not stamped:
+            return (0, 0)
+        return min(p.start_time for p in stamped), max(p.end_time for p in stamped)
+
+
+def encode_baby(baby: Baby) -> bytes:
+    """Return the bytes of one baby segment object.
+
+    Parts of one token and signal must not repeat. An unstamped baby gets neither stamps nor a
+    checksum: it is what a collector that knows only the contract writes.
+    """
+    message = pb.CombinedSignals()
+    for part in baby.parts:
+        _add_part(message.token_signals[part.token_id], part, baby.is_stamped)
+    if not baby.is_stamped:
+        return message.SerializeToString(deterministic=True)
+    message.stamp.kind = pb.BabyKind.ValueType(baby.kind)
+    message.stamp.flush_id = baby.flush_id
+    message.stamp.received_at = baby.received_at
+    body = message.SerializeToString(deterministic=True)
+    return b"".join((body, _CRC_TAG, crc32c(body).to_bytes(4, "little")))
+
+
+def decode_baby(body: bytes) -> Baby:
+    """Parse one baby segment object and check its checksum.
+
+    Raises CorruptObject for bytes that are no CombinedSignals, or a stamped baby whose checksum
+    is missing or wrong. Unknown fields are ignored.
+    """
+    try:
+        message = pb.CombinedSignals.FromString(body)
+    except DecodeError as error:
+        raise CorruptObject("bytes are no CombinedSignals message") from error
+    is_stamped = message.HasField("stamp")
+    if is_stamped or message.crc32c:
+        _check_crc(body)
+    return Baby(
+        parts=tuple(_parts(message)),
+        kind=_kind(message.stamp.kind),
+        flush_id=message.stamp.flush_id,
+        received_at=message.stamp.received_at,
+        is_stamped=is_stamped,
+    )
+
+
+def crc32c(body: bytes) -> int:
+    """CRC-32C (Castagnoli) of `body`."""
+    return int(google_crc32c.value(body))
+
+
+def _add_part(entry: pb.TokenSignals, part: TokenPart, is_stamped: bool) -> None:
+    slices = _slices(entry, part.signal)
+    assert not slices, "a token and signal occurs twice in one baby"
+    slices.extend(part.slices)
+    if not is_stamped:
+        return
+    stamp = _stamp(entry, part.signal)
+    stamp.dataset_id = part.dataset_id or ""
+    stamp.num_records = part.num_records
+    stamp.start_time = part.start_time
+    stamp.end_time = part.end_time
+    for export in part.exports:
+        entry.exports.add(
+            signal=_KINDS[part.signal], digest=export.digest, received_at=export.received_at
+        )
+
+
+def _check_crc(body: bytes) -> None:
+    end = len(body) - _CRC_BYTES
+    if end < 0 or body[end : end + len(_CRC_TAG)] != _CRC_TAG:
+        raise CorruptObject("baby segment does not end with its checksum")
+    stated, found = int.from_bytes(body[-4:], "little"), crc32c(body[:end])
+    if stated != found:
+        raise CorruptObject(f"checksum of the baby segment is {found:08x}, not {stated:08x}")
+
+
+def _kind(value: int) -> BabyKind:
+    # A kind from a later release carries exports or nothing, and is read like one of ours.
+    try:
+        return BabyKind(value)
+    except ValueError:
+        return BabyKind.UNSPECIFIED
+
+
+def _parts(message: pb.CombinedSignals) -> Iterator[TokenPart]:
+    for token_id in sorted(message.token_signals):
+        entry = message.token_signals[token_id]
+        for signal, kind in _KINDS.items():
+            slices = _slices(entry, signal)
+            if not slices:
+                continue
+            stamp = _stamp(entry, signal)
+            yield TokenPart(
+                token_id=token_id,
+                signal=signal,
+                slices=tuple(slices),
+                dataset_id=stamp.dataset_id or None,
+                num_records=stamp.num_records,
+                start_time=stamp.start_time,
+                end_time=stamp.end_time,
+                exports=tuple(
+                    Export(export.digest, export.received_at)
+                    for export in entry.exports
+                    if export.signal == kind
+                ),
+            )
+
+
+def _slices(entry: pb.TokenSignals, signal: Signal) -> RepeatedScalarFieldContainer[bytes]:
+    if signal == "logs":
+        return entry.logs
+    return entry.traces if signal == "traces" else entry.metrics
+
+
+def _stamp(entry: pb.TokenSignals, signal: Signal) -> pb.SignalStamp:
+    if signal == "logs":
+        return entry.logs_stamp
+    return entry.traces_stamp if signal == "traces" else entry.metrics_stamp

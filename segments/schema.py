@@ -1,0 +1,249 @@
+"""The columns of a merged segment, per signal: names, types, order, and how each is treated.
+
+This module is the one place that knows a column's name and type. A segment holds up to three
+sections, one per signal in the order of SIGNALS; its file has the union of their columns.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+Signal = Literal["logs", "metrics", "traces"]
+Scope = Literal["record", "resource", "scope"]
+KqlName = Literal["bool", "int", "long", "real", "string", "datetime", "timespan", "guid"]
+
+# The order of the sections in a file, which is also the order of the values of column `signal`.
+SIGNALS: tuple[Signal, ...] = ("logs", "metrics", "traces")
+
+TIMESTAMP = pa.timestamp("ns", "UTC")
+DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class PromotedColumn:
+    """One typed column over an attribute, written beside the attribute JSON.
+
+    `kql_type` is one of KqlName, `scope` one of Scope: the attribute list that is looked in.
+    """
+
+    name: str
+    kql_type: str
+    scope: str
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSpec:
+    """What a dataset's owner decides about its segments.
+
+    `sharding_fields` come heaviest first; those that name no sortable column are passed over.
+    """
+
+    sharding_fields: tuple[str, ...] = ()
+    promoted: tuple[PromotedColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column and how the file format treats it.
+
+    Statistics serve filters on ids and numbers; on long text they cost more than the data.
+    `encoding` is a Parquet encoding, or None for dictionary coding.
+    """
+
+    name: str
+    type: pa.DataType
+    is_sortable: bool = True
+    has_statistics: bool = False
+    encoding: str | None = None
+
+
+def _time(name: str) -> Column:
+    return Column(name, TIMESTAMP, has_statistics=True, encoding="DELTA_BINARY_PACKED")
+
+
+def _id(name: str) -> Column:
+    return Column(name, pa.string(), has_statistics=True, encoding="DELTA_LENGTH_BYTE_ARRAY")
+
+
+def _name(name: str) -> Column:
+    return Column(name, DICTIONARY)
+
+
+def _json_dictionary(name: str) -> Column:
+    return Column(name, DICTIONARY, is_sortable=False)
+
+
+def _text(name: str) -> Column:
+    return Column(name, pa.string(), is_sortable=False, encoding="DELTA_LENGTH_BYTE_ARRAY")
+
+
+def _number(name: str, type_: pa.DataType, encoding: str | None = None) -> Column:
+    return Column(name, type_, has_statistics=True, encoding=encoding)
+
+
+def _list(name: str, element: pa.DataType) -> Column:
+    # "element" is the name that Parquet gives back, so a column read equals the one written.
+    list_type = pa.list_(pa.field("element", element))
+    return Column(name, list_type, is_sortable=False, encoding="PLAIN")
+
+
+_QUANTILE = pa.struct([("quantile", pa.float64()), ("value", pa.float64())])
+
+_COMMON: tuple[Column, ...] = (
+    Column("signal", DICTIONARY, has_statistics=True),
+    _time("timestamp"),
+    Column("service_name", DICTIONARY, has_statistics=True),
+    _json_dictionary("resource_attributes"),
+    _number("resource_dropped_attributes_count", pa.int64()),
+    _name("resource_schema_url"),
+    _json_dictionary("resource_entity_refs"),
+    _name("scope_name"),
+    _name("scope_version"),
+    _json_dictionary("scope_attributes"),
+    _number("scope_dropped_attributes_count", pa.int64()),
+    _name("scope_schema_url"),
+    _text("attributes"),
+    _number("flags", pa.int64()),
+    _number("dropped_attributes_count", pa.int64()),
+)
+
+_OWN: dict[Signal, tuple[Column, ...]] = {
+    "logs": (
+        _time("observed_timestamp"),
+        _id("trace_id"),
+        _id("span_id"),
+        _number("severity_number", pa.int32()),
+        _name("severity_text"),
+        _name("event_name"),
+        _text("body"),
+        _name("body_type"),
+    ),
+    "metrics": (
+        _time("start_timestamp"),
+        _name("metric_name"),
+        _name("metric_type"),
+        _name("metric_unit"),
+        _name("metric_description"),
+        _json_dictionary("metric_metadata"),
+        _number("value_double", pa.float64()),
+        _number("value_long", pa.int64()),
+        _number("aggregation_temporality", pa.int32()),
+        _number("is_monotonic", pa.bool_(), "PLAIN"),
+        _number("count", pa.int64()),
+        _number("sum", pa.float64()),
+        _number("min", pa.float64()),
+        _number("max", pa.float64()),
+        _list("bucket_counts", pa.int64()),
+        _list("explicit_bounds", pa.float64()),
+        _number("zero_count", pa.int64()),
+        _number("scale", pa.int32()),
+        _number("zero_threshold", pa.float64()),
+        _number("positive_offset", pa.int32()),
+        _list("positive_bucket_counts", pa.int64()),
+        _number("negative_offset", pa.int32()),
+        _list("negative_bucket_counts", pa.int64()),
+        _list("quantiles", _QUANTILE),
+        _text("exemplars"),
+    ),
+    "traces": (
+        _time("end_timestamp"),
+        _number("duration_ns", pa.int64(), "DELTA_BINARY_PACKED"),
+        _id("trace_id"),
+        _id("span_id"),
+        _id("parent_span_id"),
+        _name("trace_state"),
+        _name("name"),
+        _number("kind", pa.int32()),
+        _number("status_code", pa.int32()),
+        _name("status_message"),
+        _text("events"),
+        _text("links"),
+        _number("dropped_events_count", pa.int64()),
+        _number("dropped_links_count", pa.int64()),
+    ),
+}
+
+_NEVER_NULL = frozenset({"signal", "timestamp"})
+
+# KQL's timespan becomes nanoseconds, its guid lower-case text.
+_KQL_TYPES: dict[str, tuple[pa.DataType, str | None]] = {
+    "bool": (pa.bool_(), "PLAIN"),
+    "int": (pa.int32(), None),
+    "long": (pa.int64(), None),
+    "real": (pa.float64(), None),
+    "string": (DICTIONARY, None),
+    "datetime": (TIMESTAMP, "DELTA_BINARY_PACKED"),
+    "timespan": (pa.int64(), None),
+    "guid": (DICTIONARY, None),
+}
+
+
+def reserved_names() -> frozenset[str]:
+    """Return every column name of the format, none of which a promoted column may take."""
+    return frozenset(c.name for columns in (_COMMON, *_OWN.values()) for c in columns)
+
+
+def section_columns(signal: Signal, promoted: Sequence[PromotedColumn] = ()) -> tuple[Column, ...]:
+    """Return the columns of one signal: the common ones, its own, then the promoted ones."""
+    return _COMMON + _OWN[signal] + tuple(_promoted_column(p) for p in promoted)
+
+
+def wide_columns(
+    signals: Iterable[Signal], promoted: Sequence[PromotedColumn] = ()
+) -> tuple[Column, ...]:
+    """Return the columns of a file that holds these signals: the union, each name once."""
+    present = set(signals)
+    columns = [c for signal in SIGNALS if signal in present for c in _OWN[signal]]
+    columns.extend(_promoted_column(p) for p in promoted)
+    return tuple({c.name: c for c in (*_COMMON, *columns)}.values())
+
+
+def section_schema(signal: Signal, promoted: Sequence[PromotedColumn] = ()) -> pa.Schema:
+    """Return the Arrow schema of one signal's section, in column order."""
+    return _schema(section_columns(signal, promoted))
+
+
+def wide_schema(signals: Iterable[Signal], promoted: Sequence[PromotedColumn] = ()) -> pa.Schema:
+    """Return the Arrow schema of a file that holds these signals."""
+    return _schema(wide_columns(signals, promoted))
+
+
+def dictionary_columns(promoted: Sequence[PromotedColumn] = ()) -> tuple[str, ...]:
+    """Return the names of the columns that are dictionaries in memory and on disk, any signal."""
+    columns = wide_columns(SIGNALS, promoted)
+    return tuple(c.name for c in columns if pa.types.is_dictionary(c.type))
+
+
+def sort_columns(spec: SegmentSpec, signal: Signal) -> tuple[str, ...]:
+    """Return the columns that one section is sorted by, ascending, nulls last.
+
+    signal, then the sharding fields that name a sortable column of the section, then
+    service_name and timestamp; each column once, at its first place.
+    """
+    return _sort_order(spec, section_columns(signal, spec.promoted))
+
+
+def file_sort_columns(spec: SegmentSpec, signals: Iterable[Signal]) -> tuple[str, ...]:
+    """Return the order that a whole file is in.
+
+    A column that a section lacks is all null there, so one order is true of every section.
+    """
+    return _sort_order(spec, wide_columns(signals, spec.promoted))
+
+
+def _sort_order(spec: SegmentSpec, columns: Sequence[Column]) -> tuple[str, ...]:
+    sortable = {c.name for c in columns if c.is_sortable}
+    sharding = (name for name in spec.sharding_fields if name in sortable)
+    return tuple(dict.fromkeys(("signal", *sharding, "service_name", "timestamp")))
+
+
+def _promoted_column(column: PromotedColumn) -> Column:
+    type_, encoding = _KQL_TYPES[column.kql_type]
+    return Column(column.name, type_, has_statistics=True, encoding=encoding)
+
+
+def _schema(columns: Iterable[Column]) -> pa.Schema:
+    return pa.schema(pa.field(c.name, c.type, nullable=c.name not in _NEVER_NULL) for c in columns)

@@ -1,29 +1,25 @@
-"""One class per reaction that a caller of segments can have."""
+"""What can go wrong with objects and files, one class per reaction of the caller."""
 
 
 class SegmentsError(Exception):
-    """Anything that segments raises on purpose."""
+    """Something about an object or a file is not as expected."""
 
 
 class StoreError(SegmentsError):
-    """An object store did not do what was asked."""
+    """The object store refused or could not do what was asked, and a repetition will not help."""
 
 
 class ObjectExists(StoreError):
-    """The key is taken: read the object back and see whose it is."""
+    """An object stands under this key already. Read it, or take another key."""
 
 
 class ObjectMissing(StoreError):
-    """No object has this key."""
+    """No object stands under this key."""
 
 
 class StoreUnavailable(StoreError):
-    """The store does not answer: retry later."""
+    """The store did not answer; a write may or may not have happened. Try again."""
 
 
 class StoreUnusable(StoreError):
-    """The store is configured wrongly or lacks what we need: tell the operator."""
-
-
-class CorruptObject(SegmentsError):
-    """An object's bytes are not what its format says: set it aside."""
+    """The store cannot serve as it is configured; the message says what an operator must change."""

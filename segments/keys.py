@@ -1,0 +1,273 @@
+"""Names: where a store is, and every object key that is built or parsed.
+
+A key is text relative to the store's base path, its parts joined by single slashes.
+"""
+
+import hashlib
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
+from uuid import UUID
+
+BABIES_ROOT = "ingest-stream/"
+DATASETS_ROOT = "dataset/"
+QUARANTINE_ROOT = "quarantine/"
+OFFSET_DIGITS = 20
+KEY_BYTES_MAX = 900  # S3 allows 1,024 with the base path.
+PART_BYTES_MAX = 255  # What file systems allow one name.
+
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_IS_UUID = re.compile(_UUID)
+_BABY = re.compile(rf"ingest-stream/({_UUID})/([0-9]{{20}})")
+_MERGED = re.compile(rf"dataset/({_UUID})/merged/({_UUID})\.parquet")
+_ATTEMPT = re.compile(rf"dataset/({_UUID})/merged/({_UUID})-([1-9][0-9]{{0,8}})/({_UUID})\.parquet")
+_QUARANTINE = re.compile(
+    rf"quarantine/({_UUID})/([0-9]{{20}})/"
+    rf"(?:whole|({_UUID}|x[0-9a-f]{{32}})-(logs|metrics|traces)-([0-9]{{1,9}}))(\.json)?"
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_OFFSET_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLocation:
+    """Where objects are: the same five fields as the contract's CloudBucket.
+
+    provider is "file" or "s3"; a folder has only a path, absolute without its leading slash.
+    """
+
+    provider: str
+    endpoint: str
+    bucket: str
+    region: str
+    path: str
+
+    @classmethod
+    def from_url(cls, url: str) -> "StoreLocation":
+        """Parse `file:///dir` or `s3://bucket/path?endpoint=...&region=...`; raises ValueError."""
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise ValueError(f"object store URL {url!r} cannot be parsed: {error}") from error
+        if parts.fragment or parts.username or parts.password:
+            raise ValueError(f"object store URL {url!r} must hold no fragment and no credentials")
+        path = unquote(parts.path).strip("/")
+        if parts.scheme == "file":
+            return _folder_location(url, parts.netloc, path, parts.query)
+        if parts.scheme == "s3":
+            return _s3_location(url, parts.netloc, path, parts.query)
+        raise ValueError(
+            f"object store URL {url!r} must start with file:/// (a folder) or s3:// (a bucket)"
+        )
+
+    def url(self) -> str:
+        """The URL that `from_url` parses back to this location."""
+        if self.provider == "file":
+            return "file:///" + quote(self.path)
+        options = {"endpoint": self.endpoint, "region": self.region}
+        query = urlencode({name: value for name, value in options.items() if value})
+        path = "/" + quote(self.path) if self.path else ""
+        return f"s3://{self.bucket}{path}" + (f"?{query}" if query else "")
+
+
+@dataclass(frozen=True, slots=True)
+class BabyKey:
+    """A baby segment of an ingest stream."""
+
+    stream_id: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergedKey:
+    """A merged segment that a nursery wrote."""
+
+    dataset_id: str
+    object_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptKey:
+    """A merged segment that one attempt of a merge task wrote."""
+
+    dataset_id: str
+    task_id: str
+    attempt: int
+    object_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineKey:
+    """Bytes that could not be merged, or the note beside them.
+
+    A whole baby has neither token_id, signal nor slice_index. token_id is the digest that
+    `quarantine_key` wrote where the baby's token id was not a UUID.
+    """
+
+    stream_id: str
+    offset: int
+    token_id: str | None
+    signal: str | None
+    slice_index: int | None
+    is_note: bool
+
+
+ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey
+
+
+def new_uuid7() -> UUID:
+    """Make a time-ordered UUID; ids of one process order by creation down to 0.25 microseconds."""
+    millis, rest = divmod(time.time_ns(), 1_000_000)
+    fraction = rest * 4096 // 1_000_000
+    random = int.from_bytes(os.urandom(8)) >> 2
+    return UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | random)
+
+
+def check_key(key: str) -> str:
+    """Return the key if any store can hold it, else raise ValueError."""
+    size_bytes = len(key.encode())  # A lone surrogate raises a ValueError here.
+    if size_bytes > KEY_BYTES_MAX:
+        raise ValueError(f"object key has {size_bytes} bytes, more than {KEY_BYTES_MAX}")
+    if _CONTROL.search(key):
+        raise ValueError(f"object key {key!r} holds a control character")
+    for part in key.split("/"):
+        if part in ("", ".", ".."):
+            raise ValueError(f"object key {key!r} has an empty, '.' or '..' part")
+        if len(part.encode()) > PART_BYTES_MAX:
+            raise ValueError(f"object key {key!r} has a part of more than {PART_BYTES_MAX} bytes")
+    return key
+
+
+def join_key(*parts: str) -> str:
+    """Join path, prefix and key by exactly one slash; raises ValueError if no key results.
+
+    Empty arguments are left out; one slash at the end of a part and one at the start of the next
+    count as the joint.
+    """
+    joined = "/".join(part.removesuffix("/").removeprefix("/") for part in parts if part)
+    return check_key(joined)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Split a key into prefix (without its last slash) and name, as CloudObjectKey carries it."""
+    prefix, _, name = check_key(key).rpartition("/")
+    return prefix, name
+
+
+def baby_prefix(stream_id: str) -> str:
+    """The prefix of all baby segments of a stream, with its last slash."""
+    return f"{BABIES_ROOT}{_uuid(stream_id)}/"
+
+
+def baby_key(stream_id: str, offset: int) -> str:
+    """The key of one baby segment; keys order as offsets do."""
+    return baby_prefix(stream_id) + _digits(offset)
+
+
+def merged_prefix(dataset_id: str) -> str:
+    """The prefix of all merged segments of a dataset, with its last slash."""
+    return f"{DATASETS_ROOT}{_uuid(dataset_id)}/merged/"
+
+
+def new_merged_key(dataset_id: str) -> str:
+    """A fresh key for a nursery's merged segment."""
+    return f"{merged_prefix(dataset_id)}{new_uuid7()}.parquet"
+
+
+def attempt_prefix(dataset_id: str, task_id: str, attempt: int) -> str:
+    """The prefix that one attempt (1, 2, ...) of a merge task writes under: its fence."""
+    if attempt < 1:
+        raise ValueError(f"attempt is {attempt}, expected 1 or more")
+    return f"{merged_prefix(dataset_id)}{_uuid(task_id)}-{attempt}/"
+
+
+def new_attempt_key(dataset_id: str, task_id: str, attempt: int) -> str:
+    """A fresh key for the output of a merge task's attempt."""
+    return f"{attempt_prefix(dataset_id, task_id, attempt)}{new_uuid7()}.parquet"
+
+
+def quarantine_key(
+    stream_id: str,
+    offset: int,
+    token_id: str,
+    signal: Literal["logs", "metrics", "traces"],
+    slice_index: int,
+) -> str:
+    """The key of one slice that would not decode or had no route.
+
+    The token id comes out of the baby, so it can be any text: all but a UUID becomes a digest.
+    """
+    token = token_id
+    if not _IS_UUID.fullmatch(token_id):
+        token = "x" + hashlib.sha256(token_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{_quarantine_prefix(stream_id, offset)}{token}-{signal}-{slice_index}"
+
+
+def quarantine_whole_key(stream_id: str, offset: int) -> str:
+    """The key of a baby segment of which nothing could be read."""
+    return f"{_quarantine_prefix(stream_id, offset)}whole"
+
+
+def quarantine_note_key(key: str) -> str:
+    """The key of the JSON note that lies beside quarantined bytes."""
+    return f"{key}.json"
+
+
+def parse_key(key: str) -> ObjectKey | None:
+    """Say which object of ours a key names; None for everything else."""
+    if match := _BABY.fullmatch(key):
+        offset = int(match[2])
+        return BabyKey(match[1], offset) if offset <= _OFFSET_MAX else None
+    if match := _MERGED.fullmatch(key):
+        return MergedKey(match[1], match[2])
+    if match := _ATTEMPT.fullmatch(key):
+        return AttemptKey(match[1], match[2], int(match[3]), match[4])
+    if match := _QUARANTINE.fullmatch(key):
+        index = None if match[5] is None else int(match[5])
+        return QuarantineKey(
+            match[1], int(match[2]), match[3], match[4], index, match[6] is not None
+        )
+    return None
+
+
+def _folder_location(url: str, host: str, path: str, query: str) -> StoreLocation:
+    if host or not path or query:
+        raise ValueError(f"object store URL {url!r} must name an absolute folder: file:///dir")
+    if any(part in ("", ".", "..") for part in path.split("/")) or _CONTROL.search(path):
+        raise ValueError(f"object store URL {url!r} must name a folder without '.' and '..'")
+    return StoreLocation(provider="file", endpoint="", bucket="", region="", path=path)
+
+
+def _s3_location(url: str, bucket: str, path: str, query: str) -> StoreLocation:
+    options = parse_qs(query, keep_blank_values=True, strict_parsing=bool(query))
+    unknown = set(options) - {"endpoint", "region"}
+    if not bucket or unknown or any(len(values) > 1 for values in options.values()):
+        raise ValueError(
+            f"object store URL {url!r} must be s3://bucket/path with at most the options "
+            "endpoint and region"
+        )
+    endpoint = options.get("endpoint", [""])[0].rstrip("/")
+    if endpoint and not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", endpoint):
+        raise ValueError(f"object store endpoint {endpoint!r} must be http://host or https://host")
+    if path:
+        join_key(path)
+    return StoreLocation("s3", endpoint, bucket, options.get("region", [""])[0], path)
+
+
+def _quarantine_prefix(stream_id: str, offset: int) -> str:
+    return f"{QUARANTINE_ROOT}{_uuid(stream_id)}/{_digits(offset)}/"
+
+
+def _uuid(value: str) -> str:
+    if not _IS_UUID.fullmatch(value):
+        raise ValueError(f"{value!r} is not a lower-case UUID")
+    return value
+
+
+def _digits(offset: int) -> str:
+    if not 0 <= offset <= _OFFSET_MAX:
+        raise ValueError(f"offset is {offset}, expected 0 to 2^63-1")
+    return str(offset).zfill(OFFSET_DIGITS)

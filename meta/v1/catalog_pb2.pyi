@@ -21,14 +21,21 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class PaginationRequest(_message.Message):
+    """Which page of a list. A list is ordered by id, which is the order of creation."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     LIMIT_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     BEFORE_FIELD_NUMBER: _builtins.int
     limit: _builtins.int
+    """Most items; absent or 0 = 100, values above 1,000 count as 1,000. A page also ends at 3.5 MiB."""
     after: _builtins.str
+    """next_cursor of a page: the page that follows it. A cursor of another RPC or filter is
+    INVALID_ARGUMENT (CURSOR_INVALID).
+    """
     before: _builtins.str
+    """prev_cursor of a page: the page that precedes it. Together with after it is INVALID_ARGUMENT."""
     def __init__(
         self,
         *,
@@ -57,14 +64,19 @@ Global___PaginationRequest: _TypeAlias = PaginationRequest  # noqa: Y015
 
 @_typing.final
 class PaginationResponse(_message.Message):
+    """Where a page stands in its list."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NEXT_CURSOR_FIELD_NUMBER: _builtins.int
     PREV_CURSOR_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
     next_cursor: _builtins.str
+    """For the page that follows; absent at the end."""
     prev_cursor: _builtins.str
+    """For the page that precedes; absent at the start."""
     total: _builtins.int
+    """Items in the whole filtered list, exact."""
     def __init__(
         self,
         *,
@@ -89,10 +101,15 @@ Global___PaginationResponse: _TypeAlias = PaginationResponse  # noqa: Y015
 
 @_typing.final
 class CreateDatasetRequest(_message.Message):
+    """A dataset to create."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """Its name, 1..255 characters without control characters, case-sensitive, unique among live
+    datasets.
+    """
     def __init__(
         self,
         *,
@@ -108,12 +125,16 @@ Global___CreateDatasetRequest: _TypeAlias = CreateDatasetRequest  # noqa: Y015
 
 @_typing.final
 class CreateDatasetResponse(_message.Message):
+    """The dataset."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     def __init__(
         self,
         *,
@@ -130,12 +151,16 @@ Global___CreateDatasetResponse: _TypeAlias = CreateDatasetResponse  # noqa: Y015
 
 @_typing.final
 class GetDatasetRequest(_message.Message):
+    """Names a dataset."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id."""
     name: _builtins.str
+    """Dataset name."""
     def __init__(
         self,
         *,
@@ -154,12 +179,16 @@ Global___GetDatasetRequest: _TypeAlias = GetDatasetRequest  # noqa: Y015
 
 @_typing.final
 class GetDatasetResponse(_message.Message):
+    """The dataset."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id."""
     name: _builtins.str
+    """Its name."""
     def __init__(
         self,
         *,
@@ -176,11 +205,15 @@ Global___GetDatasetResponse: _TypeAlias = GetDatasetResponse  # noqa: Y015
 
 @_typing.final
 class ListDatasetsRequest(_message.Message):
+    """Which page of the datasets."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def pagination(self) -> Global___PaginationRequest: ...
+    def pagination(self) -> Global___PaginationRequest:
+        """The page; absent = the first, of 100."""
+
     def __init__(
         self,
         *,
@@ -196,14 +229,20 @@ Global___ListDatasetsRequest: _TypeAlias = ListDatasetsRequest  # noqa: Y015
 
 @_typing.final
 class ListDatasetsResponse(_message.Message):
+    """One page of datasets."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ITEMS_FIELD_NUMBER: _builtins.int
     PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Dataset]: ...
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Dataset]:
+        """The datasets, oldest first."""
+
     @_builtins.property
-    def pagination(self) -> Global___PaginationResponse: ...
+    def pagination(self) -> Global___PaginationResponse:
+        """Where the page stands."""
+
     def __init__(
         self,
         *,
@@ -220,12 +259,16 @@ Global___ListDatasetsResponse: _TypeAlias = ListDatasetsResponse  # noqa: Y015
 
 @_typing.final
 class Dataset(_message.Message):
+    """A named set of telemetry records."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id."""
     name: _builtins.str
+    """Its name."""
     def __init__(
         self,
         *,
@@ -242,12 +285,16 @@ Global___Dataset: _TypeAlias = Dataset  # noqa: Y015
 
 @_typing.final
 class DeleteDatasetRequest(_message.Message):
+    """Names the dataset to delete."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id."""
     name: _builtins.str
+    """Dataset name."""
     def __init__(
         self,
         *,
@@ -266,10 +313,13 @@ Global___DeleteDatasetRequest: _TypeAlias = DeleteDatasetRequest  # noqa: Y015
 
 @_typing.final
 class DeleteDatasetResponse(_message.Message):
+    """Whether it was deleted."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
+    """True if this call deleted it; false if there was none."""
     def __init__(
         self,
         *,
@@ -285,15 +335,21 @@ Global___DeleteDatasetResponse: _TypeAlias = DeleteDatasetResponse  # noqa: Y015
 
 @_typing.final
 class SetShardingFieldsRequest(_message.Message):
+    """The new sharding fields of a dataset."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     FIELDS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id."""
     name: _builtins.str
+    """Dataset name."""
     @_builtins.property
-    def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]: ...
+    def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]:
+        """The whole list, order kept; empty clears it. A field twice is INVALID_ARGUMENT."""
+
     def __init__(
         self,
         *,
@@ -313,11 +369,15 @@ Global___SetShardingFieldsRequest: _TypeAlias = SetShardingFieldsRequest  # noqa
 
 @_typing.final
 class SetShardingFieldsResponse(_message.Message):
+    """The fields as stored."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     FIELDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]: ...
+    def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]:
+        """In the order of the request."""
+
     def __init__(
         self,
         *,
@@ -333,12 +393,16 @@ Global___SetShardingFieldsResponse: _TypeAlias = SetShardingFieldsResponse  # no
 
 @_typing.final
 class GetShardingFieldsRequest(_message.Message):
+    """Names a dataset."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id."""
     name: _builtins.str
+    """Dataset name."""
     def __init__(
         self,
         *,
@@ -357,11 +421,15 @@ Global___GetShardingFieldsRequest: _TypeAlias = GetShardingFieldsRequest  # noqa
 
 @_typing.final
 class GetShardingFieldsResponse(_message.Message):
+    """Its sharding fields."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     FIELDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]: ...
+    def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]:
+        """In the order they were set; empty = none."""
+
     def __init__(
         self,
         *,
@@ -377,13 +445,18 @@ Global___GetShardingFieldsResponse: _TypeAlias = GetShardingFieldsResponse  # no
 
 @_typing.final
 class CreateSchemaRequest(_message.Message):
+    """A schema to create."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """Its name, 1..255 characters, unique among schemas."""
     @_builtins.property
-    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]: ...
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
+        """Its columns in order, at least one, each name once. An omitted KqlType IS bool."""
+
     def __init__(
         self,
         *,
@@ -400,15 +473,21 @@ Global___CreateSchemaRequest: _TypeAlias = CreateSchemaRequest  # noqa: Y015
 
 @_typing.final
 class CreateSchemaResponse(_message.Message):
+    """The schema."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Schema id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     @_builtins.property
-    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]: ...
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
+        """Its columns in order."""
+
     def __init__(
         self,
         *,
@@ -426,12 +505,16 @@ Global___CreateSchemaResponse: _TypeAlias = CreateSchemaResponse  # noqa: Y015
 
 @_typing.final
 class GetSchemaRequest(_message.Message):
+    """Names a schema."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Schema id."""
     name: _builtins.str
+    """Schema name."""
     def __init__(
         self,
         *,
@@ -450,15 +533,21 @@ Global___GetSchemaRequest: _TypeAlias = GetSchemaRequest  # noqa: Y015
 
 @_typing.final
 class GetSchemaResponse(_message.Message):
+    """The schema."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Schema id."""
     name: _builtins.str
+    """Its name."""
     @_builtins.property
-    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]: ...
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
+        """Its columns in order."""
+
     def __init__(
         self,
         *,
@@ -476,11 +565,15 @@ Global___GetSchemaResponse: _TypeAlias = GetSchemaResponse  # noqa: Y015
 
 @_typing.final
 class ListSchemasRequest(_message.Message):
+    """Which page of the schemas."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def pagination(self) -> Global___PaginationRequest: ...
+    def pagination(self) -> Global___PaginationRequest:
+        """The page; absent = the first, of 100."""
+
     def __init__(
         self,
         *,
@@ -496,14 +589,20 @@ Global___ListSchemasRequest: _TypeAlias = ListSchemasRequest  # noqa: Y015
 
 @_typing.final
 class ListSchemasResponse(_message.Message):
+    """One page of schemas."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ITEMS_FIELD_NUMBER: _builtins.int
     PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Schema]: ...
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Schema]:
+        """The schemas, oldest first."""
+
     @_builtins.property
-    def pagination(self) -> Global___PaginationResponse: ...
+    def pagination(self) -> Global___PaginationResponse:
+        """Where the page stands."""
+
     def __init__(
         self,
         *,
@@ -520,15 +619,21 @@ Global___ListSchemasResponse: _TypeAlias = ListSchemasResponse  # noqa: Y015
 
 @_typing.final
 class Schema(_message.Message):
+    """A named list of typed columns, which views and projections may refer to."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Schema id."""
     name: _builtins.str
+    """Its name."""
     @_builtins.property
-    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]: ...
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
+        """Its columns in order."""
+
     def __init__(
         self,
         *,
@@ -546,6 +651,8 @@ Global___Schema: _TypeAlias = Schema  # noqa: Y015
 
 @_typing.final
 class UpdateSchemaRequest(_message.Message):
+    """A change of a schema, applied whole or not at all."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -554,12 +661,19 @@ class UpdateSchemaRequest(_message.Message):
     ADD_COLUMNS_FIELD_NUMBER: _builtins.int
     REMOVE_COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Schema id."""
     name: _builtins.str
+    """Schema name."""
     new_name: _builtins.str
+    """Its new name; absent = keep, empty is INVALID_ARGUMENT."""
     @_builtins.property
-    def add_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]: ...
+    def add_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
+        """Columns to append, in order. An omitted KqlType IS bool."""
+
     @_builtins.property
-    def remove_columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def remove_columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of columns to remove; those that stay keep their order."""
+
     def __init__(
         self,
         *,
@@ -586,15 +700,21 @@ Global___UpdateSchemaRequest: _TypeAlias = UpdateSchemaRequest  # noqa: Y015
 
 @_typing.final
 class UpdateSchemaResponse(_message.Message):
+    """The schema after the change."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Schema id."""
     name: _builtins.str
+    """Its name."""
     @_builtins.property
-    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]: ...
+    def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
+        """Its columns in order."""
+
     def __init__(
         self,
         *,
@@ -612,12 +732,16 @@ Global___UpdateSchemaResponse: _TypeAlias = UpdateSchemaResponse  # noqa: Y015
 
 @_typing.final
 class DeleteSchemaRequest(_message.Message):
+    """Names the schema to delete."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Schema id."""
     name: _builtins.str
+    """Schema name."""
     def __init__(
         self,
         *,
@@ -636,10 +760,13 @@ Global___DeleteSchemaRequest: _TypeAlias = DeleteSchemaRequest  # noqa: Y015
 
 @_typing.final
 class DeleteSchemaResponse(_message.Message):
+    """Whether it was deleted."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
+    """True if this call deleted it; false if there was none."""
     def __init__(
         self,
         *,
@@ -655,14 +782,19 @@ Global___DeleteSchemaResponse: _TypeAlias = DeleteSchemaResponse  # noqa: Y015
 
 @_typing.final
 class CreateViewRequest(_message.Message):
+    """A view to create."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """Its name, 1..255 characters, unique among views."""
     description: _builtins.str
+    """Text for people; absent = none."""
     schema_id: _builtins.str
+    """Schema of its rows; absent = none. Must exist."""
     def __init__(
         self,
         *,
@@ -687,6 +819,8 @@ Global___CreateViewRequest: _TypeAlias = CreateViewRequest  # noqa: Y015
 
 @_typing.final
 class CreateViewResponse(_message.Message):
+    """The view."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -695,10 +829,15 @@ class CreateViewResponse(_message.Message):
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     description: _builtins.str
+    """Text for people; absent = none."""
     schema_id: _builtins.str
+    """Schema of its rows; absent = none."""
     created_at: _builtins.str
+    """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
     def __init__(
         self,
         *,
@@ -725,12 +864,16 @@ Global___CreateViewResponse: _TypeAlias = CreateViewResponse  # noqa: Y015
 
 @_typing.final
 class GetViewRequest(_message.Message):
+    """Names a view."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id."""
     name: _builtins.str
+    """View name."""
     def __init__(
         self,
         *,
@@ -749,6 +892,8 @@ Global___GetViewRequest: _TypeAlias = GetViewRequest  # noqa: Y015
 
 @_typing.final
 class GetViewResponse(_message.Message):
+    """The view."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -757,10 +902,15 @@ class GetViewResponse(_message.Message):
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     description: _builtins.str
+    """Text for people; absent = none."""
     schema_id: _builtins.str
+    """Schema of its rows; absent = none."""
     created_at: _builtins.str
+    """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
     def __init__(
         self,
         *,
@@ -787,13 +937,18 @@ Global___GetViewResponse: _TypeAlias = GetViewResponse  # noqa: Y015
 
 @_typing.final
 class ListViewsRequest(_message.Message):
+    """Which page of the views."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGINATION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     schema_id: _builtins.str
+    """Only views of this schema; absent = all."""
     @_builtins.property
-    def pagination(self) -> Global___PaginationRequest: ...
+    def pagination(self) -> Global___PaginationRequest:
+        """The page; absent = the first, of 100."""
+
     def __init__(
         self,
         *,
@@ -812,14 +967,20 @@ Global___ListViewsRequest: _TypeAlias = ListViewsRequest  # noqa: Y015
 
 @_typing.final
 class ListViewsResponse(_message.Message):
+    """One page of views."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ITEMS_FIELD_NUMBER: _builtins.int
     PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___View]: ...
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___View]:
+        """The views, oldest first."""
+
     @_builtins.property
-    def pagination(self) -> Global___PaginationResponse: ...
+    def pagination(self) -> Global___PaginationResponse:
+        """Where the page stands."""
+
     def __init__(
         self,
         *,
@@ -836,6 +997,8 @@ Global___ListViewsResponse: _TypeAlias = ListViewsResponse  # noqa: Y015
 
 @_typing.final
 class View(_message.Message):
+    """A named source of rows for queries, fed by linked datasets."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -844,10 +1007,15 @@ class View(_message.Message):
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id."""
     name: _builtins.str
+    """Its name."""
     description: _builtins.str
+    """Text for people; absent = none."""
     schema_id: _builtins.str
+    """Schema of its rows; absent = none."""
     created_at: _builtins.str
+    """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
     def __init__(
         self,
         *,
@@ -874,6 +1042,8 @@ Global___View: _TypeAlias = View  # noqa: Y015
 
 @_typing.final
 class UpdateViewRequest(_message.Message):
+    """A change of a view; absent parts keep their value."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -882,10 +1052,15 @@ class UpdateViewRequest(_message.Message):
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id."""
     name: _builtins.str
+    """View name."""
     new_name: _builtins.str
+    """Its new name; empty is INVALID_ARGUMENT."""
     description: _builtins.str
+    """New text; empty clears it."""
     schema_id: _builtins.str
+    """New schema; empty clears it."""
     def __init__(
         self,
         *,
@@ -920,6 +1095,8 @@ Global___UpdateViewRequest: _TypeAlias = UpdateViewRequest  # noqa: Y015
 
 @_typing.final
 class UpdateViewResponse(_message.Message):
+    """The view."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -928,10 +1105,15 @@ class UpdateViewResponse(_message.Message):
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     description: _builtins.str
+    """Text for people; absent = none."""
     schema_id: _builtins.str
+    """Schema of its rows; absent = none."""
     created_at: _builtins.str
+    """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
     def __init__(
         self,
         *,
@@ -958,12 +1140,16 @@ Global___UpdateViewResponse: _TypeAlias = UpdateViewResponse  # noqa: Y015
 
 @_typing.final
 class DeleteViewRequest(_message.Message):
+    """Names the view to delete."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id."""
     name: _builtins.str
+    """View name."""
     def __init__(
         self,
         *,
@@ -982,10 +1168,13 @@ Global___DeleteViewRequest: _TypeAlias = DeleteViewRequest  # noqa: Y015
 
 @_typing.final
 class DeleteViewResponse(_message.Message):
+    """Whether it was deleted."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
+    """True if this call deleted it; false if there was none."""
     def __init__(
         self,
         *,
@@ -1001,14 +1190,19 @@ Global___DeleteViewResponse: _TypeAlias = DeleteViewResponse  # noqa: Y015
 
 @_typing.final
 class CreateProjectionRequest(_message.Message):
+    """A projection to create."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """Its name, 1..255 characters, unique among projections."""
     projection: _builtins.str
+    """The expression, in the query engine's language; not empty and not interpreted here."""
     schema_id: _builtins.str
+    """Schema of what the expression yields; absent = none. Must exist."""
     def __init__(
         self,
         *,
@@ -1028,6 +1222,8 @@ Global___CreateProjectionRequest: _TypeAlias = CreateProjectionRequest  # noqa: 
 
 @_typing.final
 class CreateProjectionResponse(_message.Message):
+    """The projection."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -1035,9 +1231,13 @@ class CreateProjectionResponse(_message.Message):
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Projection id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     projection: _builtins.str
+    """The expression."""
     schema_id: _builtins.str
+    """Schema of what the expression yields; absent = none."""
     def __init__(
         self,
         *,
@@ -1058,12 +1258,16 @@ Global___CreateProjectionResponse: _TypeAlias = CreateProjectionResponse  # noqa
 
 @_typing.final
 class GetProjectionRequest(_message.Message):
+    """Names a projection."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Projection id."""
     name: _builtins.str
+    """Projection name."""
     def __init__(
         self,
         *,
@@ -1082,6 +1286,8 @@ Global___GetProjectionRequest: _TypeAlias = GetProjectionRequest  # noqa: Y015
 
 @_typing.final
 class GetProjectionResponse(_message.Message):
+    """The projection."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -1089,9 +1295,13 @@ class GetProjectionResponse(_message.Message):
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Projection id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     projection: _builtins.str
+    """The expression."""
     schema_id: _builtins.str
+    """Schema of what the expression yields; absent = none."""
     def __init__(
         self,
         *,
@@ -1112,13 +1322,18 @@ Global___GetProjectionResponse: _TypeAlias = GetProjectionResponse  # noqa: Y015
 
 @_typing.final
 class ListProjectionsRequest(_message.Message):
+    """Which page of the projections."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGINATION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     schema_id: _builtins.str
+    """Only projections of this schema; absent = all."""
     @_builtins.property
-    def pagination(self) -> Global___PaginationRequest: ...
+    def pagination(self) -> Global___PaginationRequest:
+        """The page; absent = the first, of 100."""
+
     def __init__(
         self,
         *,
@@ -1137,14 +1352,20 @@ Global___ListProjectionsRequest: _TypeAlias = ListProjectionsRequest  # noqa: Y0
 
 @_typing.final
 class ListProjectionsResponse(_message.Message):
+    """One page of projections."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ITEMS_FIELD_NUMBER: _builtins.int
     PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Projection]: ...
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Projection]:
+        """The projections, oldest first."""
+
     @_builtins.property
-    def pagination(self) -> Global___PaginationResponse: ...
+    def pagination(self) -> Global___PaginationResponse:
+        """Where the page stands."""
+
     def __init__(
         self,
         *,
@@ -1161,6 +1382,8 @@ Global___ListProjectionsResponse: _TypeAlias = ListProjectionsResponse  # noqa: 
 
 @_typing.final
 class Projection(_message.Message):
+    """A named expression that turns a dataset's records into a view's rows."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -1168,9 +1391,13 @@ class Projection(_message.Message):
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Projection id."""
     name: _builtins.str
+    """Its name."""
     projection: _builtins.str
+    """The expression."""
     schema_id: _builtins.str
+    """Schema of what the expression yields; absent = none."""
     def __init__(
         self,
         *,
@@ -1191,6 +1418,8 @@ Global___Projection: _TypeAlias = Projection  # noqa: Y015
 
 @_typing.final
 class UpdateProjectionRequest(_message.Message):
+    """A change of a projection; absent parts keep their value."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -1199,10 +1428,15 @@ class UpdateProjectionRequest(_message.Message):
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Projection id."""
     name: _builtins.str
+    """Projection name."""
     new_name: _builtins.str
+    """Its new name; empty is INVALID_ARGUMENT."""
     projection: _builtins.str
+    """The new expression; empty is INVALID_ARGUMENT."""
     schema_id: _builtins.str
+    """New schema; empty clears it."""
     def __init__(
         self,
         *,
@@ -1237,6 +1471,8 @@ Global___UpdateProjectionRequest: _TypeAlias = UpdateProjectionRequest  # noqa: 
 
 @_typing.final
 class UpdateProjectionResponse(_message.Message):
+    """The projection."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -1244,9 +1480,13 @@ class UpdateProjectionResponse(_message.Message):
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Projection id (UUID, time-ordered)."""
     name: _builtins.str
+    """Its name."""
     projection: _builtins.str
+    """The expression."""
     schema_id: _builtins.str
+    """Schema of what the expression yields; absent = none."""
     def __init__(
         self,
         *,
@@ -1267,12 +1507,16 @@ Global___UpdateProjectionResponse: _TypeAlias = UpdateProjectionResponse  # noqa
 
 @_typing.final
 class DeleteProjectionRequest(_message.Message):
+    """Names the projection to delete."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Projection id."""
     name: _builtins.str
+    """Projection name."""
     def __init__(
         self,
         *,
@@ -1291,10 +1535,13 @@ Global___DeleteProjectionRequest: _TypeAlias = DeleteProjectionRequest  # noqa: 
 
 @_typing.final
 class DeleteProjectionResponse(_message.Message):
+    """Whether it was deleted."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
+    """True if this call deleted it; false if there was none."""
     def __init__(
         self,
         *,
@@ -1310,14 +1557,19 @@ Global___DeleteProjectionResponse: _TypeAlias = DeleteProjectionResponse  # noqa
 
 @_typing.final
 class LinkViewDatasetProjectionRequest(_message.Message):
+    """A link to make."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
     VIEW_ID_FIELD_NUMBER: _builtins.int
     PROJECTION_ID_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
+    """Dataset id."""
     view_id: _builtins.str
+    """View id."""
     projection_id: _builtins.str
+    """Projection id."""
     def __init__(
         self,
         *,
@@ -1335,10 +1587,13 @@ Global___LinkViewDatasetProjectionRequest: _TypeAlias = LinkViewDatasetProjectio
 
 @_typing.final
 class LinkViewDatasetProjectionResponse(_message.Message):
+    """Whether it was made."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
+    """True if this call made the link; false if it existed."""
     def __init__(
         self,
         *,
@@ -1354,14 +1609,19 @@ Global___LinkViewDatasetProjectionResponse: _TypeAlias = LinkViewDatasetProjecti
 
 @_typing.final
 class UnlinkViewDatasetProjectionRequest(_message.Message):
+    """A link to take away."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
     VIEW_ID_FIELD_NUMBER: _builtins.int
     PROJECTION_ID_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
+    """Dataset id."""
     view_id: _builtins.str
+    """View id."""
     projection_id: _builtins.str
+    """Projection id."""
     def __init__(
         self,
         *,
@@ -1379,10 +1639,13 @@ Global___UnlinkViewDatasetProjectionRequest: _TypeAlias = UnlinkViewDatasetProje
 
 @_typing.final
 class UnlinkViewDatasetProjectionResponse(_message.Message):
+    """Whether it was taken away."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
+    """True if this call took the link away; false if there was none."""
     def __init__(
         self,
         *,
@@ -1398,6 +1661,8 @@ Global___UnlinkViewDatasetProjectionResponse: _TypeAlias = UnlinkViewDatasetProj
 
 @_typing.final
 class ListViewDatasetProjectionsRequest(_message.Message):
+    """Which links; filters that are given must all match."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGINATION_FIELD_NUMBER: _builtins.int
@@ -1405,10 +1670,15 @@ class ListViewDatasetProjectionsRequest(_message.Message):
     VIEW_ID_FIELD_NUMBER: _builtins.int
     PROJECTION_ID_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
+    """Only links of this dataset."""
     view_id: _builtins.str
+    """Only links of this view."""
     projection_id: _builtins.str
+    """Only links of this projection."""
     @_builtins.property
-    def pagination(self) -> Global___PaginationRequest: ...
+    def pagination(self) -> Global___PaginationRequest:
+        """The page; absent = the first, of 100."""
+
     def __init__(
         self,
         *,
@@ -1438,14 +1708,20 @@ Global___ListViewDatasetProjectionsRequest: _TypeAlias = ListViewDatasetProjecti
 
 @_typing.final
 class ListViewDatasetProjectionsResponse(_message.Message):
+    """One page of links."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ITEMS_FIELD_NUMBER: _builtins.int
     PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___ViewDatasetProjection]: ...
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___ViewDatasetProjection]:
+        """The links, oldest first."""
+
     @_builtins.property
-    def pagination(self) -> Global___PaginationResponse: ...
+    def pagination(self) -> Global___PaginationResponse:
+        """Where the page stands."""
+
     def __init__(
         self,
         *,
@@ -1462,14 +1738,19 @@ Global___ListViewDatasetProjectionsResponse: _TypeAlias = ListViewDatasetProject
 
 @_typing.final
 class ViewDatasetProjection(_message.Message):
+    """A link: the view reads the dataset through the projection."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
     VIEW_ID_FIELD_NUMBER: _builtins.int
     PROJECTION_ID_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
+    """Dataset id."""
     view_id: _builtins.str
+    """View id."""
     projection_id: _builtins.str
+    """Projection id."""
     def __init__(
         self,
         *,
@@ -1487,14 +1768,19 @@ Global___ViewDatasetProjection: _TypeAlias = ViewDatasetProjection  # noqa: Y015
 
 @_typing.final
 class ListDatasourcesRequest(_message.Message):
+    """Which page of the data sources."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     LIMIT_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     BEFORE_FIELD_NUMBER: _builtins.int
     limit: _builtins.int
+    """Most items; absent or 0 = 100, values above 1,000 count as 1,000."""
     after: _builtins.str
+    """next_cursor of a page: the page that follows it."""
     before: _builtins.str
+    """prev_cursor of a page: the page that precedes it. Together with after it is INVALID_ARGUMENT."""
     def __init__(
         self,
         *,
@@ -1523,6 +1809,8 @@ Global___ListDatasourcesRequest: _TypeAlias = ListDatasourcesRequest  # noqa: Y0
 
 @_typing.final
 class ListDatasourcesResponse(_message.Message):
+    """One page of data sources."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ITEMS_FIELD_NUMBER: _builtins.int
@@ -1530,10 +1818,15 @@ class ListDatasourcesResponse(_message.Message):
     PREV_CURSOR_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
     next_cursor: _builtins.str
+    """For the page that follows; absent at the end."""
     prev_cursor: _builtins.str
+    """For the page that precedes; absent at the start."""
     total: _builtins.int
+    """Views in all, exact."""
     @_builtins.property
-    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasourceSummary]: ...
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasourceSummary]:
+        """One per view, oldest first."""
+
     def __init__(
         self,
         *,
@@ -1559,15 +1852,21 @@ Global___ListDatasourcesResponse: _TypeAlias = ListDatasourcesResponse  # noqa: 
 
 @_typing.final
 class DatasourceSummary(_message.Message):
+    """A view as a data source."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     VIEW_DETAILS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """View id."""
     name: _builtins.str
+    """View name."""
     @_builtins.property
-    def view_details(self) -> Global___ViewSummary: ...
+    def view_details(self) -> Global___ViewSummary:
+        """What it reads."""
+
     def __init__(
         self,
         *,
@@ -1585,11 +1884,15 @@ Global___DatasourceSummary: _TypeAlias = DatasourceSummary  # noqa: Y015
 
 @_typing.final
 class ViewSummary(_message.Message):
+    """What a view reads."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PROJECTIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def projections(self) -> _containers.RepeatedCompositeFieldContainer[Global___ViewProjection]: ...
+    def projections(self) -> _containers.RepeatedCompositeFieldContainer[Global___ViewProjection]:
+        """One per link of the view."""
+
     def __init__(
         self,
         *,
@@ -1605,12 +1908,16 @@ Global___ViewSummary: _TypeAlias = ViewSummary  # noqa: Y015
 
 @_typing.final
 class ViewProjection(_message.Message):
+    """A dataset seen through a projection."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     EXPRESSION_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
+    """Dataset name."""
     expression: _builtins.str
+    """The projection's expression."""
     def __init__(
         self,
         *,

@@ -26,7 +26,11 @@ if _version_not_supported:
 
 
 class CatalogServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """The catalog: datasets, schemas, views, projections and the links between them. Create* with a
+    name that exists is OK with the same id if the content is equal, else ALREADY_EXISTS
+    (NAME_TAKEN). Get*, Update* and Set* of something missing are NOT_FOUND; Delete* and Unlink* of
+    something missing are OK with success = false.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -162,154 +166,192 @@ class CatalogServiceStub:
 
 
 class CatalogServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """The catalog: datasets, schemas, views, projections and the links between them. Create* with a
+    name that exists is OK with the same id if the content is equal, else ALREADY_EXISTS
+    (NAME_TAKEN). Get*, Update* and Set* of something missing are NOT_FOUND; Delete* and Unlink* of
+    something missing are OK with success = false.
+    """
 
     def ListDatasources(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Lists every view together with the datasets and projections linked to it, for clients of the
+        older interface.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateDataset(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Creates a dataset.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetDataset(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads a dataset by id or name.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListDatasets(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Pages through the live datasets.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteDataset(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Deletes a dataset: its name is free and its segments are invisible from one version on.
+        FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
+        a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
+        be brought back by OperationsService.UndeleteDataset; its objects go after that.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetShardingFields(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
+        RewriteAllSegments bring older ones along.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetShardingFields(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads a dataset's sharding fields.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateSchema(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Creates a schema with its columns.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSchema(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads a schema by id or name.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSchemas(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Pages through the schemas.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSchema(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
+        an add of an existing column, a remove of a missing one, or removing the last column is
+        INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
+        bool.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSchema(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Deletes a schema. FAILED_PRECONDITION (STILL_REFERENCED) while a view or projection uses it.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateView(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Creates a view.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetView(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads a view by id or name.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListViews(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Pages through the views, all or those of one schema.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateView(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Changes the given parts of a view.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteView(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Deletes a view and its links.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateProjection(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Creates a projection.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetProjection(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads a projection by id or name.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListProjections(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Pages through the projections, all or those of one schema.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateProjection(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Changes the given parts of a projection.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteProjection(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Deletes a projection and its links.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LinkViewDatasetProjection(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
+        one that does not. Linking again is OK with success = false.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnlinkViewDatasetProjection(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Takes a link away.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListViewDatasetProjections(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Pages through the links that match all given filters.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -451,7 +493,11 @@ def add_CatalogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CatalogService:
-    """Missing associated documentation comment in .proto file."""
+    """The catalog: datasets, schemas, views, projections and the links between them. Create* with a
+    name that exists is OK with the same id if the content is equal, else ALREADY_EXISTS
+    (NAME_TAKEN). Get*, Update* and Set* of something missing are NOT_FOUND; Delete* and Unlink* of
+    something missing are OK with success = false.
+    """
 
     @staticmethod
     def ListDatasources(request,

@@ -27,239 +27,374 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class CatalogServiceStub:
+    """The catalog: datasets, schemas, views, projections and the links between them. Create* with a
+    name that exists is OK with the same id if the content is equal, else ALREADY_EXISTS
+    (NAME_TAKEN). Get*, Update* and Set* of something missing are NOT_FOUND; Delete* and Unlink* of
+    something missing are OK with success = false.
+    """
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> CatalogServiceAsyncStub: ...
     ListDatasources: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListDatasourcesRequest, _catalog_pb2.ListDatasourcesResponse]
+    """Lists every view together with the datasets and projections linked to it, for clients of the
+    older interface.
+    """
     CreateDataset: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.CreateDatasetRequest, _catalog_pb2.CreateDatasetResponse]
+    """Creates a dataset."""
     GetDataset: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.GetDatasetRequest, _catalog_pb2.GetDatasetResponse]
+    """Reads a dataset by id or name."""
     ListDatasets: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListDatasetsRequest, _catalog_pb2.ListDatasetsResponse]
+    """Pages through the live datasets."""
     DeleteDataset: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteDatasetRequest, _catalog_pb2.DeleteDatasetResponse]
+    """Deletes a dataset: its name is free and its segments are invisible from one version on.
+    FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
+    a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
+    be brought back by OperationsService.UndeleteDataset; its objects go after that.
+    """
     SetShardingFields: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.SetShardingFieldsRequest, _catalog_pb2.SetShardingFieldsResponse]
+    """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
+    RewriteAllSegments bring older ones along.
+    """
     GetShardingFields: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.GetShardingFieldsRequest, _catalog_pb2.GetShardingFieldsResponse]
+    """Reads a dataset's sharding fields."""
     CreateSchema: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.CreateSchemaRequest, _catalog_pb2.CreateSchemaResponse]
+    """Creates a schema with its columns."""
     GetSchema: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.GetSchemaRequest, _catalog_pb2.GetSchemaResponse]
+    """Reads a schema by id or name."""
     ListSchemas: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListSchemasRequest, _catalog_pb2.ListSchemasResponse]
+    """Pages through the schemas."""
     UpdateSchema: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UpdateSchemaRequest, _catalog_pb2.UpdateSchemaResponse]
+    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
+    an add of an existing column, a remove of a missing one, or removing the last column is
+    INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
+    bool.
+    """
     DeleteSchema: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteSchemaRequest, _catalog_pb2.DeleteSchemaResponse]
+    """Deletes a schema. FAILED_PRECONDITION (STILL_REFERENCED) while a view or projection uses it."""
     CreateView: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.CreateViewRequest, _catalog_pb2.CreateViewResponse]
+    """Creates a view."""
     GetView: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.GetViewRequest, _catalog_pb2.GetViewResponse]
+    """Reads a view by id or name."""
     ListViews: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListViewsRequest, _catalog_pb2.ListViewsResponse]
+    """Pages through the views, all or those of one schema."""
     UpdateView: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UpdateViewRequest, _catalog_pb2.UpdateViewResponse]
+    """Changes the given parts of a view."""
     DeleteView: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteViewRequest, _catalog_pb2.DeleteViewResponse]
+    """Deletes a view and its links."""
     CreateProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.CreateProjectionRequest, _catalog_pb2.CreateProjectionResponse]
+    """Creates a projection."""
     GetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.GetProjectionRequest, _catalog_pb2.GetProjectionResponse]
+    """Reads a projection by id or name."""
     ListProjections: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListProjectionsRequest, _catalog_pb2.ListProjectionsResponse]
+    """Pages through the projections, all or those of one schema."""
     UpdateProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UpdateProjectionRequest, _catalog_pb2.UpdateProjectionResponse]
+    """Changes the given parts of a projection."""
     DeleteProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteProjectionRequest, _catalog_pb2.DeleteProjectionResponse]
+    """Deletes a projection and its links."""
     LinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]
+    """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
+    one that does not. Linking again is OK with success = false.
+    """
     UnlinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]
+    """Takes a link away."""
     ListViewDatasetProjections: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListViewDatasetProjectionsRequest, _catalog_pb2.ListViewDatasetProjectionsResponse]
+    """Pages through the links that match all given filters."""
 
 @_typing.type_check_only
 class CatalogServiceAsyncStub(CatalogServiceStub):
+    """The catalog: datasets, schemas, views, projections and the links between them. Create* with a
+    name that exists is OK with the same id if the content is equal, else ALREADY_EXISTS
+    (NAME_TAKEN). Get*, Update* and Set* of something missing are NOT_FOUND; Delete* and Unlink* of
+    something missing are OK with success = false.
+    """
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListDatasources: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListDatasourcesRequest, _catalog_pb2.ListDatasourcesResponse]  # type: ignore[assignment]
+    """Lists every view together with the datasets and projections linked to it, for clients of the
+    older interface.
+    """
     CreateDataset: _aio.UnaryUnaryMultiCallable[_catalog_pb2.CreateDatasetRequest, _catalog_pb2.CreateDatasetResponse]  # type: ignore[assignment]
+    """Creates a dataset."""
     GetDataset: _aio.UnaryUnaryMultiCallable[_catalog_pb2.GetDatasetRequest, _catalog_pb2.GetDatasetResponse]  # type: ignore[assignment]
+    """Reads a dataset by id or name."""
     ListDatasets: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListDatasetsRequest, _catalog_pb2.ListDatasetsResponse]  # type: ignore[assignment]
+    """Pages through the live datasets."""
     DeleteDataset: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteDatasetRequest, _catalog_pb2.DeleteDatasetResponse]  # type: ignore[assignment]
+    """Deletes a dataset: its name is free and its segments are invisible from one version on.
+    FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
+    a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
+    be brought back by OperationsService.UndeleteDataset; its objects go after that.
+    """
     SetShardingFields: _aio.UnaryUnaryMultiCallable[_catalog_pb2.SetShardingFieldsRequest, _catalog_pb2.SetShardingFieldsResponse]  # type: ignore[assignment]
+    """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
+    RewriteAllSegments bring older ones along.
+    """
     GetShardingFields: _aio.UnaryUnaryMultiCallable[_catalog_pb2.GetShardingFieldsRequest, _catalog_pb2.GetShardingFieldsResponse]  # type: ignore[assignment]
+    """Reads a dataset's sharding fields."""
     CreateSchema: _aio.UnaryUnaryMultiCallable[_catalog_pb2.CreateSchemaRequest, _catalog_pb2.CreateSchemaResponse]  # type: ignore[assignment]
+    """Creates a schema with its columns."""
     GetSchema: _aio.UnaryUnaryMultiCallable[_catalog_pb2.GetSchemaRequest, _catalog_pb2.GetSchemaResponse]  # type: ignore[assignment]
+    """Reads a schema by id or name."""
     ListSchemas: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListSchemasRequest, _catalog_pb2.ListSchemasResponse]  # type: ignore[assignment]
+    """Pages through the schemas."""
     UpdateSchema: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UpdateSchemaRequest, _catalog_pb2.UpdateSchemaResponse]  # type: ignore[assignment]
+    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
+    an add of an existing column, a remove of a missing one, or removing the last column is
+    INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
+    bool.
+    """
     DeleteSchema: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteSchemaRequest, _catalog_pb2.DeleteSchemaResponse]  # type: ignore[assignment]
+    """Deletes a schema. FAILED_PRECONDITION (STILL_REFERENCED) while a view or projection uses it."""
     CreateView: _aio.UnaryUnaryMultiCallable[_catalog_pb2.CreateViewRequest, _catalog_pb2.CreateViewResponse]  # type: ignore[assignment]
+    """Creates a view."""
     GetView: _aio.UnaryUnaryMultiCallable[_catalog_pb2.GetViewRequest, _catalog_pb2.GetViewResponse]  # type: ignore[assignment]
+    """Reads a view by id or name."""
     ListViews: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListViewsRequest, _catalog_pb2.ListViewsResponse]  # type: ignore[assignment]
+    """Pages through the views, all or those of one schema."""
     UpdateView: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UpdateViewRequest, _catalog_pb2.UpdateViewResponse]  # type: ignore[assignment]
+    """Changes the given parts of a view."""
     DeleteView: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteViewRequest, _catalog_pb2.DeleteViewResponse]  # type: ignore[assignment]
+    """Deletes a view and its links."""
     CreateProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.CreateProjectionRequest, _catalog_pb2.CreateProjectionResponse]  # type: ignore[assignment]
+    """Creates a projection."""
     GetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.GetProjectionRequest, _catalog_pb2.GetProjectionResponse]  # type: ignore[assignment]
+    """Reads a projection by id or name."""
     ListProjections: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListProjectionsRequest, _catalog_pb2.ListProjectionsResponse]  # type: ignore[assignment]
+    """Pages through the projections, all or those of one schema."""
     UpdateProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UpdateProjectionRequest, _catalog_pb2.UpdateProjectionResponse]  # type: ignore[assignment]
+    """Changes the given parts of a projection."""
     DeleteProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteProjectionRequest, _catalog_pb2.DeleteProjectionResponse]  # type: ignore[assignment]
+    """Deletes a projection and its links."""
     LinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]  # type: ignore[assignment]
+    """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
+    one that does not. Linking again is OK with success = false.
+    """
     UnlinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]  # type: ignore[assignment]
+    """Takes a link away."""
     ListViewDatasetProjections: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListViewDatasetProjectionsRequest, _catalog_pb2.ListViewDatasetProjectionsResponse]  # type: ignore[assignment]
+    """Pages through the links that match all given filters."""
 
 class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
+    """The catalog: datasets, schemas, views, projections and the links between them. Create* with a
+    name that exists is OK with the same id if the content is equal, else ALREADY_EXISTS
+    (NAME_TAKEN). Get*, Update* and Set* of something missing are NOT_FOUND; Delete* and Unlink* of
+    something missing are OK with success = false.
+    """
+
     @_abc_1.abstractmethod
     def ListDatasources(
         self,
         request: _catalog_pb2.ListDatasourcesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.ListDatasourcesResponse, _abc.Awaitable[_catalog_pb2.ListDatasourcesResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.ListDatasourcesResponse, _abc.Awaitable[_catalog_pb2.ListDatasourcesResponse]]:
+        """Lists every view together with the datasets and projections linked to it, for clients of the
+        older interface.
+        """
 
     @_abc_1.abstractmethod
     def CreateDataset(
         self,
         request: _catalog_pb2.CreateDatasetRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.CreateDatasetResponse, _abc.Awaitable[_catalog_pb2.CreateDatasetResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.CreateDatasetResponse, _abc.Awaitable[_catalog_pb2.CreateDatasetResponse]]:
+        """Creates a dataset."""
 
     @_abc_1.abstractmethod
     def GetDataset(
         self,
         request: _catalog_pb2.GetDatasetRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.GetDatasetResponse, _abc.Awaitable[_catalog_pb2.GetDatasetResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.GetDatasetResponse, _abc.Awaitable[_catalog_pb2.GetDatasetResponse]]:
+        """Reads a dataset by id or name."""
 
     @_abc_1.abstractmethod
     def ListDatasets(
         self,
         request: _catalog_pb2.ListDatasetsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.ListDatasetsResponse, _abc.Awaitable[_catalog_pb2.ListDatasetsResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.ListDatasetsResponse, _abc.Awaitable[_catalog_pb2.ListDatasetsResponse]]:
+        """Pages through the live datasets."""
 
     @_abc_1.abstractmethod
     def DeleteDataset(
         self,
         request: _catalog_pb2.DeleteDatasetRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.DeleteDatasetResponse, _abc.Awaitable[_catalog_pb2.DeleteDatasetResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.DeleteDatasetResponse, _abc.Awaitable[_catalog_pb2.DeleteDatasetResponse]]:
+        """Deletes a dataset: its name is free and its segments are invisible from one version on.
+        FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
+        a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
+        be brought back by OperationsService.UndeleteDataset; its objects go after that.
+        """
 
     @_abc_1.abstractmethod
     def SetShardingFields(
         self,
         request: _catalog_pb2.SetShardingFieldsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.SetShardingFieldsResponse, _abc.Awaitable[_catalog_pb2.SetShardingFieldsResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.SetShardingFieldsResponse, _abc.Awaitable[_catalog_pb2.SetShardingFieldsResponse]]:
+        """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
+        RewriteAllSegments bring older ones along.
+        """
 
     @_abc_1.abstractmethod
     def GetShardingFields(
         self,
         request: _catalog_pb2.GetShardingFieldsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.GetShardingFieldsResponse, _abc.Awaitable[_catalog_pb2.GetShardingFieldsResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.GetShardingFieldsResponse, _abc.Awaitable[_catalog_pb2.GetShardingFieldsResponse]]:
+        """Reads a dataset's sharding fields."""
 
     @_abc_1.abstractmethod
     def CreateSchema(
         self,
         request: _catalog_pb2.CreateSchemaRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.CreateSchemaResponse, _abc.Awaitable[_catalog_pb2.CreateSchemaResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.CreateSchemaResponse, _abc.Awaitable[_catalog_pb2.CreateSchemaResponse]]:
+        """Creates a schema with its columns."""
 
     @_abc_1.abstractmethod
     def GetSchema(
         self,
         request: _catalog_pb2.GetSchemaRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.GetSchemaResponse, _abc.Awaitable[_catalog_pb2.GetSchemaResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.GetSchemaResponse, _abc.Awaitable[_catalog_pb2.GetSchemaResponse]]:
+        """Reads a schema by id or name."""
 
     @_abc_1.abstractmethod
     def ListSchemas(
         self,
         request: _catalog_pb2.ListSchemasRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.ListSchemasResponse, _abc.Awaitable[_catalog_pb2.ListSchemasResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.ListSchemasResponse, _abc.Awaitable[_catalog_pb2.ListSchemasResponse]]:
+        """Pages through the schemas."""
 
     @_abc_1.abstractmethod
     def UpdateSchema(
         self,
         request: _catalog_pb2.UpdateSchemaRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.UpdateSchemaResponse, _abc.Awaitable[_catalog_pb2.UpdateSchemaResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.UpdateSchemaResponse, _abc.Awaitable[_catalog_pb2.UpdateSchemaResponse]]:
+        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
+        an add of an existing column, a remove of a missing one, or removing the last column is
+        INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
+        bool.
+        """
 
     @_abc_1.abstractmethod
     def DeleteSchema(
         self,
         request: _catalog_pb2.DeleteSchemaRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.DeleteSchemaResponse, _abc.Awaitable[_catalog_pb2.DeleteSchemaResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.DeleteSchemaResponse, _abc.Awaitable[_catalog_pb2.DeleteSchemaResponse]]:
+        """Deletes a schema. FAILED_PRECONDITION (STILL_REFERENCED) while a view or projection uses it."""
 
     @_abc_1.abstractmethod
     def CreateView(
         self,
         request: _catalog_pb2.CreateViewRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.CreateViewResponse, _abc.Awaitable[_catalog_pb2.CreateViewResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.CreateViewResponse, _abc.Awaitable[_catalog_pb2.CreateViewResponse]]:
+        """Creates a view."""
 
     @_abc_1.abstractmethod
     def GetView(
         self,
         request: _catalog_pb2.GetViewRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.GetViewResponse, _abc.Awaitable[_catalog_pb2.GetViewResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.GetViewResponse, _abc.Awaitable[_catalog_pb2.GetViewResponse]]:
+        """Reads a view by id or name."""
 
     @_abc_1.abstractmethod
     def ListViews(
         self,
         request: _catalog_pb2.ListViewsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.ListViewsResponse, _abc.Awaitable[_catalog_pb2.ListViewsResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.ListViewsResponse, _abc.Awaitable[_catalog_pb2.ListViewsResponse]]:
+        """Pages through the views, all or those of one schema."""
 
     @_abc_1.abstractmethod
     def UpdateView(
         self,
         request: _catalog_pb2.UpdateViewRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.UpdateViewResponse, _abc.Awaitable[_catalog_pb2.UpdateViewResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.UpdateViewResponse, _abc.Awaitable[_catalog_pb2.UpdateViewResponse]]:
+        """Changes the given parts of a view."""
 
     @_abc_1.abstractmethod
     def DeleteView(
         self,
         request: _catalog_pb2.DeleteViewRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.DeleteViewResponse, _abc.Awaitable[_catalog_pb2.DeleteViewResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.DeleteViewResponse, _abc.Awaitable[_catalog_pb2.DeleteViewResponse]]:
+        """Deletes a view and its links."""
 
     @_abc_1.abstractmethod
     def CreateProjection(
         self,
         request: _catalog_pb2.CreateProjectionRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.CreateProjectionResponse, _abc.Awaitable[_catalog_pb2.CreateProjectionResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.CreateProjectionResponse, _abc.Awaitable[_catalog_pb2.CreateProjectionResponse]]:
+        """Creates a projection."""
 
     @_abc_1.abstractmethod
     def GetProjection(
         self,
         request: _catalog_pb2.GetProjectionRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.GetProjectionResponse, _abc.Awaitable[_catalog_pb2.GetProjectionResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.GetProjectionResponse, _abc.Awaitable[_catalog_pb2.GetProjectionResponse]]:
+        """Reads a projection by id or name."""
 
     @_abc_1.abstractmethod
     def ListProjections(
         self,
         request: _catalog_pb2.ListProjectionsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.ListProjectionsResponse, _abc.Awaitable[_catalog_pb2.ListProjectionsResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.ListProjectionsResponse, _abc.Awaitable[_catalog_pb2.ListProjectionsResponse]]:
+        """Pages through the projections, all or those of one schema."""
 
     @_abc_1.abstractmethod
     def UpdateProjection(
         self,
         request: _catalog_pb2.UpdateProjectionRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.UpdateProjectionResponse, _abc.Awaitable[_catalog_pb2.UpdateProjectionResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.UpdateProjectionResponse, _abc.Awaitable[_catalog_pb2.UpdateProjectionResponse]]:
+        """Changes the given parts of a projection."""
 
     @_abc_1.abstractmethod
     def DeleteProjection(
         self,
         request: _catalog_pb2.DeleteProjectionRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.DeleteProjectionResponse, _abc.Awaitable[_catalog_pb2.DeleteProjectionResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.DeleteProjectionResponse, _abc.Awaitable[_catalog_pb2.DeleteProjectionResponse]]:
+        """Deletes a projection and its links."""
 
     @_abc_1.abstractmethod
     def LinkViewDatasetProjection(
         self,
         request: _catalog_pb2.LinkViewDatasetProjectionRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.LinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.LinkViewDatasetProjectionResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.LinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.LinkViewDatasetProjectionResponse]]:
+        """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
+        one that does not. Linking again is OK with success = false.
+        """
 
     @_abc_1.abstractmethod
     def UnlinkViewDatasetProjection(
         self,
         request: _catalog_pb2.UnlinkViewDatasetProjectionRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.UnlinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.UnlinkViewDatasetProjectionResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.UnlinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.UnlinkViewDatasetProjectionResponse]]:
+        """Takes a link away."""
 
     @_abc_1.abstractmethod
     def ListViewDatasetProjections(
         self,
         request: _catalog_pb2.ListViewDatasetProjectionsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_catalog_pb2.ListViewDatasetProjectionsResponse, _abc.Awaitable[_catalog_pb2.ListViewDatasetProjectionsResponse]]: ...
+    ) -> _typing.Union[_catalog_pb2.ListViewDatasetProjectionsResponse, _abc.Awaitable[_catalog_pb2.ListViewDatasetProjectionsResponse]]:
+        """Pages through the links that match all given filters."""
 
 def add_CatalogServiceServicer_to_server(servicer: CatalogServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

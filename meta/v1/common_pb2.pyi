@@ -26,26 +26,48 @@ class _KqlType:
 class _KqlTypeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_KqlType.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     KQL_TYPE_BOOL: _KqlType.ValueType  # 0
+    """True or false. Also what an omitted type means."""
     KQL_TYPE_INT: _KqlType.ValueType  # 1
+    """32-bit signed integer."""
     KQL_TYPE_LONG: _KqlType.ValueType  # 2
+    """64-bit signed integer."""
     KQL_TYPE_REAL: _KqlType.ValueType  # 3
+    """64-bit IEEE 754 floating point number."""
     KQL_TYPE_STRING: _KqlType.ValueType  # 4
+    """UTF-8 text."""
     KQL_TYPE_DATETIME: _KqlType.ValueType  # 5
+    """Point in time, UTC."""
     KQL_TYPE_TIMESPAN: _KqlType.ValueType  # 6
+    """Length of time."""
     KQL_TYPE_GUID: _KqlType.ValueType  # 7
+    """128-bit identifier in the text form of RFC 9562."""
     KQL_TYPE_DYNAMIC: _KqlType.ValueType  # 8
+    """Any JSON value: array, object or scalar."""
 
-class KqlType(_KqlType, metaclass=_KqlTypeEnumTypeWrapper): ...
+class KqlType(_KqlType, metaclass=_KqlTypeEnumTypeWrapper):
+    """Type of a schema column or promoted column, named after the scalar types of the Kusto query
+    language. The contract gives number 0 to a real type, so on the wire an omitted type IS bool:
+    always set it.
+    """
 
 KQL_TYPE_BOOL: KqlType.ValueType  # 0
+"""True or false. Also what an omitted type means."""
 KQL_TYPE_INT: KqlType.ValueType  # 1
+"""32-bit signed integer."""
 KQL_TYPE_LONG: KqlType.ValueType  # 2
+"""64-bit signed integer."""
 KQL_TYPE_REAL: KqlType.ValueType  # 3
+"""64-bit IEEE 754 floating point number."""
 KQL_TYPE_STRING: KqlType.ValueType  # 4
+"""UTF-8 text."""
 KQL_TYPE_DATETIME: KqlType.ValueType  # 5
+"""Point in time, UTC."""
 KQL_TYPE_TIMESPAN: KqlType.ValueType  # 6
+"""Length of time."""
 KQL_TYPE_GUID: KqlType.ValueType  # 7
+"""128-bit identifier in the text form of RFC 9562."""
 KQL_TYPE_DYNAMIC: KqlType.ValueType  # 8
+"""Any JSON value: array, object or scalar."""
 Global___KqlType: _TypeAlias = KqlType  # noqa: Y015
 
 class _AttributeScope:
@@ -78,12 +100,16 @@ Global___AttributeScope: _TypeAlias = AttributeScope  # noqa: Y015
 
 @_typing.final
 class Column(_message.Message):
+    """One column of a schema."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     TYPE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """Column name, 1..255 characters, unique within its schema, case-sensitive."""
     type: Global___KqlType.ValueType
+    """Type of the values. Omitted IS bool (number 0)."""
     def __init__(
         self,
         *,
@@ -100,6 +126,10 @@ Global___Column: _TypeAlias = Column  # noqa: Y015
 
 @_typing.final
 class CloudBucket(_message.Message):
+    """Where objects are: one bucket of an S3-compatible store, or a folder. Meta owns this fact and
+    sends it to everyone who reads or writes objects; credentials are never part of it.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ENDPOINT_FIELD_NUMBER: _builtins.int
@@ -108,10 +138,20 @@ class CloudBucket(_message.Message):
     PATH_FIELD_NUMBER: _builtins.int
     PROVIDER_FIELD_NUMBER: _builtins.int
     endpoint: _builtins.str
+    """URL of the store, such as http://127.0.0.1:9000. Empty = the provider's own endpoint; always
+    empty for a folder.
+    """
     bucket: _builtins.str
+    """Bucket name. Empty for a folder."""
     region: _builtins.str
+    """Region of the bucket. Empty = the provider's default."""
     path: _builtins.str
+    """Base path that every object key is relative to, without leading or trailing slash. May be
+    empty in a bucket; for a folder it is the absolute path of the folder without its leading
+    slash.
+    """
     provider: _builtins.str
+    """"s3" for every store that speaks S3, "gcs", or "file" for a folder. Empty = "s3"."""
     def __init__(
         self,
         *,
@@ -131,13 +171,20 @@ Global___CloudBucket: _TypeAlias = CloudBucket  # noqa: Y015
 
 @_typing.final
 class CloudObjectPrefix(_message.Message):
+    """A place below the bucket's base path under which objects are named."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     BUCKET_FIELD_NUMBER: _builtins.int
     PREFIX_FIELD_NUMBER: _builtins.int
     prefix: _builtins.str
+    """Start of the object keys, relative to the bucket's path, such as dataset/<dataset id>/merged.
+    A trailing slash makes no difference.
+    """
     @_builtins.property
-    def bucket(self) -> Global___CloudBucket: ...
+    def bucket(self) -> Global___CloudBucket:
+        """The bucket or folder."""
+
     def __init__(
         self,
         *,
@@ -154,13 +201,22 @@ Global___CloudObjectPrefix: _TypeAlias = CloudObjectPrefix  # noqa: Y015
 
 @_typing.final
 class CloudObjectKey(_message.Message):
+    """The name of one object. Its full object key is prefix and key joined by exactly one slash;
+    empty, "." and ".." parts are refused with INVALID_ARGUMENT.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PREFIX_FIELD_NUMBER: _builtins.int
     KEY_FIELD_NUMBER: _builtins.int
     key: _builtins.str
+    """Rest of the name, such as <uuid>.parquet. May hold further slashes."""
     @_builtins.property
-    def prefix(self) -> Global___CloudObjectPrefix: ...
+    def prefix(self) -> Global___CloudObjectPrefix:
+        """Where the name belongs. In requests, its bucket may be left unset or must be the configured
+        one.
+        """
+
     def __init__(
         self,
         *,
@@ -177,12 +233,19 @@ Global___CloudObjectKey: _TypeAlias = CloudObjectKey  # noqa: Y015
 
 @_typing.final
 class TimeRange(_message.Message):
+    """A stretch of event time. For a segment it is closed on both ends (the earliest and the latest
+    event in it) and start may equal end; for a query it is half-open, [start, end), and start must
+    be below end. start > end is INVALID_ARGUMENT.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     START_TIME_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
     start_time: _builtins.int
+    """Start, in nanoseconds since the Unix epoch, inclusive."""
     end_time: _builtins.int
+    """End, in nanoseconds since the Unix epoch: inclusive for a segment, exclusive for a query."""
     def __init__(
         self,
         *,
@@ -199,6 +262,10 @@ Global___TimeRange: _TypeAlias = TimeRange  # noqa: Y015
 
 @_typing.final
 class CreateSegment(_message.Message):
+    """What a writer says of a segment whose object is complete in the store and waits to be
+    registered.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
@@ -208,13 +275,25 @@ class CreateSegment(_message.Message):
     NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
     CLOUD_OBJECT_KEY_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
+    """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
     size_bytes: _builtins.int
+    """Size before compression, in bytes; not negative."""
     compressed_size_bytes: _builtins.int
+    """Size of the object, in bytes; not negative. Merge planning goes by this one."""
     number_of_events: _builtins.int
+    """Log records, spans and data points in it, 0..2^31-1."""
     @_builtins.property
-    def time_range(self) -> Global___TimeRange: ...
+    def time_range(self) -> Global___TimeRange:
+        """Hull of its events' times, closed on both ends."""
+
     @_builtins.property
-    def cloud_object_key(self) -> Global___CloudObjectKey: ...
+    def cloud_object_key(self) -> Global___CloudObjectKey:
+        """Its object, which must lie under the dataset's own merged prefix. The object key is the
+        natural key of the registration: the same key again with the same facts changes nothing, with
+        other facts it is ALREADY_EXISTS (KEY_TAKEN), and a key condemned or deleted earlier is
+        FAILED_PRECONDITION (OBJECT_CONDEMNED).
+        """
+
     def __init__(
         self,
         *,
@@ -235,6 +314,8 @@ Global___CreateSegment: _TypeAlias = CreateSegment  # noqa: Y015
 
 @_typing.final
 class SegmentInfo(_message.Message):
+    """A registered segment."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -248,10 +329,15 @@ class SegmentInfo(_message.Message):
     TOMBSTONE_VERSION_FIELD_NUMBER: _builtins.int
     MERGE_COUNT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
+    """Size before compression, in bytes."""
     compressed_size_bytes: _builtins.int
+    """Size of the object, in bytes."""
     number_of_events: _builtins.int
+    """Log records, spans and data points in it."""
     dataset_id: _builtins.str
+    """Dataset that it belongs to."""
     created_version: _builtins.int
     """Version at which the segment became visible."""
     tombstone_version: _builtins.int
@@ -259,9 +345,13 @@ class SegmentInfo(_message.Message):
     merge_count: _builtins.int
     """Merges between the nursery's segment and this one."""
     @_builtins.property
-    def time_range(self) -> Global___TimeRange: ...
+    def time_range(self) -> Global___TimeRange:
+        """Hull of its events' times, closed on both ends."""
+
     @_builtins.property
-    def cloud_object_key(self) -> Global___CloudObjectKey: ...
+    def cloud_object_key(self) -> Global___CloudObjectKey:
+        """Its object."""
+
     def __init__(
         self,
         *,
@@ -288,12 +378,18 @@ Global___SegmentInfo: _TypeAlias = SegmentInfo  # noqa: Y015
 
 @_typing.final
 class ShardingField(_message.Message):
+    """A field that readers of a dataset filter by, with its importance."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     FIELD_NAME_FIELD_NUMBER: _builtins.int
     WEIGHT_FIELD_NUMBER: _builtins.int
     field_name: _builtins.str
+    """Name of a column or promoted column, 1..255 characters. One that a segment does not have is
+    skipped when the segment is sorted.
+    """
     weight: _builtins.float
+    """Relative importance: finite and above 0. Segments are sorted by the heaviest field first."""
     def __init__(
         self,
         *,
@@ -310,6 +406,8 @@ Global___ShardingField: _TypeAlias = ShardingField  # noqa: Y015
 
 @_typing.final
 class DatasetInfo(_message.Message):
+    """A dataset as the data plane needs it."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -318,9 +416,13 @@ class DatasetInfo(_message.Message):
     SHARDING_FIELDS_FIELD_NUMBER: _builtins.int
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Dataset id."""
     name: _builtins.str
+    """Dataset name."""
     @_builtins.property
-    def cloud_object_prefix(self) -> Global___CloudObjectPrefix: ...
+    def cloud_object_prefix(self) -> Global___CloudObjectPrefix:
+        """Where merged segments of the dataset go: dataset/<dataset id>/merged."""
+
     @_builtins.property
     def sharding_fields(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShardingField]:
         """Sharding fields, heaviest first as stored; they lead the sort order of new segments."""

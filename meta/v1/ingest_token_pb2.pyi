@@ -20,14 +20,21 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class IngestTokenRouting(_message.Message):
+    """The dataset of each signal of a token. An empty id means that the token may not send that
+    signal.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TRACES_DATASET_ID_FIELD_NUMBER: _builtins.int
     LOGS_DATASET_ID_FIELD_NUMBER: _builtins.int
     METRICS_DATASET_ID_FIELD_NUMBER: _builtins.int
     traces_dataset_id: _builtins.str
+    """Dataset id for spans; empty = spans are refused."""
     logs_dataset_id: _builtins.str
+    """Dataset id for log records; empty = logs are refused."""
     metrics_dataset_id: _builtins.str
+    """Dataset id for data points; empty = metrics are refused."""
     def __init__(
         self,
         *,
@@ -45,6 +52,8 @@ Global___IngestTokenRouting: _TypeAlias = IngestTokenRouting  # noqa: Y015
 
 @_typing.final
 class IngestTokenInfo(_message.Message):
+    """A token without its secret."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -54,12 +63,19 @@ class IngestTokenInfo(_message.Message):
     ROUTING_FIELD_NUMBER: _builtins.int
     TOKEN_HINT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """Token id (UUID). Baby segments carry it in the place of the plaintext."""
     name: _builtins.str
+    """Name, 1..255 characters, unique among all tokens that are not deleted."""
     created_at: _builtins.str
+    """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
     revoked_at: _builtins.str
+    """Time of the first revocation, in the same form; "" while the token is active."""
     token_hint: _builtins.str
+    """Last 4 characters of the plaintext, for people to tell tokens apart."""
     @_builtins.property
-    def routing(self) -> Global___IngestTokenRouting: ...
+    def routing(self) -> Global___IngestTokenRouting:
+        """Where its signals go."""
+
     def __init__(
         self,
         *,
@@ -80,12 +96,16 @@ Global___IngestTokenInfo: _TypeAlias = IngestTokenInfo  # noqa: Y015
 
 @_typing.final
 class CreateIngestTokenRequest(_message.Message):
+    """A token to make."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """Its name, 1..255 characters without control characters."""
     dataset_name: _builtins.str
+    """Name of the dataset that all three signals go to at first. Must exist."""
     def __init__(
         self,
         *,
@@ -102,13 +122,20 @@ Global___CreateIngestTokenRequest: _TypeAlias = CreateIngestTokenRequest  # noqa
 
 @_typing.final
 class CreateIngestTokenResponse(_message.Message):
+    """The new token with its secret."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PLAINTEXT_TOKEN_FIELD_NUMBER: _builtins.int
     TOKEN_FIELD_NUMBER: _builtins.int
     plaintext_token: _builtins.str
+    """The secret: "it_", 256 random bits and a short checksum. It stands in this reply and nowhere
+    else; only a keyed hash is stored.
+    """
     @_builtins.property
-    def token(self) -> Global___IngestTokenInfo: ...
+    def token(self) -> Global___IngestTokenInfo:
+        """The token."""
+
     def __init__(
         self,
         *,
@@ -125,10 +152,13 @@ Global___CreateIngestTokenResponse: _TypeAlias = CreateIngestTokenResponse  # no
 
 @_typing.final
 class ValidateIngestTokenRequest(_message.Message):
+    """A plaintext to look up."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PLAINTEXT_TOKEN_FIELD_NUMBER: _builtins.int
     plaintext_token: _builtins.str
+    """The secret as the exporter sent it."""
     def __init__(
         self,
         *,
@@ -144,13 +174,18 @@ Global___ValidateIngestTokenRequest: _TypeAlias = ValidateIngestTokenRequest  # 
 
 @_typing.final
 class ValidateIngestTokenResponse(_message.Message):
+    """What the plaintext stands for."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_ID_FIELD_NUMBER: _builtins.int
     ROUTING_FIELD_NUMBER: _builtins.int
     token_id: _builtins.str
+    """Token id."""
     @_builtins.property
-    def routing(self) -> Global___IngestTokenRouting: ...
+    def routing(self) -> Global___IngestTokenRouting:
+        """The routing in force now. Cache it for at most 5 seconds."""
+
     def __init__(
         self,
         *,
@@ -167,10 +202,13 @@ Global___ValidateIngestTokenResponse: _TypeAlias = ValidateIngestTokenResponse  
 
 @_typing.final
 class RevokeIngestTokenRequest(_message.Message):
+    """Names the token to stop."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_ID_FIELD_NUMBER: _builtins.int
     token_id: _builtins.str
+    """Token id."""
     def __init__(
         self,
         *,
@@ -186,6 +224,8 @@ Global___RevokeIngestTokenRequest: _TypeAlias = RevokeIngestTokenRequest  # noqa
 
 @_typing.final
 class RevokeIngestTokenResponse(_message.Message):
+    """Empty: the token is revoked."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -201,10 +241,13 @@ Global___RevokeIngestTokenResponse: _TypeAlias = RevokeIngestTokenResponse  # no
 
 @_typing.final
 class DeleteIngestTokenRequest(_message.Message):
+    """Names the token to remove."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_ID_FIELD_NUMBER: _builtins.int
     token_id: _builtins.str
+    """Token id."""
     def __init__(
         self,
         *,
@@ -220,6 +263,8 @@ Global___DeleteIngestTokenRequest: _TypeAlias = DeleteIngestTokenRequest  # noqa
 
 @_typing.final
 class DeleteIngestTokenResponse(_message.Message):
+    """Empty: the token is gone."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -235,6 +280,8 @@ Global___DeleteIngestTokenResponse: _TypeAlias = DeleteIngestTokenResponse  # no
 
 @_typing.final
 class ListIngestTokensRequest(_message.Message):
+    """No parameters."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -250,11 +297,15 @@ Global___ListIngestTokensRequest: _TypeAlias = ListIngestTokensRequest  # noqa: 
 
 @_typing.final
 class ListIngestTokensResponse(_message.Message):
+    """All tokens."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKENS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def tokens(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestTokenInfo]: ...
+    def tokens(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestTokenInfo]:
+        """Oldest first. How many tokens may exist is limited at creation, so the list is never cut."""
+
     def __init__(
         self,
         *,
@@ -270,10 +321,13 @@ Global___ListIngestTokensResponse: _TypeAlias = ListIngestTokensResponse  # noqa
 
 @_typing.final
 class GetIngestTokenRequest(_message.Message):
+    """Names a token."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_ID_FIELD_NUMBER: _builtins.int
     token_id: _builtins.str
+    """Token id."""
     def __init__(
         self,
         *,
@@ -289,11 +343,15 @@ Global___GetIngestTokenRequest: _TypeAlias = GetIngestTokenRequest  # noqa: Y015
 
 @_typing.final
 class GetIngestTokenResponse(_message.Message):
+    """The token."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def token(self) -> Global___IngestTokenInfo: ...
+    def token(self) -> Global___IngestTokenInfo:
+        """All but its secret."""
+
     def __init__(
         self,
         *,
@@ -309,13 +367,18 @@ Global___GetIngestTokenResponse: _TypeAlias = GetIngestTokenResponse  # noqa: Y0
 
 @_typing.final
 class UpdateIngestTokenRoutingRequest(_message.Message):
+    """A change of routing."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_ID_FIELD_NUMBER: _builtins.int
     ROUTING_FIELD_NUMBER: _builtins.int
     token_id: _builtins.str
+    """Token id."""
     @_builtins.property
-    def routing(self) -> Global___IngestTokenRouting: ...
+    def routing(self) -> Global___IngestTokenRouting:
+        """The whole new routing; an empty dataset id turns that signal off."""
+
     def __init__(
         self,
         *,
@@ -332,6 +395,8 @@ Global___UpdateIngestTokenRoutingRequest: _TypeAlias = UpdateIngestTokenRoutingR
 
 @_typing.final
 class UpdateIngestTokenRoutingResponse(_message.Message):
+    """Empty: the routing is in force."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(

@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class IngestTokenServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
+    to.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -72,46 +74,63 @@ class IngestTokenServiceStub:
 
 
 class IngestTokenServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
+    to.
+    """
 
     def CreateIngestToken(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
+        names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
+        the plaintext is shown once, so after an unknown outcome revoke by name and create again under
+        another name.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ValidateIngestToken(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+        UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeIngestToken(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
+        keeps the first time of revocation. Records acknowledged before are kept and still merged.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteIngestToken(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Removes a revoked token. FAILED_PRECONDITION (NOT_DRAINED) until every stream that carried it
+        has merged past the revocation; deleting it again is OK.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListIngestTokens(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Lists all tokens, revoked ones included, oldest first.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetIngestToken(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads one token. NOT_FOUND for an unknown id.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateIngestTokenRouting(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Replaces where a token's three signals go, from the next baby segment on: collectors follow
+        within 5 seconds, and records already in baby segments stay with the dataset they were stamped
+        with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -163,7 +182,9 @@ def add_IngestTokenServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IngestTokenService:
-    """Missing associated documentation comment in .proto file."""
+    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
+    to.
+    """
 
     @staticmethod
     def CreateIngestToken(request,

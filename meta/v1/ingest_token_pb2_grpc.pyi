@@ -27,77 +27,149 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class IngestTokenServiceStub:
+    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
+    to.
+    """
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> IngestTokenServiceAsyncStub: ...
     CreateIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.CreateIngestTokenRequest, _ingest_token_pb2.CreateIngestTokenResponse]
+    """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
+    names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
+    the plaintext is shown once, so after an unknown outcome revoke by name and create again under
+    another name.
+    """
     ValidateIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.ValidateIngestTokenRequest, _ingest_token_pb2.ValidateIngestTokenResponse]
+    """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+    UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
+    """
     RevokeIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.RevokeIngestTokenRequest, _ingest_token_pb2.RevokeIngestTokenResponse]
+    """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
+    keeps the first time of revocation. Records acknowledged before are kept and still merged.
+    """
     DeleteIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.DeleteIngestTokenRequest, _ingest_token_pb2.DeleteIngestTokenResponse]
+    """Removes a revoked token. FAILED_PRECONDITION (NOT_DRAINED) until every stream that carried it
+    has merged past the revocation; deleting it again is OK.
+    """
     ListIngestTokens: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.ListIngestTokensRequest, _ingest_token_pb2.ListIngestTokensResponse]
+    """Lists all tokens, revoked ones included, oldest first."""
     GetIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.GetIngestTokenRequest, _ingest_token_pb2.GetIngestTokenResponse]
+    """Reads one token. NOT_FOUND for an unknown id."""
     UpdateIngestTokenRouting: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.UpdateIngestTokenRoutingRequest, _ingest_token_pb2.UpdateIngestTokenRoutingResponse]
+    """Replaces where a token's three signals go, from the next baby segment on: collectors follow
+    within 5 seconds, and records already in baby segments stay with the dataset they were stamped
+    with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+    """
 
 @_typing.type_check_only
 class IngestTokenServiceAsyncStub(IngestTokenServiceStub):
+    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
+    to.
+    """
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.CreateIngestTokenRequest, _ingest_token_pb2.CreateIngestTokenResponse]  # type: ignore[assignment]
+    """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
+    names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
+    the plaintext is shown once, so after an unknown outcome revoke by name and create again under
+    another name.
+    """
     ValidateIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.ValidateIngestTokenRequest, _ingest_token_pb2.ValidateIngestTokenResponse]  # type: ignore[assignment]
+    """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+    UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
+    """
     RevokeIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.RevokeIngestTokenRequest, _ingest_token_pb2.RevokeIngestTokenResponse]  # type: ignore[assignment]
+    """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
+    keeps the first time of revocation. Records acknowledged before are kept and still merged.
+    """
     DeleteIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.DeleteIngestTokenRequest, _ingest_token_pb2.DeleteIngestTokenResponse]  # type: ignore[assignment]
+    """Removes a revoked token. FAILED_PRECONDITION (NOT_DRAINED) until every stream that carried it
+    has merged past the revocation; deleting it again is OK.
+    """
     ListIngestTokens: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.ListIngestTokensRequest, _ingest_token_pb2.ListIngestTokensResponse]  # type: ignore[assignment]
+    """Lists all tokens, revoked ones included, oldest first."""
     GetIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.GetIngestTokenRequest, _ingest_token_pb2.GetIngestTokenResponse]  # type: ignore[assignment]
+    """Reads one token. NOT_FOUND for an unknown id."""
     UpdateIngestTokenRouting: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.UpdateIngestTokenRoutingRequest, _ingest_token_pb2.UpdateIngestTokenRoutingResponse]  # type: ignore[assignment]
+    """Replaces where a token's three signals go, from the next baby segment on: collectors follow
+    within 5 seconds, and records already in baby segments stay with the dataset they were stamped
+    with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+    """
 
 class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
+    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
+    to.
+    """
+
     @_abc_1.abstractmethod
     def CreateIngestToken(
         self,
         request: _ingest_token_pb2.CreateIngestTokenRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingest_token_pb2.CreateIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.CreateIngestTokenResponse]]: ...
+    ) -> _typing.Union[_ingest_token_pb2.CreateIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.CreateIngestTokenResponse]]:
+        """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
+        names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
+        the plaintext is shown once, so after an unknown outcome revoke by name and create again under
+        another name.
+        """
 
     @_abc_1.abstractmethod
     def ValidateIngestToken(
         self,
         request: _ingest_token_pb2.ValidateIngestTokenRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingest_token_pb2.ValidateIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.ValidateIngestTokenResponse]]: ...
+    ) -> _typing.Union[_ingest_token_pb2.ValidateIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.ValidateIngestTokenResponse]]:
+        """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+        UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
+        """
 
     @_abc_1.abstractmethod
     def RevokeIngestToken(
         self,
         request: _ingest_token_pb2.RevokeIngestTokenRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingest_token_pb2.RevokeIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.RevokeIngestTokenResponse]]: ...
+    ) -> _typing.Union[_ingest_token_pb2.RevokeIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.RevokeIngestTokenResponse]]:
+        """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
+        keeps the first time of revocation. Records acknowledged before are kept and still merged.
+        """
 
     @_abc_1.abstractmethod
     def DeleteIngestToken(
         self,
         request: _ingest_token_pb2.DeleteIngestTokenRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingest_token_pb2.DeleteIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.DeleteIngestTokenResponse]]: ...
+    ) -> _typing.Union[_ingest_token_pb2.DeleteIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.DeleteIngestTokenResponse]]:
+        """Removes a revoked token. FAILED_PRECONDITION (NOT_DRAINED) until every stream that carried it
+        has merged past the revocation; deleting it again is OK.
+        """
 
     @_abc_1.abstractmethod
     def ListIngestTokens(
         self,
         request: _ingest_token_pb2.ListIngestTokensRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingest_token_pb2.ListIngestTokensResponse, _abc.Awaitable[_ingest_token_pb2.ListIngestTokensResponse]]: ...
+    ) -> _typing.Union[_ingest_token_pb2.ListIngestTokensResponse, _abc.Awaitable[_ingest_token_pb2.ListIngestTokensResponse]]:
+        """Lists all tokens, revoked ones included, oldest first."""
 
     @_abc_1.abstractmethod
     def GetIngestToken(
         self,
         request: _ingest_token_pb2.GetIngestTokenRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingest_token_pb2.GetIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.GetIngestTokenResponse]]: ...
+    ) -> _typing.Union[_ingest_token_pb2.GetIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.GetIngestTokenResponse]]:
+        """Reads one token. NOT_FOUND for an unknown id."""
 
     @_abc_1.abstractmethod
     def UpdateIngestTokenRouting(
         self,
         request: _ingest_token_pb2.UpdateIngestTokenRoutingRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingest_token_pb2.UpdateIngestTokenRoutingResponse, _abc.Awaitable[_ingest_token_pb2.UpdateIngestTokenRoutingResponse]]: ...
+    ) -> _typing.Union[_ingest_token_pb2.UpdateIngestTokenRoutingResponse, _abc.Awaitable[_ingest_token_pb2.UpdateIngestTokenRoutingResponse]]:
+        """Replaces where a token's three signals go, from the next baby segment on: collectors follow
+        within 5 seconds, and records already in baby segments stay with the dataset they were stamped
+        with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+        """
 
 def add_IngestTokenServiceServicer_to_server(servicer: IngestTokenServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

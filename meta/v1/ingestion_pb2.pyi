@@ -22,10 +22,13 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class DownloadConfigRequest(_message.Message):
+    """Who asks for configuration."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
+    """Name of the worker; any text, also one never seen before."""
     def __init__(
         self,
         *,
@@ -41,6 +44,8 @@ Global___DownloadConfigRequest: _TypeAlias = DownloadConfigRequest  # noqa: Y015
 
 @_typing.final
 class DownloadConfigResponse(_message.Message):
+    """The configuration."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     CONFIG_VERSION_FIELD_NUMBER: _builtins.int
@@ -48,12 +53,21 @@ class DownloadConfigResponse(_message.Message):
     DEFAULT_DATASET_FIELD_NUMBER: _builtins.int
     OTHER_DATASETS_FIELD_NUMBER: _builtins.int
     config_version: _builtins.str
+    """Hash of everything below: equal text means nothing changed."""
     @_builtins.property
-    def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix: ...
+    def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix:
+        """Merged prefix of the default dataset."""
+
     @_builtins.property
-    def default_dataset(self) -> _common_pb2.DatasetInfo: ...
+    def default_dataset(self) -> _common_pb2.DatasetInfo:
+        """The dataset for records without another one. It exists from the server's first start and
+        cannot be deleted.
+        """
+
     @_builtins.property
-    def other_datasets(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.DatasetInfo]: ...
+    def other_datasets(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.DatasetInfo]:
+        """The other live datasets by id, at most 1,000."""
+
     def __init__(
         self,
         *,
@@ -72,11 +86,15 @@ Global___DownloadConfigResponse: _TypeAlias = DownloadConfigResponse  # noqa: Y0
 
 @_typing.final
 class SaveSegmentsRequest(_message.Message):
+    """Segments to register."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]: ...
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
+        """1 to 1,000 segments, of any datasets; no object key twice."""
+
     def __init__(
         self,
         *,
@@ -92,11 +110,15 @@ Global___SaveSegmentsRequest: _TypeAlias = SaveSegmentsRequest  # noqa: Y015
 
 @_typing.final
 class SaveSegmentsResponse(_message.Message):
+    """What they are called now."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     IDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Segment ids in the order of the request."""
+
     def __init__(
         self,
         *,
@@ -112,14 +134,21 @@ Global___SaveSegmentsResponse: _TypeAlias = SaveSegmentsResponse  # noqa: Y015
 
 @_typing.final
 class RegisterForStreamRequest(_message.Message):
+    """A collector and a token that it was shown."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     COLLECTOR_STRING_FIELD_NUMBER: _builtins.int
     COLLECTOR_ID_FIELD_NUMBER: _builtins.int
     INGEST_TOKEN_FIELD_NUMBER: _builtins.int
     collector_string: _builtins.str
+    """Free text about the collector (version, host) for people; may be empty."""
     collector_id: _builtins.str
+    """Stable name of the collector, 1..255 characters. At most one active stream exists per name, so
+    two running collectors need two names.
+    """
     ingest_token: _builtins.str
+    """Plaintext of the token."""
     def __init__(
         self,
         *,
@@ -137,15 +166,25 @@ Global___RegisterForStreamRequest: _TypeAlias = RegisterForStreamRequest  # noqa
 
 @_typing.final
 class StreamConfig(_message.Message):
+    """How a collector writes to its stream."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     CLOUD_OBJECT_PREFIX_FIELD_NUMBER: _builtins.int
     FLUSH_TIMEOUT_MS_FIELD_NUMBER: _builtins.int
     MAX_SEGMENT_SIZE_BYTES_FIELD_NUMBER: _builtins.int
     flush_timeout_ms: _builtins.int
+    """Longest time in milliseconds that a record waits in the buffer before its baby segment is
+    written.
+    """
     max_segment_size_bytes: _builtins.int
+    """Size in bytes at which a baby segment is written without waiting for the timeout."""
     @_builtins.property
-    def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix: ...
+    def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix:
+        """Where its baby segments go: ingest-stream/<stream id>. A baby's key is its offset in 20
+        digits.
+        """
+
     def __init__(
         self,
         *,
@@ -163,6 +202,8 @@ Global___StreamConfig: _TypeAlias = StreamConfig  # noqa: Y015
 
 @_typing.final
 class RegisterForStreamResponse(_message.Message):
+    """The stream to write to."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAM_ID_FIELD_NUMBER: _builtins.int
@@ -172,13 +213,19 @@ class RegisterForStreamResponse(_message.Message):
     ROUTING_FIELD_NUMBER: _builtins.int
     CREATED_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
+    """Stream id (UUID)."""
     token_id: _builtins.str
+    """Id of the token: the key under which its payloads stand in a baby segment, so that the secret
+    is never stored.
+    """
     next_offset: _builtins.int
     """The offset that the stream's next baby segment takes: committed offset + 1."""
     created: _builtins.bool
     """True if this call created the stream, false if the collector already had it."""
     @_builtins.property
-    def config(self) -> Global___StreamConfig: ...
+    def config(self) -> Global___StreamConfig:
+        """How to write."""
+
     @_builtins.property
     def routing(self) -> _ingest_token_pb2.IngestTokenRouting:
         """The token's routing in force; the collector stamps babies with it for at most 5 s."""
@@ -203,6 +250,8 @@ Global___RegisterForStreamResponse: _TypeAlias = RegisterForStreamResponse  # no
 
 @_typing.final
 class CommitOffsetRequest(_message.Message):
+    """A baby segment that is complete in the store."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAM_ID_FIELD_NUMBER: _builtins.int
@@ -214,11 +263,17 @@ class CommitOffsetRequest(_message.Message):
     FLUSH_ID_FIELD_NUMBER: _builtins.int
     DATASET_IDS_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
+    """Stream id."""
     committed_offset: _builtins.int
+    """Its offset: the first of a stream is 0, each next one is one higher."""
     start_time: _builtins.int
+    """Earliest event time in it, in nanoseconds since the Unix epoch; 0 when it holds no records."""
     end_time: _builtins.int
+    """Latest event time in it, in nanoseconds since the Unix epoch; not below start_time."""
     size_bytes: _builtins.int
+    """Size of its object in bytes."""
     num_records: _builtins.int
+    """Log records, spans and data points in it; 0 for a stop message or filler."""
     flush_id: _builtins.bytes
     """Random 16-byte id of the flush that wrote the baby; empty from collectors that have none."""
     @_builtins.property
@@ -247,6 +302,8 @@ Global___CommitOffsetRequest: _TypeAlias = CommitOffsetRequest  # noqa: Y015
 
 @_typing.final
 class CommitOffsetResponse(_message.Message):
+    """The offset is committed; the exports in it may be acknowledged."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     COMMITTED_OFFSET_FIELD_NUMBER: _builtins.int

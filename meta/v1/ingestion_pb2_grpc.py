@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class IngestionServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
+    made segments.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -57,28 +59,45 @@ class IngestionServiceStub:
 
 
 class IngestionServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
+    made segments.
+    """
 
     def DownloadConfig(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
+        default configuration; the default dataset always exists.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SaveSegments(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
+        the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
+        FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RegisterForStream(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Admits a token on the collector's stream: the active one of its collector_id, else a new one.
+        The datasets that the token routes to become entries of the stream that begin at the current
+        committed offset. Unknown and revoked tokens are UNAUTHENTICATED (TOKEN_UNKNOWN), with one
+        text for both. Call it before the first record of the token is written to the stream.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CommitOffset(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Acknowledges the baby segment at one offset, whose object must be complete. Checked in this
+        order: the same commit again is OK; another commit at or below the committed offset is
+        ALREADY_EXISTS (OFFSET_TAKEN) with next_offset in the metadata; a stopped stream is
+        FAILED_PRECONDITION (STREAM_STOPPED); an offset beyond the next one is FAILED_PRECONDITION
+        (OFFSET_GAP) with the expected one. An unknown stream is NOT_FOUND. A repetition later than 24
+        hours after the baby was reaped is ALREADY_EXISTS, never OK.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -115,7 +134,9 @@ def add_IngestionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IngestionService:
-    """Missing associated documentation comment in .proto file."""
+    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
+    made segments.
+    """
 
     @staticmethod
     def DownloadConfig(request,

@@ -27,50 +27,119 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class IngestionServiceStub:
+    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
+    made segments.
+    """
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> IngestionServiceAsyncStub: ...
     DownloadConfig: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.DownloadConfigRequest, _ingestion_pb2.DownloadConfigResponse]
+    """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
+    default configuration; the default dataset always exists.
+    """
     SaveSegments: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.SaveSegmentsRequest, _ingestion_pb2.SaveSegmentsResponse]
+    """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
+    the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
+    FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+    """
     RegisterForStream: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.RegisterForStreamRequest, _ingestion_pb2.RegisterForStreamResponse]
+    """Admits a token on the collector's stream: the active one of its collector_id, else a new one.
+    The datasets that the token routes to become entries of the stream that begin at the current
+    committed offset. Unknown and revoked tokens are UNAUTHENTICATED (TOKEN_UNKNOWN), with one
+    text for both. Call it before the first record of the token is written to the stream.
+    """
     CommitOffset: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.CommitOffsetRequest, _ingestion_pb2.CommitOffsetResponse]
+    """Acknowledges the baby segment at one offset, whose object must be complete. Checked in this
+    order: the same commit again is OK; another commit at or below the committed offset is
+    ALREADY_EXISTS (OFFSET_TAKEN) with next_offset in the metadata; a stopped stream is
+    FAILED_PRECONDITION (STREAM_STOPPED); an offset beyond the next one is FAILED_PRECONDITION
+    (OFFSET_GAP) with the expected one. An unknown stream is NOT_FOUND. A repetition later than 24
+    hours after the baby was reaped is ALREADY_EXISTS, never OK.
+    """
 
 @_typing.type_check_only
 class IngestionServiceAsyncStub(IngestionServiceStub):
+    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
+    made segments.
+    """
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     DownloadConfig: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.DownloadConfigRequest, _ingestion_pb2.DownloadConfigResponse]  # type: ignore[assignment]
+    """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
+    default configuration; the default dataset always exists.
+    """
     SaveSegments: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.SaveSegmentsRequest, _ingestion_pb2.SaveSegmentsResponse]  # type: ignore[assignment]
+    """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
+    the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
+    FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+    """
     RegisterForStream: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.RegisterForStreamRequest, _ingestion_pb2.RegisterForStreamResponse]  # type: ignore[assignment]
+    """Admits a token on the collector's stream: the active one of its collector_id, else a new one.
+    The datasets that the token routes to become entries of the stream that begin at the current
+    committed offset. Unknown and revoked tokens are UNAUTHENTICATED (TOKEN_UNKNOWN), with one
+    text for both. Call it before the first record of the token is written to the stream.
+    """
     CommitOffset: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.CommitOffsetRequest, _ingestion_pb2.CommitOffsetResponse]  # type: ignore[assignment]
+    """Acknowledges the baby segment at one offset, whose object must be complete. Checked in this
+    order: the same commit again is OK; another commit at or below the committed offset is
+    ALREADY_EXISTS (OFFSET_TAKEN) with next_offset in the metadata; a stopped stream is
+    FAILED_PRECONDITION (STREAM_STOPPED); an offset beyond the next one is FAILED_PRECONDITION
+    (OFFSET_GAP) with the expected one. An unknown stream is NOT_FOUND. A repetition later than 24
+    hours after the baby was reaped is ALREADY_EXISTS, never OK.
+    """
 
 class IngestionServiceServicer(metaclass=_abc_1.ABCMeta):
+    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
+    made segments.
+    """
+
     @_abc_1.abstractmethod
     def DownloadConfig(
         self,
         request: _ingestion_pb2.DownloadConfigRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingestion_pb2.DownloadConfigResponse, _abc.Awaitable[_ingestion_pb2.DownloadConfigResponse]]: ...
+    ) -> _typing.Union[_ingestion_pb2.DownloadConfigResponse, _abc.Awaitable[_ingestion_pb2.DownloadConfigResponse]]:
+        """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
+        default configuration; the default dataset always exists.
+        """
 
     @_abc_1.abstractmethod
     def SaveSegments(
         self,
         request: _ingestion_pb2.SaveSegmentsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingestion_pb2.SaveSegmentsResponse, _abc.Awaitable[_ingestion_pb2.SaveSegmentsResponse]]: ...
+    ) -> _typing.Union[_ingestion_pb2.SaveSegmentsResponse, _abc.Awaitable[_ingestion_pb2.SaveSegmentsResponse]]:
+        """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
+        the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
+        FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+        """
 
     @_abc_1.abstractmethod
     def RegisterForStream(
         self,
         request: _ingestion_pb2.RegisterForStreamRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingestion_pb2.RegisterForStreamResponse, _abc.Awaitable[_ingestion_pb2.RegisterForStreamResponse]]: ...
+    ) -> _typing.Union[_ingestion_pb2.RegisterForStreamResponse, _abc.Awaitable[_ingestion_pb2.RegisterForStreamResponse]]:
+        """Admits a token on the collector's stream: the active one of its collector_id, else a new one.
+        The datasets that the token routes to become entries of the stream that begin at the current
+        committed offset. Unknown and revoked tokens are UNAUTHENTICATED (TOKEN_UNKNOWN), with one
+        text for both. Call it before the first record of the token is written to the stream.
+        """
 
     @_abc_1.abstractmethod
     def CommitOffset(
         self,
         request: _ingestion_pb2.CommitOffsetRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_ingestion_pb2.CommitOffsetResponse, _abc.Awaitable[_ingestion_pb2.CommitOffsetResponse]]: ...
+    ) -> _typing.Union[_ingestion_pb2.CommitOffsetResponse, _abc.Awaitable[_ingestion_pb2.CommitOffsetResponse]]:
+        """Acknowledges the baby segment at one offset, whose object must be complete. Checked in this
+        order: the same commit again is OK; another commit at or below the committed offset is
+        ALREADY_EXISTS (OFFSET_TAKEN) with next_offset in the metadata; a stopped stream is
+        FAILED_PRECONDITION (STREAM_STOPPED); an offset beyond the next one is FAILED_PRECONDITION
+        (OFFSET_GAP) with the expected one. An unknown stream is NOT_FOUND. A repetition later than 24
+        hours after the baby was reaped is ALREADY_EXISTS, never OK.
+        """
 
 def add_IngestionServiceServicer_to_server(servicer: IngestionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

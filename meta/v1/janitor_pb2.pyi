@@ -20,6 +20,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class GetSegmentSizeStatsRequest(_message.Message):
+    """Filters; an absent one does not filter."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     MAX_COMPRESSED_SIZE_FIELD_NUMBER: _builtins.int
@@ -27,9 +29,17 @@ class GetSegmentSizeStatsRequest(_message.Message):
     MAX_AGE_SECS_FIELD_NUMBER: _builtins.int
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     max_compressed_size: _builtins.int
+    """Only segments of at most this many compressed bytes; not negative."""
     min_age_secs: _builtins.int
+    """Only segments at least this old: age = now - created_at >= min_age_secs, in seconds; not
+    negative.
+    """
     max_age_secs: _builtins.int
+    """Only segments at most this old: age = now - created_at <= max_age_secs, in seconds; not
+    negative, not below min_age_secs.
+    """
     dataset_name: _builtins.str
+    """Only this dataset; absent = all live ones. An unknown name is NOT_FOUND."""
     def __init__(
         self,
         *,
@@ -63,6 +73,8 @@ Global___GetSegmentSizeStatsRequest: _TypeAlias = GetSegmentSizeStatsRequest  # 
 
 @_typing.final
 class SegmentSizeTier(_message.Message):
+    """Segments of about one size."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TIER_FIELD_NUMBER: _builtins.int
@@ -76,15 +88,27 @@ class SegmentSizeTier(_message.Message):
     EARLIEST_TIME_FIELD_NUMBER: _builtins.int
     LATEST_TIME_FIELD_NUMBER: _builtins.int
     tier: _builtins.int
+    """Number of the tier: 0 is below 1 MiB, k >= 1 is from 4^(k-1) MiB up to, not including, 4^k
+    MiB.
+    """
     tier_min: _builtins.str
+    """Lower bound in bytes, inclusive, as decimal text."""
     tier_max: _builtins.str
+    """Upper bound in bytes, exclusive, as decimal text."""
     segment_count: _builtins.int
+    """Segments in the tier."""
     total_size: _builtins.int
+    """Sum of their compressed sizes in bytes."""
     smallest: _builtins.int
+    """Smallest compressed size in bytes; 0 in an empty tier."""
     largest: _builtins.int
+    """Largest compressed size in bytes; 0 in an empty tier."""
     avg_size: _builtins.int
+    """Average compressed size in bytes, rounded down; 0 in an empty tier."""
     earliest_time: _builtins.str
+    """Earliest event time in the tier: RFC 3339, UTC; "" in an empty tier."""
     latest_time: _builtins.str
+    """Latest event time in the tier, in the same form; "" in an empty tier."""
     def __init__(
         self,
         *,
@@ -109,11 +133,17 @@ Global___SegmentSizeTier: _TypeAlias = SegmentSizeTier  # noqa: Y015
 
 @_typing.final
 class GetSegmentSizeStatsResponse(_message.Message):
+    """The tiers."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TIERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def tiers(self) -> _containers.RepeatedCompositeFieldContainer[Global___SegmentSizeTier]: ...
+    def tiers(self) -> _containers.RepeatedCompositeFieldContainer[Global___SegmentSizeTier]:
+        """From tier 0 to the highest that holds a segment, empty ones between included; none when
+        nothing matches.
+        """
+
     def __init__(
         self,
         *,
@@ -129,10 +159,13 @@ Global___GetSegmentSizeStatsResponse: _TypeAlias = GetSegmentSizeStatsResponse  
 
 @_typing.final
 class GetJanitorStatsRequest(_message.Message):
+    """Which segments to total."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
+    """Only this dataset; absent = all live ones."""
     def __init__(
         self,
         *,
@@ -150,6 +183,8 @@ Global___GetJanitorStatsRequest: _TypeAlias = GetJanitorStatsRequest  # noqa: Y0
 
 @_typing.final
 class GetJanitorStatsResponse(_message.Message):
+    """The totals."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENT_COUNT_FIELD_NUMBER: _builtins.int
@@ -158,10 +193,15 @@ class GetJanitorStatsResponse(_message.Message):
     TOTAL_COMPRESSED_SIZE_BYTES_FIELD_NUMBER: _builtins.int
     SEGMENTS_INCL_TOMBSTONED_FIELD_NUMBER: _builtins.int
     segment_count: _builtins.int
+    """Live segments."""
     outstanding_merge_tasks: _builtins.int
+    """Merge tasks that are open, claimed or not."""
     total_size_bytes: _builtins.int
+    """Sum of live segments' sizes before compression, in bytes."""
     total_compressed_size_bytes: _builtins.int
+    """Sum of live segments' object sizes, in bytes."""
     segments_incl_tombstoned: _builtins.int
+    """Live segments and those whose object is still to be deleted."""
     def __init__(
         self,
         *,
@@ -181,10 +221,13 @@ Global___GetJanitorStatsResponse: _TypeAlias = GetJanitorStatsResponse  # noqa: 
 
 @_typing.final
 class ListMergeTasksRequest(_message.Message):
+    """Which tasks to list."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
+    """Only this dataset; absent = all."""
     def __init__(
         self,
         *,
@@ -202,11 +245,15 @@ Global___ListMergeTasksRequest: _TypeAlias = ListMergeTasksRequest  # noqa: Y015
 
 @_typing.final
 class ListMergeTasksResponse(_message.Message):
+    """The open tasks."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASKS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def tasks(self) -> _containers.RepeatedCompositeFieldContainer[Global___MergeTaskSummary]: ...
+    def tasks(self) -> _containers.RepeatedCompositeFieldContainer[Global___MergeTaskSummary]:
+        """Oldest first, at most 1,000."""
+
     def __init__(
         self,
         *,
@@ -222,6 +269,8 @@ Global___ListMergeTasksResponse: _TypeAlias = ListMergeTasksResponse  # noqa: Y0
 
 @_typing.final
 class MergeTaskSummary(_message.Message):
+    """An open merge task in short."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
@@ -231,11 +280,17 @@ class MergeTaskSummary(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     ASSIGNED_AT_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
+    """Task id."""
     dataset_id: _builtins.str
+    """Its dataset."""
     segment_count: _builtins.int
+    """Number of inputs."""
     assigned_to_worker: _builtins.str
+    """Worker that claimed it; "" while it is free."""
     created_at: _builtins.str
+    """When it was planned: RFC 3339, UTC, microseconds."""
     assigned_at: _builtins.str
+    """When it was claimed, in the same form; "" while it is free."""
     def __init__(
         self,
         *,
@@ -256,10 +311,13 @@ Global___MergeTaskSummary: _TypeAlias = MergeTaskSummary  # noqa: Y015
 
 @_typing.final
 class GetMergeTaskRequest(_message.Message):
+    """Names a task."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
+    """Task id."""
     def __init__(
         self,
         *,
@@ -275,12 +333,18 @@ Global___GetMergeTaskRequest: _TypeAlias = GetMergeTaskRequest  # noqa: Y015
 
 @_typing.final
 class UnclaimMergeTaskRequest(_message.Message):
+    """Names a claim to take back."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
     MIN_CLAIMED_SECS_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
+    """Task id."""
     min_claimed_secs: _builtins.int
+    """Youngest claim that is taken back, in seconds since the later of the claim and its last
+    heartbeat. 0 = 3,600; negative is INVALID_ARGUMENT.
+    """
     def __init__(
         self,
         *,
@@ -297,10 +361,15 @@ Global___UnclaimMergeTaskRequest: _TypeAlias = UnclaimMergeTaskRequest  # noqa: 
 
 @_typing.final
 class UnclaimMergeTaskResponse(_message.Message):
+    """Whether it was taken back."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     UNCLAIMED_FIELD_NUMBER: _builtins.int
     unclaimed: _builtins.bool
+    """True if this call freed the task; false if it is unknown, not claimed, or claimed too
+    recently.
+    """
     def __init__(
         self,
         *,
@@ -316,6 +385,8 @@ Global___UnclaimMergeTaskResponse: _TypeAlias = UnclaimMergeTaskResponse  # noqa
 
 @_typing.final
 class CreateMergeTasksRequest(_message.Message):
+    """Filters on the segments that may be merged; an absent one does not filter."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     MAX_COMPRESSED_SIZE_FIELD_NUMBER: _builtins.int
@@ -323,9 +394,13 @@ class CreateMergeTasksRequest(_message.Message):
     MAX_AGE_SECS_FIELD_NUMBER: _builtins.int
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     max_compressed_size: _builtins.int
+    """Only segments of at most this many compressed bytes; not negative."""
     min_age_secs: _builtins.int
+    """Only segments created at least this many seconds ago; not negative."""
     max_age_secs: _builtins.int
+    """Only segments created at most this many seconds ago; not negative, not below min_age_secs."""
     dataset_name: _builtins.str
+    """Only this dataset; absent = all live ones. An unknown name is NOT_FOUND."""
     def __init__(
         self,
         *,
@@ -359,12 +434,16 @@ Global___CreateMergeTasksRequest: _TypeAlias = CreateMergeTasksRequest  # noqa: 
 
 @_typing.final
 class CreateMergeTasksResponse(_message.Message):
+    """What was planned."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASKS_CREATED_FIELD_NUMBER: _builtins.int
     SEGMENTS_INCLUDED_FIELD_NUMBER: _builtins.int
     tasks_created: _builtins.int
+    """Tasks that this call created."""
     segments_included: _builtins.int
+    """Inputs of these tasks together."""
     def __init__(
         self,
         *,
@@ -381,6 +460,10 @@ Global___CreateMergeTasksResponse: _TypeAlias = CreateMergeTasksResponse  # noqa
 
 @_typing.final
 class GetMergeTaskResponse(_message.Message):
+    """A merge task with the sizes of its inputs. All sizes are 0 and times "" where the inputs are
+    gone.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
@@ -398,19 +481,33 @@ class GetMergeTaskResponse(_message.Message):
     TOTAL_COMPRESSED_SIZE_FIELD_NUMBER: _builtins.int
     ASSIGNED_AT_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
+    """Task id."""
     dataset_id: _builtins.str
+    """Its dataset."""
     segment_count: _builtins.int
+    """Number of inputs."""
     assigned_to_worker: _builtins.str
+    """Worker that holds or last held it; "" if it was never claimed or given back."""
     created_at: _builtins.str
+    """When it was planned: RFC 3339, UTC, microseconds."""
     smallest_segment_size: _builtins.int
+    """Smallest input before compression, in bytes."""
     largest_segment_size: _builtins.int
+    """Largest input before compression, in bytes."""
     smallest_segment_compressed_size: _builtins.int
+    """Smallest input as stored, in bytes."""
     largest_segment_compressed_size: _builtins.int
+    """Largest input as stored, in bytes."""
     earliest_time: _builtins.str
+    """Earliest event time of the inputs: RFC 3339, UTC, microseconds."""
     latest_time: _builtins.str
+    """Latest event time of the inputs, in the same form."""
     total_size: _builtins.int
+    """Sum of the inputs before compression, in bytes."""
     total_compressed_size: _builtins.int
+    """Sum of the inputs as stored, in bytes."""
     assigned_at: _builtins.str
+    """When it was claimed: RFC 3339, UTC, microseconds; "" while it is free."""
     def __init__(
         self,
         *,
@@ -439,10 +536,13 @@ Global___GetMergeTaskResponse: _TypeAlias = GetMergeTaskResponse  # noqa: Y015
 
 @_typing.final
 class RewriteAllSegmentsRequest(_message.Message):
+    """What to rewrite."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
+    """Only this dataset; absent = all live ones. An unknown name is NOT_FOUND."""
     def __init__(
         self,
         *,
@@ -460,12 +560,16 @@ Global___RewriteAllSegmentsRequest: _TypeAlias = RewriteAllSegmentsRequest  # no
 
 @_typing.final
 class RewriteAllSegmentsResponse(_message.Message):
+    """What was planned."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASKS_CREATED_FIELD_NUMBER: _builtins.int
     SEGMENTS_INCLUDED_FIELD_NUMBER: _builtins.int
     tasks_created: _builtins.int
+    """Tasks with one input each that this call created."""
     segments_included: _builtins.int
+    """Segments that these tasks will rewrite."""
     def __init__(
         self,
         *,

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class JanitorServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Statistics of segments and the life of merge tasks, for the janitor and for operators.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -72,46 +73,62 @@ class JanitorServiceStub:
 
 
 class JanitorServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Statistics of segments and the life of merge tasks, for the janitor and for operators.
+    """
 
     def GetJanitorStats(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads the totals of one dataset or of all, from counters that every change maintains. An
+        unknown dataset is NOT_FOUND.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSegmentSizeStats(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Counts live segments by tiers of compressed size. The published contract's remarks on the two
+        age filters contradict each other; here their names decide: min_age_secs <= age <=
+        max_age_secs, where age = now - created_at by the database's clock.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMergeTasks(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Lists the open merge tasks, oldest first, at most 1,000.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMergeTask(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads one merge task, finished ones too while they are kept (30 days). NOT_FOUND otherwise.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnclaimMergeTask(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+        output is refused.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateMergeTasks(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
+        creates only what is still missing: a segment is in at most one open task.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RewriteAllSegments(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Creates one task with a single input for each live segment that is in no task, so that
+        everything is written anew in the current format and sort order. While an earlier call with
+        the same filter is unfinished, a call carries that one on; a rewrite does not count as a
+        merge.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -163,7 +180,8 @@ def add_JanitorServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class JanitorService:
-    """Missing associated documentation comment in .proto file."""
+    """Statistics of segments and the life of merge tasks, for the janitor and for operators.
+    """
 
     @staticmethod
     def GetJanitorStats(request,

@@ -27,77 +27,143 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class JanitorServiceStub:
+    """Statistics of segments and the life of merge tasks, for the janitor and for operators."""
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> JanitorServiceAsyncStub: ...
     GetJanitorStats: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.GetJanitorStatsRequest, _janitor_pb2.GetJanitorStatsResponse]
+    """Reads the totals of one dataset or of all, from counters that every change maintains. An
+    unknown dataset is NOT_FOUND.
+    """
     GetSegmentSizeStats: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.GetSegmentSizeStatsRequest, _janitor_pb2.GetSegmentSizeStatsResponse]
+    """Counts live segments by tiers of compressed size. The published contract's remarks on the two
+    age filters contradict each other; here their names decide: min_age_secs <= age <=
+    max_age_secs, where age = now - created_at by the database's clock.
+    """
     ListMergeTasks: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.ListMergeTasksRequest, _janitor_pb2.ListMergeTasksResponse]
+    """Lists the open merge tasks, oldest first, at most 1,000."""
     GetMergeTask: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.GetMergeTaskRequest, _janitor_pb2.GetMergeTaskResponse]
+    """Reads one merge task, finished ones too while they are kept (30 days). NOT_FOUND otherwise."""
     UnclaimMergeTask: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.UnclaimMergeTaskRequest, _janitor_pb2.UnclaimMergeTaskResponse]
+    """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+    output is refused.
+    """
     CreateMergeTasks: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.CreateMergeTasksRequest, _janitor_pb2.CreateMergeTasksResponse]
+    """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
+    creates only what is still missing: a segment is in at most one open task.
+    """
     RewriteAllSegments: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]
+    """Creates one task with a single input for each live segment that is in no task, so that
+    everything is written anew in the current format and sort order. While an earlier call with
+    the same filter is unfinished, a call carries that one on; a rewrite does not count as a
+    merge.
+    """
 
 @_typing.type_check_only
 class JanitorServiceAsyncStub(JanitorServiceStub):
+    """Statistics of segments and the life of merge tasks, for the janitor and for operators."""
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetJanitorStats: _aio.UnaryUnaryMultiCallable[_janitor_pb2.GetJanitorStatsRequest, _janitor_pb2.GetJanitorStatsResponse]  # type: ignore[assignment]
+    """Reads the totals of one dataset or of all, from counters that every change maintains. An
+    unknown dataset is NOT_FOUND.
+    """
     GetSegmentSizeStats: _aio.UnaryUnaryMultiCallable[_janitor_pb2.GetSegmentSizeStatsRequest, _janitor_pb2.GetSegmentSizeStatsResponse]  # type: ignore[assignment]
+    """Counts live segments by tiers of compressed size. The published contract's remarks on the two
+    age filters contradict each other; here their names decide: min_age_secs <= age <=
+    max_age_secs, where age = now - created_at by the database's clock.
+    """
     ListMergeTasks: _aio.UnaryUnaryMultiCallable[_janitor_pb2.ListMergeTasksRequest, _janitor_pb2.ListMergeTasksResponse]  # type: ignore[assignment]
+    """Lists the open merge tasks, oldest first, at most 1,000."""
     GetMergeTask: _aio.UnaryUnaryMultiCallable[_janitor_pb2.GetMergeTaskRequest, _janitor_pb2.GetMergeTaskResponse]  # type: ignore[assignment]
+    """Reads one merge task, finished ones too while they are kept (30 days). NOT_FOUND otherwise."""
     UnclaimMergeTask: _aio.UnaryUnaryMultiCallable[_janitor_pb2.UnclaimMergeTaskRequest, _janitor_pb2.UnclaimMergeTaskResponse]  # type: ignore[assignment]
+    """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+    output is refused.
+    """
     CreateMergeTasks: _aio.UnaryUnaryMultiCallable[_janitor_pb2.CreateMergeTasksRequest, _janitor_pb2.CreateMergeTasksResponse]  # type: ignore[assignment]
+    """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
+    creates only what is still missing: a segment is in at most one open task.
+    """
     RewriteAllSegments: _aio.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]  # type: ignore[assignment]
+    """Creates one task with a single input for each live segment that is in no task, so that
+    everything is written anew in the current format and sort order. While an earlier call with
+    the same filter is unfinished, a call carries that one on; a rewrite does not count as a
+    merge.
+    """
 
 class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
+    """Statistics of segments and the life of merge tasks, for the janitor and for operators."""
+
     @_abc_1.abstractmethod
     def GetJanitorStats(
         self,
         request: _janitor_pb2.GetJanitorStatsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_janitor_pb2.GetJanitorStatsResponse, _abc.Awaitable[_janitor_pb2.GetJanitorStatsResponse]]: ...
+    ) -> _typing.Union[_janitor_pb2.GetJanitorStatsResponse, _abc.Awaitable[_janitor_pb2.GetJanitorStatsResponse]]:
+        """Reads the totals of one dataset or of all, from counters that every change maintains. An
+        unknown dataset is NOT_FOUND.
+        """
 
     @_abc_1.abstractmethod
     def GetSegmentSizeStats(
         self,
         request: _janitor_pb2.GetSegmentSizeStatsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_janitor_pb2.GetSegmentSizeStatsResponse, _abc.Awaitable[_janitor_pb2.GetSegmentSizeStatsResponse]]: ...
+    ) -> _typing.Union[_janitor_pb2.GetSegmentSizeStatsResponse, _abc.Awaitable[_janitor_pb2.GetSegmentSizeStatsResponse]]:
+        """Counts live segments by tiers of compressed size. The published contract's remarks on the two
+        age filters contradict each other; here their names decide: min_age_secs <= age <=
+        max_age_secs, where age = now - created_at by the database's clock.
+        """
 
     @_abc_1.abstractmethod
     def ListMergeTasks(
         self,
         request: _janitor_pb2.ListMergeTasksRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_janitor_pb2.ListMergeTasksResponse, _abc.Awaitable[_janitor_pb2.ListMergeTasksResponse]]: ...
+    ) -> _typing.Union[_janitor_pb2.ListMergeTasksResponse, _abc.Awaitable[_janitor_pb2.ListMergeTasksResponse]]:
+        """Lists the open merge tasks, oldest first, at most 1,000."""
 
     @_abc_1.abstractmethod
     def GetMergeTask(
         self,
         request: _janitor_pb2.GetMergeTaskRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_janitor_pb2.GetMergeTaskResponse, _abc.Awaitable[_janitor_pb2.GetMergeTaskResponse]]: ...
+    ) -> _typing.Union[_janitor_pb2.GetMergeTaskResponse, _abc.Awaitable[_janitor_pb2.GetMergeTaskResponse]]:
+        """Reads one merge task, finished ones too while they are kept (30 days). NOT_FOUND otherwise."""
 
     @_abc_1.abstractmethod
     def UnclaimMergeTask(
         self,
         request: _janitor_pb2.UnclaimMergeTaskRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_janitor_pb2.UnclaimMergeTaskResponse, _abc.Awaitable[_janitor_pb2.UnclaimMergeTaskResponse]]: ...
+    ) -> _typing.Union[_janitor_pb2.UnclaimMergeTaskResponse, _abc.Awaitable[_janitor_pb2.UnclaimMergeTaskResponse]]:
+        """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+        output is refused.
+        """
 
     @_abc_1.abstractmethod
     def CreateMergeTasks(
         self,
         request: _janitor_pb2.CreateMergeTasksRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_janitor_pb2.CreateMergeTasksResponse, _abc.Awaitable[_janitor_pb2.CreateMergeTasksResponse]]: ...
+    ) -> _typing.Union[_janitor_pb2.CreateMergeTasksResponse, _abc.Awaitable[_janitor_pb2.CreateMergeTasksResponse]]:
+        """Plans merges over the live segments that pass the filters and creates the tasks. Repeating it
+        creates only what is still missing: a segment is in at most one open task.
+        """
 
     @_abc_1.abstractmethod
     def RewriteAllSegments(
         self,
         request: _janitor_pb2.RewriteAllSegmentsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_janitor_pb2.RewriteAllSegmentsResponse, _abc.Awaitable[_janitor_pb2.RewriteAllSegmentsResponse]]: ...
+    ) -> _typing.Union[_janitor_pb2.RewriteAllSegmentsResponse, _abc.Awaitable[_janitor_pb2.RewriteAllSegmentsResponse]]:
+        """Creates one task with a single input for each live segment that is in no task, so that
+        everything is written anew in the current format and sort order. While an earlier call with
+        the same filter is unfinished, a call carries that one on; a rewrite does not count as a
+        merge.
+        """
 
 def add_JanitorServiceServicer_to_server(servicer: JanitorServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

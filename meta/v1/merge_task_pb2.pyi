@@ -21,10 +21,13 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class PollForSegmentMergeTaskRequest(_message.Message):
+    """Who asks for work."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
+    """Name of the worker, 1..255 characters. One worker may hold several tasks."""
     def __init__(
         self,
         *,
@@ -40,11 +43,15 @@ Global___PollForSegmentMergeTaskRequest: _TypeAlias = PollForSegmentMergeTaskReq
 
 @_typing.final
 class PollForSegmentMergeTaskResponse(_message.Message):
+    """Work, if there is any."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def task(self) -> Global___SegmentMergeTaskInfo: ...
+    def task(self) -> Global___SegmentMergeTaskInfo:
+        """The claimed task; unset when nothing is open."""
+
     def __init__(
         self,
         *,
@@ -62,13 +69,20 @@ Global___PollForSegmentMergeTaskResponse: _TypeAlias = PollForSegmentMergeTaskRe
 
 @_typing.final
 class CompleteSegmentMergeTaskRequest(_message.Message):
+    """The output of a task."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
     MERGED_SEGMENT_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
+    """Task id."""
     @_builtins.property
-    def merged_segment(self) -> _common_pb2.CreateSegment: ...
+    def merged_segment(self) -> _common_pb2.CreateSegment:
+        """The output, complete in the store under the claim's cloud_object_prefix. Same dataset as the
+        inputs, number_of_events equal to their sum, time range inside their hull.
+        """
+
     def __init__(
         self,
         *,
@@ -85,14 +99,20 @@ Global___CompleteSegmentMergeTaskRequest: _TypeAlias = CompleteSegmentMergeTaskR
 
 @_typing.final
 class CompleteSegmentMergeTaskResponse(_message.Message):
+    """The verdict."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def success(self) -> Global___CompleteSegmentMergeTaskSuccess: ...
+    def success(self) -> Global___CompleteSegmentMergeTaskSuccess:
+        """The output is visible."""
+
     @_builtins.property
-    def error(self) -> Global___CompleteSegmentMergeTaskError: ...
+    def error(self) -> Global___CompleteSegmentMergeTaskError:
+        """The output was not taken: drop it."""
+
     def __init__(
         self,
         *,
@@ -111,6 +131,8 @@ Global___CompleteSegmentMergeTaskResponse: _TypeAlias = CompleteSegmentMergeTask
 
 @_typing.final
 class CompleteSegmentMergeTaskSuccess(_message.Message):
+    """Empty: the swap happened, now or at an earlier call with the same key."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -126,11 +148,14 @@ Global___CompleteSegmentMergeTaskSuccess: _TypeAlias = CompleteSegmentMergeTaskS
 
 @_typing.final
 class CompleteSegmentMergeTaskError(_message.Message):
+    """Why the output was not taken."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     message: _builtins.str
+    """The same in words, with what was found and what was expected."""
     reason: _builtins.str
     """Machine-readable reason: TASK_FENCED, TASK_NOT_OPEN, INPUTS_GONE, OUTPUT_MISMATCH, OBJECT_CONDEMNED."""
     def __init__(
@@ -149,6 +174,8 @@ Global___CompleteSegmentMergeTaskError: _TypeAlias = CompleteSegmentMergeTaskErr
 
 @_typing.final
 class FailSegmentMergeTaskRequest(_message.Message):
+    """A task that could not be done."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
@@ -156,7 +183,9 @@ class FailSegmentMergeTaskRequest(_message.Message):
     ATTEMPT_FIELD_NUMBER: _builtins.int
     FAILED_SEGMENT_ID_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
+    """Task id."""
     error_message: _builtins.str
+    """What went wrong; the first 8 KiB are kept."""
     attempt: _builtins.int
     """Claim number this failure belongs to; 0 = the current one. A stale one has no effect."""
     failed_segment_id: _builtins.str
@@ -179,6 +208,8 @@ Global___FailSegmentMergeTaskRequest: _TypeAlias = FailSegmentMergeTaskRequest  
 
 @_typing.final
 class FailSegmentMergeTaskResponse(_message.Message):
+    """Empty: the failure is noted, or was stale."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -194,6 +225,8 @@ Global___FailSegmentMergeTaskResponse: _TypeAlias = FailSegmentMergeTaskResponse
 
 @_typing.final
 class SegmentMergeTaskInfo(_message.Message):
+    """One claimed task."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
@@ -206,7 +239,9 @@ class SegmentMergeTaskInfo(_message.Message):
     LEASE_SECS_FIELD_NUMBER: _builtins.int
     MERGE_COUNT_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
+    """Task id."""
     dataset_id: _builtins.str
+    """Dataset of all inputs and of the output."""
     attempt: _builtins.int
     """Claim number, from 1; part of the prefix, which fences older claims."""
     lease_secs: _builtins.int
@@ -214,11 +249,19 @@ class SegmentMergeTaskInfo(_message.Message):
     merge_count: _builtins.int
     """Merges between the nursery's segments and the output."""
     @_builtins.property
-    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]: ...
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]:
+        """The inputs, 1 to 16; a single one is a rewrite."""
+
     @_builtins.property
-    def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix: ...
+    def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix:
+        """Where the output must go: dataset/<dataset id>/merged/<task id>-<attempt>. It is the fence:
+        outputs under an earlier claim's prefix are refused.
+        """
+
     @_builtins.property
-    def sharding_fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]: ...
+    def sharding_fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]:
+        """Fields that lead the output's sort order, heaviest first."""
+
     @_builtins.property
     def promoted_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
         """Promoted columns that the output carries."""

@@ -28,44 +28,32 @@ class _StopReason:
 class _StopReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_StopReason.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     STOP_REASON_UNSPECIFIED: _StopReason.ValueType  # 0
+    """Not set: refused with INVALID_ARGUMENT."""
     STOP_REASON_CLIENT: _StopReason.ValueType  # 1
+    """Its collector wrote a stop message."""
     STOP_REASON_TIMEOUT: _StopReason.ValueType  # 2
+    """Its collector was silent for too long, as a nursery saw it."""
 
-class StopReason(_StopReason, metaclass=_StopReasonEnumTypeWrapper): ...
+class StopReason(_StopReason, metaclass=_StopReasonEnumTypeWrapper):
+    """Why a stream was stopped."""
 
 STOP_REASON_UNSPECIFIED: StopReason.ValueType  # 0
+"""Not set: refused with INVALID_ARGUMENT."""
 STOP_REASON_CLIENT: StopReason.ValueType  # 1
+"""Its collector wrote a stop message."""
 STOP_REASON_TIMEOUT: StopReason.ValueType  # 2
+"""Its collector was silent for too long, as a nursery saw it."""
 Global___StopReason: _TypeAlias = StopReason  # noqa: Y015
 
 @_typing.final
 class GetIngestStreamsRequest(_message.Message):
+    """Which streams to read; empty = all."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
-    def __init__(
-        self,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetIngestStreamsRequest: _TypeAlias = GetIngestStreamsRequest  # noqa: Y015
-
-@_typing.final
-class OffsetCheckpoint(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    SEGMENT_OFFSET_FIELD_NUMBER: _builtins.int
-    STREAM_OFFSET_FIELD_NUMBER: _builtins.int
-    INGEST_TIMESTAMP_NANOS_FIELD_NUMBER: _builtins.int
     SINCE_SEQ_FIELD_NUMBER: _builtins.int
     SHARD_INDEX_FIELD_NUMBER: _builtins.int
     SHARD_COUNT_FIELD_NUMBER: _builtins.int
-    segment_offset: _builtins.int
-    stream_offset: _builtins.int
-    ingest_timestamp_nanos: _builtins.int
     since_seq: _builtins.int
     """Return only what changed after this response_seq; 0 returns everything."""
     shard_index: _builtins.int
@@ -75,16 +63,47 @@ class OffsetCheckpoint(_message.Message):
     def __init__(
         self,
         *,
-        segment_offset: _builtins.int = ...,
-        stream_offset: _builtins.int = ...,
-        ingest_timestamp_nanos: _builtins.int = ...,
         since_seq: _builtins.int = ...,
         shard_index: _builtins.int = ...,
         shard_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ingest_timestamp_nanos", b"ingest_timestamp_nanos", "segment_offset", b"segment_offset", "shard_count", b"shard_count", "shard_index", b"shard_index", "since_seq", b"since_seq", "stream_offset", b"stream_offset"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["shard_count", b"shard_count", "shard_index", b"shard_index", "since_seq", b"since_seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetIngestStreamsRequest: _TypeAlias = GetIngestStreamsRequest  # noqa: Y015
+
+@_typing.final
+class OffsetCheckpoint(_message.Message):
+    """One point in the history of a (stream, dataset) entry: a reader at a version from segment_offset
+    on sees the stream's records up to stream_offset in merged segments.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_OFFSET_FIELD_NUMBER: _builtins.int
+    STREAM_OFFSET_FIELD_NUMBER: _builtins.int
+    INGEST_TIMESTAMP_NANOS_FIELD_NUMBER: _builtins.int
+    segment_offset: _builtins.int
+    """Version of the merged segment."""
+    stream_offset: _builtins.int
+    """Merged offset of the entry from that version on."""
+    ingest_timestamp_nanos: _builtins.int
+    """Time of the baby segment at stream_offset in the store, in nanoseconds since the Unix epoch;
+    stores keep whole seconds.
+    """
+    def __init__(
+        self,
+        *,
+        segment_offset: _builtins.int = ...,
+        stream_offset: _builtins.int = ...,
+        ingest_timestamp_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ingest_timestamp_nanos", b"ingest_timestamp_nanos", "segment_offset", b"segment_offset", "stream_offset", b"stream_offset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -92,6 +111,8 @@ Global___OffsetCheckpoint: _TypeAlias = OffsetCheckpoint  # noqa: Y015
 
 @_typing.final
 class IngestStreamDatasetInfo(_message.Message):
+    """How far one dataset has come in one stream."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
@@ -103,15 +124,31 @@ class IngestStreamDatasetInfo(_message.Message):
     CLOUD_MERGED_SEGMENTS_PREFIX_FIELD_NUMBER: _builtins.int
     OFFSET_CHECKPOINTS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
+    """Dataset id."""
     merged_offset: _builtins.int
+    """Last merged offset; the next to merge is merged_offset + 1. -1 = none yet."""
     merged_ingest_time_nanos: _builtins.int
+    """Time in the store of the baby segment at merged_offset, in nanoseconds since the Unix epoch
+    with whole seconds; 0 = none yet.
+    """
     deleted_offset: _builtins.int
+    """Highest reaped offset of the stream, -1 = none. Never above the smallest merged offset."""
     deleted_ingest_time_nanos: _builtins.int
+    """Time in the store of the baby segment at deleted_offset, in nanoseconds since the Unix epoch
+    with whole seconds; 0 = none.
+    """
     created_at_nanos: _builtins.int
+    """When the entry was created, in nanoseconds since the Unix epoch, by the database's clock."""
     @_builtins.property
-    def cloud_merged_segments_prefix(self) -> _common_pb2.CloudObjectPrefix: ...
+    def cloud_merged_segments_prefix(self) -> _common_pb2.CloudObjectPrefix:
+        """Where merged segments of the dataset go: dataset/<dataset id>/merged."""
+
     @_builtins.property
-    def offset_checkpoints(self) -> _containers.RepeatedCompositeFieldContainer[Global___OffsetCheckpoint]: ...
+    def offset_checkpoints(self) -> _containers.RepeatedCompositeFieldContainer[Global___OffsetCheckpoint]:
+        """Recent checkpoints, oldest first, at most 120. One is dropped when its successor is older than
+        30 minutes, so the newest is always there. Near the size limit of the reply only the newest.
+        """
+
     def __init__(
         self,
         *,
@@ -134,6 +171,8 @@ Global___IngestStreamDatasetInfo: _TypeAlias = IngestStreamDatasetInfo  # noqa: 
 
 @_typing.final
 class IngestStreamInfo(_message.Message):
+    """One stream of baby segments."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAM_ID_FIELD_NUMBER: _builtins.int
@@ -148,8 +187,13 @@ class IngestStreamInfo(_message.Message):
     COLLECTOR_ID_FIELD_NUMBER: _builtins.int
     REAPABLE_OFFSET_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
+    """Stream id."""
     stopped_at_nanos: _builtins.int
+    """When it was stopped, in nanoseconds since the Unix epoch; unset while it is active."""
     stopped_offset: _builtins.int
+    """Its last offset, set together with stopped_at_nanos; -1 for a stream that never had one. An
+    entry is drained when merged_offset has reached it.
+    """
     committed_offset: _builtins.int
     """Highest committed offset, -1 = none; only offsets up to it may be merged."""
     deleted_offset: _builtins.int
@@ -163,9 +207,13 @@ class IngestStreamInfo(_message.Message):
     older than the deletion grace. -1 = none.
     """
     @_builtins.property
-    def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix: ...
+    def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix:
+        """Where its baby segments are: ingest-stream/<stream id>."""
+
     @_builtins.property
-    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamDatasetInfo]: ...
+    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamDatasetInfo]:
+        """One entry per dataset that its tokens route to or have routed to."""
+
     @_builtins.property
     def unmerged_babies(self) -> _containers.RepeatedCompositeFieldContainer[Global___BabySegmentInfo]:
         """Committed babies above the smallest merged offset, lowest first, at most 1,000."""
@@ -202,6 +250,8 @@ Global___IngestStreamInfo: _TypeAlias = IngestStreamInfo  # noqa: Y015
 
 @_typing.final
 class IngestTokenRoutingInfo(_message.Message):
+    """Where an active token's signals go now. Used for baby segments without stamps only."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKEN_ID_FIELD_NUMBER: _builtins.int
@@ -209,9 +259,13 @@ class IngestTokenRoutingInfo(_message.Message):
     LOGS_DATASET_ID_FIELD_NUMBER: _builtins.int
     METRICS_DATASET_ID_FIELD_NUMBER: _builtins.int
     token_id: _builtins.str
+    """Token id: the key of its payloads in baby segments."""
     traces_dataset_id: _builtins.str
+    """Dataset id for spans; empty = refused."""
     logs_dataset_id: _builtins.str
+    """Dataset id for log records; empty = refused."""
     metrics_dataset_id: _builtins.str
+    """Dataset id for data points; empty = refused."""
     def __init__(
         self,
         *,
@@ -230,6 +284,8 @@ Global___IngestTokenRoutingInfo: _TypeAlias = IngestTokenRoutingInfo  # noqa: Y0
 
 @_typing.final
 class GetIngestStreamsResponse(_message.Message):
+    """A snapshot of the streams."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAMS_FIELD_NUMBER: _builtins.int
@@ -240,12 +296,21 @@ class GetIngestStreamsResponse(_message.Message):
     REMOVED_ENTRIES_FIELD_NUMBER: _builtins.int
     ROUTING_HISTORY_FIELD_NUMBER: _builtins.int
     response_seq: _builtins.int
+    """Version of the snapshot. Discard a reply whose number is lower than one already seen; equal
+    numbers mean equal state, but for committed_offset, which only rises.
+    """
     @_builtins.property
-    def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamInfo]: ...
+    def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamInfo]:
+        """The streams of the shard, with since_seq only those that changed or have something to merge."""
+
     @_builtins.property
-    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.DatasetInfo]: ...
+    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.DatasetInfo]:
+        """All live datasets."""
+
     @_builtins.property
-    def token_routing(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestTokenRoutingInfo]: ...
+    def token_routing(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestTokenRoutingInfo]:
+        """Routing of the active tokens."""
+
     @_builtins.property
     def removed_stream_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Streams that retired since since_seq."""
@@ -281,6 +346,8 @@ Global___GetIngestStreamsResponse: _TypeAlias = GetIngestStreamsResponse  # noqa
 
 @_typing.final
 class MarkStreamStoppedRequest(_message.Message):
+    """A stream to close."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAM_ID_FIELD_NUMBER: _builtins.int
@@ -288,9 +355,15 @@ class MarkStreamStoppedRequest(_message.Message):
     FINAL_OFFSET_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
+    """Stream id."""
     stopped_at_nanos: _builtins.int
+    """When it stopped, in nanoseconds since the Unix epoch; 0 = the server's time."""
     final_offset: _builtins.int
+    """Its last offset: the committed offset, or one more where the stop message is not committed yet
+    (this call then commits it with 0 records). -1 for an empty stream.
+    """
     reason: Global___StopReason.ValueType
+    """Why."""
     def __init__(
         self,
         *,
@@ -309,6 +382,8 @@ Global___MarkStreamStoppedRequest: _TypeAlias = MarkStreamStoppedRequest  # noqa
 
 @_typing.final
 class MarkStreamStoppedResponse(_message.Message):
+    """Empty: the stream is stopped."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -324,6 +399,8 @@ Global___MarkStreamStoppedResponse: _TypeAlias = MarkStreamStoppedResponse  # no
 
 @_typing.final
 class StreamOffsetInfo(_message.Message):
+    """How far a merge has moved one (stream, dataset) entry."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAM_ID_FIELD_NUMBER: _builtins.int
@@ -332,10 +409,21 @@ class StreamOffsetInfo(_message.Message):
     INGEST_TIME_NANOS_FIELD_NUMBER: _builtins.int
     START_MERGED_OFFSET_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
+    """Stream id."""
     dataset_id: _builtins.str
+    """Dataset id; must be the segment's."""
     new_merged_offset: _builtins.int
+    """Last offset whose records are merged now; above start_merged_offset, at most the committed
+    offset.
+    """
     ingest_time_nanos: _builtins.int
+    """Time in the store of the baby segment at new_merged_offset, in nanoseconds since the Unix
+    epoch with whole seconds.
+    """
     start_merged_offset: _builtins.int
+    """merged_offset as it was when the baby segments were chosen, -1 = none yet. The fence between
+    nurseries: a stored value that differs refuses the whole call.
+    """
     def __init__(
         self,
         *,
@@ -355,15 +443,23 @@ Global___StreamOffsetInfo: _TypeAlias = StreamOffsetInfo  # noqa: Y015
 
 @_typing.final
 class RegisterMergedSegmentRequest(_message.Message):
+    """A merged segment and the offsets it covers."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENT_FIELD_NUMBER: _builtins.int
     STREAM_OFFSETS_FIELD_NUMBER: _builtins.int
     MORE_SEGMENTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def segment(self) -> _common_pb2.CreateSegment: ...
+    def segment(self) -> _common_pb2.CreateSegment:
+        """The segment, complete in the store. Unset = only move the offsets of one dataset, for baby
+        segments that held nothing for it.
+        """
+
     @_builtins.property
-    def stream_offsets(self) -> _containers.RepeatedCompositeFieldContainer[Global___StreamOffsetInfo]: ...
+    def stream_offsets(self) -> _containers.RepeatedCompositeFieldContainer[Global___StreamOffsetInfo]:
+        """At least one, each (stream, dataset) once, all of the segment's dataset."""
+
     @_builtins.property
     def more_segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
         """Further segments of the same dataset from the same babies (another UTC day): all in or none,
@@ -387,15 +483,23 @@ Global___RegisterMergedSegmentRequest: _TypeAlias = RegisterMergedSegmentRequest
 
 @_typing.final
 class RegisterMergedSegmentResponse(_message.Message):
+    """The segment is visible."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENT_VERSION_FIELD_NUMBER: _builtins.int
     STREAMS_FIELD_NUMBER: _builtins.int
     RESPONSE_SEQ_FIELD_NUMBER: _builtins.int
     segment_version: _builtins.int
+    """Version from which readers see it."""
     response_seq: _builtins.int
+    """Version of streams, on the same counter as GetIngestStreamsResponse."""
     @_builtins.property
-    def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamInfo]: ...
+    def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamInfo]:
+        """The streams after the move, which saves a poll. Near the size limit only their ids and new
+        offsets.
+        """
+
     def __init__(
         self,
         *,
@@ -413,14 +517,21 @@ Global___RegisterMergedSegmentResponse: _TypeAlias = RegisterMergedSegmentRespon
 
 @_typing.final
 class UpdateDeletedOffsetRequest(_message.Message):
+    """How far a stream was reaped."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAM_ID_FIELD_NUMBER: _builtins.int
     DELETED_OFFSET_FIELD_NUMBER: _builtins.int
     DELETED_INGEST_TIME_NANOS_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
+    """Stream id."""
     deleted_offset: _builtins.int
+    """Highest offset whose object, and all below, are deleted."""
     deleted_ingest_time_nanos: _builtins.int
+    """Time in the store of the baby segment at deleted_offset, in nanoseconds since the Unix epoch
+    with whole seconds.
+    """
     def __init__(
         self,
         *,
@@ -438,6 +549,8 @@ Global___UpdateDeletedOffsetRequest: _TypeAlias = UpdateDeletedOffsetRequest  # 
 
 @_typing.final
 class UpdateDeletedOffsetResponse(_message.Message):
+    """Empty: the offset is recorded."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -453,6 +566,8 @@ Global___UpdateDeletedOffsetResponse: _TypeAlias = UpdateDeletedOffsetResponse  
 
 @_typing.final
 class DeleteIngestStreamDatasetRequest(_message.Message):
+    """An entry to remove, with what the caller believes of it."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     STREAM_ID_FIELD_NUMBER: _builtins.int
@@ -460,9 +575,15 @@ class DeleteIngestStreamDatasetRequest(_message.Message):
     CURRENT_OFFSET_FIELD_NUMBER: _builtins.int
     MERGED_OFFSET_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
+    """Stream id."""
     dataset_id: _builtins.str
+    """Dataset id."""
     current_offset: _builtins.int
+    """Highest offset of the stream that the caller has worked on; not below merged_offset."""
     merged_offset: _builtins.int
+    """The entry's merged offset as the caller knows it; must equal both the stored merged offset and
+    the stored deleted offset.
+    """
     def __init__(
         self,
         *,
@@ -481,6 +602,8 @@ Global___DeleteIngestStreamDatasetRequest: _TypeAlias = DeleteIngestStreamDatase
 
 @_typing.final
 class DeleteIngestStreamDatasetResponse(_message.Message):
+    """Empty: the entry is gone."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(

@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class NurseryServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """What nurseries call: which streams have baby segments, what was merged out of them, what was
+    reaped.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -62,34 +64,56 @@ class NurseryServiceStub:
 
 
 class NurseryServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """What nurseries call: which streams have baby segments, what was merged out of them, what was
+    reaped.
+    """
 
     def GetIngestStreamsForNursery(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads the active streams, and the stopped ones that are not yet drained, with their offsets
+        and datasets, in one snapshot labelled by response_seq. Merge only contiguous offsets up to
+        committed_offset. When even the shortest form is too large for one reply it is
+        RESOURCE_EXHAUSTED (REPLY_TOO_LARGE) naming shard_count: ask for shards.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def MarkStreamStopped(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Closes a stream: nothing is committed after final_offset. Again with the same offset is OK,
+        with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that is
+        neither the committed one nor the stop message behind it, with the committed one.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RegisterMergedSegment(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Makes a merged segment visible and moves the merged offsets of the streams it was made from,
+        in one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+        (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above
+        the committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
+        FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS
+        (KEY_TAKEN). The same call again gives the first version.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateDeletedOffset(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Records that the objects of a stream's baby segments up to an offset were reaped. Beyond the
+        smallest merged offset of its datasets (the committed offset where it has none) it is
+        FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteIngestStreamDataset(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Removes a dataset's entry from a stream once nothing more will come for it: everything
+        committed for it is merged and reaped, and either the stream is stopped and drained or no
+        token of the stream routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a
+        missing entry is OK.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -131,7 +155,9 @@ def add_NurseryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class NurseryService:
-    """Missing associated documentation comment in .proto file."""
+    """What nurseries call: which streams have baby segments, what was merged out of them, what was
+    reaped.
+    """
 
     @staticmethod
     def GetIngestStreamsForNursery(request,

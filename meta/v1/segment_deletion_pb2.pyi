@@ -21,6 +21,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class GetTombstonedSegmentsForDeletionRequest(_message.Message):
+    """No parameters: the grace is the server's setting (35 minutes by default)."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -36,11 +38,15 @@ Global___GetTombstonedSegmentsForDeletionRequest: _TypeAlias = GetTombstonedSegm
 
 @_typing.final
 class GetTombstonedSegmentsForDeletionResponse(_message.Message):
+    """What may be deleted now."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def segments(self) -> _containers.RepeatedCompositeFieldContainer[Global___TombstonedSegmentInfo]: ...
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[Global___TombstonedSegmentInfo]:
+        """Oldest tombstone first, at most 1,000."""
+
     def __init__(
         self,
         *,
@@ -56,6 +62,8 @@ Global___GetTombstonedSegmentsForDeletionResponse: _TypeAlias = GetTombstonedSeg
 
 @_typing.final
 class TombstonedSegmentInfo(_message.Message):
+    """A segment that no version within the grace shows."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENT_ID_FIELD_NUMBER: _builtins.int
@@ -64,11 +72,17 @@ class TombstonedSegmentInfo(_message.Message):
     TOMBSTONE_TIME_NANOS_FIELD_NUMBER: _builtins.int
     TOMBSTONE_VERSION_FIELD_NUMBER: _builtins.int
     segment_id: _builtins.str
+    """Segment id, to be confirmed once its object is gone."""
     dataset_id: _builtins.str
+    """Dataset it belonged to."""
     tombstone_time_nanos: _builtins.int
+    """When it was tombstoned, in nanoseconds since the Unix epoch, by the database's clock."""
     tombstone_version: _builtins.int
+    """First version that does not show it."""
     @_builtins.property
-    def cloud_object_key(self) -> _common_pb2.CloudObjectKey: ...
+    def cloud_object_key(self) -> _common_pb2.CloudObjectKey:
+        """The object to delete; one that is already gone counts as deleted."""
+
     def __init__(
         self,
         *,
@@ -88,11 +102,15 @@ Global___TombstonedSegmentInfo: _TypeAlias = TombstonedSegmentInfo  # noqa: Y015
 
 @_typing.final
 class ConfirmTombstoneDeletionRequest(_message.Message):
+    """Segments whose objects are gone."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENT_IDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Segment ids, at most 1,000."""
+
     def __init__(
         self,
         *,
@@ -108,14 +126,20 @@ Global___ConfirmTombstoneDeletionRequest: _TypeAlias = ConfirmTombstoneDeletionR
 
 @_typing.final
 class ConfirmTombstoneDeletionResponse(_message.Message):
+    """The verdict."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def success(self) -> Global___ConfirmTombstoneDeletionSuccess: ...
+    def success(self) -> Global___ConfirmTombstoneDeletionSuccess:
+        """All are forgotten."""
+
     @_builtins.property
-    def error(self) -> Global___ConfirmTombstoneDeletionError: ...
+    def error(self) -> Global___ConfirmTombstoneDeletionError:
+        """At least one must not be deleted; nothing changed."""
+
     def __init__(
         self,
         *,
@@ -134,10 +158,13 @@ Global___ConfirmTombstoneDeletionResponse: _TypeAlias = ConfirmTombstoneDeletion
 
 @_typing.final
 class ConfirmTombstoneDeletionSuccess(_message.Message):
+    """The segments are forgotten."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DELETED_COUNT_FIELD_NUMBER: _builtins.int
     deleted_count: _builtins.int
+    """How many this call forgot; ids confirmed earlier do not count."""
     def __init__(
         self,
         *,
@@ -153,12 +180,15 @@ Global___ConfirmTombstoneDeletionSuccess: _TypeAlias = ConfirmTombstoneDeletionS
 
 @_typing.final
 class ConfirmTombstoneDeletionError(_message.Message):
+    """Why nothing was confirmed."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     SEGMENT_IDS_FIELD_NUMBER: _builtins.int
     message: _builtins.str
+    """The same in words, with the ids."""
     reason: _builtins.str
     """Machine-readable reason: SEGMENT_LIVE, GRACE_NOT_OVER."""
     @_builtins.property

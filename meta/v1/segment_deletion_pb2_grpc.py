@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class SegmentDeletionServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -47,16 +48,22 @@ class SegmentDeletionServiceStub:
 
 
 class SegmentDeletionServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm.
+    """
 
     def GetTombstonedSegmentsForDeletion(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Lists segments whose tombstone is older than the grace, oldest first, at most 1,000. Before it
+        answers, versions that could still show them are expired for readers of the dataset.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ConfirmTombstoneDeletion(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Forgets segments whose objects the caller has deleted; all or nothing. Unknown and already
+        confirmed ids are ignored. A live segment, one inside its grace or one never handed out is an
+        error in the reply and nothing changes.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -83,7 +90,8 @@ def add_SegmentDeletionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SegmentDeletionService:
-    """Missing associated documentation comment in .proto file."""
+    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm.
+    """
 
     @staticmethod
     def GetTombstonedSegmentsForDeletion(request,

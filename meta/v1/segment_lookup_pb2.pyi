@@ -21,6 +21,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class FindSegmentsRequest(_message.Message):
+    """Which segments to find."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     TIME_RANGE_FIELD_NUMBER: _builtins.int
@@ -30,15 +32,23 @@ class FindSegmentsRequest(_message.Message):
     AS_OF_VERSION_FIELD_NUMBER: _builtins.int
     MIN_VERSION_FIELD_NUMBER: _builtins.int
     limit: _builtins.int
+    """Most segments per page; 0 = 1,000, values above 10,000 count as 10,000, negative is
+    INVALID_ARGUMENT. A page also ends at 3.5 MiB.
+    """
     cursor: _builtins.str
+    """next_cursor of the page before, sent with the same filter; unset for the first page."""
     as_of_version: _builtins.int
     """Read at this version instead of the current one; ignored with a cursor, which pins its own."""
     min_version: _builtins.int
     """Wait briefly until the current version is at least this, then UNAVAILABLE."""
     @_builtins.property
-    def time_range(self) -> _common_pb2.TimeRange: ...
+    def time_range(self) -> _common_pb2.TimeRange:
+        """Event times wanted, [start, end); unset = all times."""
+
     @_builtins.property
-    def dataset_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def dataset_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Datasets to look in; empty = all live ones."""
+
     def __init__(
         self,
         *,
@@ -70,10 +80,13 @@ Global___FindSegmentsRequest: _TypeAlias = FindSegmentsRequest  # noqa: Y015
 
 @_typing.final
 class PagedResponse(_message.Message):
+    """Where the next page begins."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NEXT_CURSOR_FIELD_NUMBER: _builtins.int
     next_cursor: _builtins.str
+    """Opaque; send it back within 30 minutes. Unset on the last page."""
     def __init__(
         self,
         *,
@@ -91,6 +104,8 @@ Global___PagedResponse: _TypeAlias = PagedResponse  # noqa: Y015
 
 @_typing.final
 class FindSegmentsResponse(_message.Message):
+    """One page."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENTS_FIELD_NUMBER: _builtins.int
@@ -99,9 +114,13 @@ class FindSegmentsResponse(_message.Message):
     snapshot_version: _builtins.int
     """The version that every page of this cursor is read at."""
     @_builtins.property
-    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]: ...
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]:
+        """Segments that overlap the range."""
+
     @_builtins.property
-    def page(self) -> Global___PagedResponse: ...
+    def page(self) -> Global___PagedResponse:
+        """Where to go on."""
+
     def __init__(
         self,
         *,
@@ -119,11 +138,15 @@ Global___FindSegmentsResponse: _TypeAlias = FindSegmentsResponse  # noqa: Y015
 
 @_typing.final
 class GetSegmentsByIdsRequest(_message.Message):
+    """Which segments to read."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENT_IDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Segment ids, at most 1,000; duplicates count once."""
+
     def __init__(
         self,
         *,
@@ -139,11 +162,15 @@ Global___GetSegmentsByIdsRequest: _TypeAlias = GetSegmentsByIdsRequest  # noqa: 
 
 @_typing.final
 class GetSegmentsByIdsResponse(_message.Message):
+    """The segments that exist."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]: ...
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]:
+        """In the order of the request."""
+
     def __init__(
         self,
         *,

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class SegmentLookupServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """How query engines learn which segments to read.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -47,16 +48,24 @@ class SegmentLookupServiceStub:
 
 
 class SegmentLookupServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """How query engines learn which segments to read.
+    """
 
     def FindSegments(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Pages through the segments that overlap a time range, all at one version: every page of a
+        cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
+        duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
+        filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
+        objects may be gone is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSegmentsByIds(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Reads segments by id. Missing ones are left out; tombstoned ones are answered while their
+        grace lasts.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -83,7 +92,8 @@ def add_SegmentLookupServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SegmentLookupService:
-    """Missing associated documentation comment in .proto file."""
+    """How query engines learn which segments to read.
+    """
 
     @staticmethod
     def FindSegments(request,

@@ -1,0 +1,218 @@
+"""The embedded Postgres against restarts, kills and a second start."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from segplane import postgres, postgres_folder
+from segplane.postgres import EmbeddedPostgres, PostgresError
+
+DEADLINE_SECS = 30.0
+# Starts a server, says so, and waits to be killed.
+PARENT = """
+import sys, time
+from pathlib import Path
+from segplane.postgres import EmbeddedPostgres
+with EmbeddedPostgres(Path(sys.argv[1])) as server:
+    print(server.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Give a folder that the user whom Postgres runs as can enter."""
+    with tempfile.TemporaryDirectory(prefix="segplane-test-") as name:
+        Path(name).chmod(0o711)
+        yield Path(name) / "postgres"
+
+
+def test_what_was_written_survives_a_restart(folder: Path) -> None:
+    with EmbeddedPostgres(folder) as server:
+        _execute(server, "CREATE TABLE kept (n int)")
+        _execute(server, "INSERT INTO kept VALUES (1), (2)")
+
+    with EmbeddedPostgres(folder) as server:
+        assert _count(server, "kept") == 2
+
+
+def test_the_folder_and_the_socket_are_private(folder: Path) -> None:
+    with EmbeddedPostgres(folder) as server, psycopg.connect(server.url) as connection:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
+        assert connection.execute("SHOW server_encoding").fetchone() == ("UTF8",)
+
+
+def test_postgres_dies_with_a_killed_parent_and_the_next_start_recovers(folder: Path) -> None:
+    parent, pid = _start_parent(folder)
+    with psycopg.connect(_url(folder)) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+
+    parent.kill()
+    parent.wait()
+
+    with EmbeddedPostgres(folder) as server:
+        assert not _is_alive(pid)
+        assert _count(server, "kept") == 0
+
+
+def test_a_killed_postgres_recovers_what_was_committed(folder: Path) -> None:
+    with EmbeddedPostgres(folder) as server:
+        _execute(server, "CREATE TABLE kept AS SELECT generate_series(1, 1000) n")
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        _until(lambda: server.pid is None)
+
+    with EmbeddedPostgres(folder) as server:
+        assert _count(server, "kept") == 1000
+
+
+def test_a_stale_pid_file_that_names_a_live_stranger_is_ignored(folder: Path) -> None:
+    with EmbeddedPostgres(folder) as server:
+        lines = (folder / "cluster" / "postmaster.pid").read_text().splitlines()
+        assert server.pid is not None
+    stranger = subprocess.Popen(["sleep", "60"])
+    (folder / "cluster" / "postmaster.pid").write_text(
+        "\n".join([str(stranger.pid), *lines[1:]]) + "\n"
+    )
+
+    try:
+        with EmbeddedPostgres(folder) as server:
+            _execute(server, "SELECT 1")
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_second_start_on_the_same_folder_is_refused_in_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "LOCK_WAIT_SECS", 0.2)
+    with EmbeddedPostgres(folder) as server:
+        with pytest.raises(PostgresError, match="another segplane process uses") as refused:
+            EmbeddedPostgres(folder).__enter__()
+
+        assert "\n" not in str(refused.value)
+        _execute(server, "SELECT 1")
+
+
+def test_a_start_waits_for_the_one_before_to_let_go(folder: Path) -> None:
+    parent, _ = _start_parent(folder)
+    assert parent.stdin is not None
+    parent.stdin.close()
+
+    with EmbeddedPostgres(folder) as server:
+        _execute(server, "SELECT 1")
+
+    parent.wait(DEADLINE_SECS)
+
+
+def test_a_half_made_cluster_is_made_anew(folder: Path) -> None:
+    (folder / "cluster.new" / "base").mkdir(parents=True)
+
+    with EmbeddedPostgres(folder) as server:
+        _execute(server, "SELECT 1")
+
+
+def test_a_data_folder_that_is_something_else_is_refused(folder: Path) -> None:
+    (folder / "cluster").mkdir(parents=True)
+
+    with pytest.raises(PostgresError, match="is not a Postgres cluster"):
+        EmbeddedPostgres(folder).__enter__()
+
+
+def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "occupied").write_text("a file")
+
+    with pytest.raises(PostgresError, match="choose another data folder"):
+        EmbeddedPostgres(tmp_path / "occupied" / "postgres").__enter__()
+
+
+def test_a_long_path_gets_its_socket_elsewhere(folder: Path) -> None:
+    folder = folder.parent / ("long" * 30) / "postgres"
+
+    with EmbeddedPostgres(folder) as server:
+        _execute(server, "SELECT 1")
+        socket_dir = server.url.rpartition("=")[2].replace("%2F", "/")
+
+    assert not Path(socket_dir).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user")
+def test_as_root_a_folder_that_the_system_user_cannot_reach_is_refused(folder: Path) -> None:
+    closed = folder.parent / "closed"
+    closed.mkdir(mode=0o700)
+
+    with pytest.raises(PostgresError, match=f"cannot enter {closed}:"):
+        EmbeddedPostgres(closed / "data" / "postgres").__enter__()
+
+    assert closed.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user")
+def test_as_root_an_unreachable_installation_is_copied(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = postgres_folder.choose_user(folder)
+    postgres_folder.prepare_folder(folder, user)
+    reach = postgres_folder._can_reach
+    monkeypatch.setattr(
+        postgres_folder,
+        "_can_reach",
+        lambda path, user: path.is_relative_to(folder) and reach(path, user),
+    )
+
+    with EmbeddedPostgres(folder) as server:
+        _execute(server, "SELECT 1")
+
+    assert list(folder.glob("install/*/pginstall*/bin/postgres"))
+
+
+def _url(folder: Path) -> str:
+    return f"postgresql://segplane@/segplane?host={folder}/socket"
+
+
+def _start_parent(folder: Path) -> tuple[subprocess.Popen[str], int]:
+    parent = subprocess.Popen(
+        [sys.executable, "-P", "-c", PARENT, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    return parent, int(parent.stdout.readline())
+
+
+def _execute(server: EmbeddedPostgres, statement: str) -> None:
+    with psycopg.connect(server.url) as connection:
+        connection.execute(statement.encode())
+
+
+def _count(server: EmbeddedPostgres, table: str) -> int:
+    with psycopg.connect(server.url) as connection:
+        row = connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()  # noqa: S608
+    assert row is not None
+    return int(row[0])
+
+
+def _is_alive(pid: int) -> bool:
+    # A container's init may not reap: a zombie counts as dead.
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

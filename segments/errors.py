@@ -23,3 +23,7 @@ class StoreUnavailable(StoreError):
 
 class StoreUnusable(StoreError):
     """The store cannot serve as it is configured; the message says what an operator must change."""
+
+
+class CorruptObject(SegmentsError):
+    """An object's bytes are not what its format says. Set it aside; reading again will not help."""

@@ -62,9 +62,10 @@ gen: $(READY) ## Generate the committed stubs from protos/
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
 
-gen-check: $(READY) ## Prove that the committed stubs are what protos/ generates
+gen-check: $(READY) ## Prove that the stubs are what protos/ generates and the base requirements what they demand
 	@rm -rf build/gen && mkdir -p build/gen && $(MAKE) --no-print-directory -s gen OUT=build/gen
 	@for d in meta/v1 segments/v1; do diff -rq -x __init__.py -x __pycache__ -x py.typed build/gen/$$d $$d || { echo "stubs in $$d are stale: run make gen" >&2; exit 1; }; done
+	@$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/contract/test_base_requirements.py
 
 bench: $(READY) ## Benchmarks; exits non-zero if a bar does not hold
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,44 @@
+"""The proof, before a process uses a store, that it never overwrites an object."""
+
+import uuid
+from typing import Protocol
+
+from segments.errors import ObjectExists, StoreUnusable
+
+# One small object that stays: a probe that dies half-way leaves nothing else behind.
+PROBE_KEY = "probe/put-if-absent"
+
+
+class Puts(Protocol):
+    """The part of a store that the proof needs."""
+
+    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+        """Write an object unless one stands there."""
+        ...
+
+    def get(self, key: str) -> bytes:
+        """Read an object whole."""
+        ...
+
+
+def probe_put_if_absent(store: Puts) -> None:
+    """Write one key twice and raise StoreUnusable unless the second write is refused."""
+    first, second = uuid.uuid4().bytes, uuid.uuid4().bytes
+    try:
+        store.put_if_absent(PROBE_KEY, first)
+    except ObjectExists:
+        first = b""  # An earlier probe's object, or a colleague's.
+    try:
+        store.put_if_absent(PROBE_KEY, second)
+    except ObjectExists:
+        found = store.get(PROBE_KEY)
+        if found == second or first not in (b"", found):
+            raise StoreUnusable(
+                "the object store answered that an object exists, and overwrote it; "
+                "use one that honours If-None-Match: *"
+            ) from None
+        return
+    raise StoreUnusable(
+        "the object store overwrites objects: it ignores If-None-Match: * on PUT; use one that "
+        "honours it (AWS S3, Cloudflare R2, MinIO and Ceph of the last years do)"
+    )

@@ -1,0 +1,108 @@
+"""A seekable file over range reads, with read-ahead that grows while reads are sequential."""
+
+import io
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+
+RANGE_BYTES_MAX = 8 << 20
+RANGE_BYTES_MIN = 128 << 10
+READERS_AHEAD_MAX = 8  # Threads of one process that read ahead, for all its files together.
+
+ReadRange = Callable[[int, int], bytes]
+
+
+class RangeReader(io.RawIOBase):
+    """Read an immutable object of known size through `read_range(start, length)`.
+
+    Holds at most two ranges: the one being read and, once reads are sequential, the next.
+    Like any file it is for one thread at a time.
+    """
+
+    def __init__(self, read_range: ReadRange, size_bytes: int) -> None:
+        self._read_range = read_range
+        self._size = size_bytes
+        self._position = 0
+        self._start, self._buffer = -1, b""
+        self._window = RANGE_BYTES_MIN
+        self._ahead: tuple[int, Future[bytes]] | None = None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position of the next read."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move the position; nothing is read."""
+        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        if origin + offset < 0:
+            raise ValueError(f"seek to {origin + offset}, before the object's start")
+        self._position = origin + offset
+        return self._position
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read up to size bytes; fewer only at the object's end."""
+        rest = max(0, self._size - self._position)
+        wanted = rest if size is None or size < 0 else min(size, rest)
+        pieces = []
+        while wanted:
+            offset = self._position - self._start
+            if self._start < 0 or not 0 <= offset < len(self._buffer):
+                self._fill(wanted)
+                offset = 0
+            piece = self._buffer[offset : offset + wanted]
+            pieces.append(piece)
+            self._position += len(piece)
+            wanted -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def readall(self) -> bytes:
+        """Read to the object's end."""
+        return self.read(-1)
+
+    def readinto(self, buffer: "memoryview | bytearray", /) -> int:  # type: ignore[override]
+        """Read into a buffer; returns how many bytes."""
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        """Forget what was read."""
+        self._buffer, self._ahead = b"", None
+        super().close()
+
+    def _fill(self, wanted: int) -> None:
+        start = self._position
+        is_sequential = self._start >= 0 and start == self._start + len(self._buffer)
+        ahead, self._ahead = self._ahead, None
+        if ahead and ahead[0] == start:
+            buffer = ahead[1].result()
+        else:
+            self._window = (
+                min(self._window * 2, RANGE_BYTES_MAX) if is_sequential else RANGE_BYTES_MIN
+            )
+            buffer = self._read_range(start, self._length(start, max(wanted, self._window)))
+        if not buffer:
+            raise EOFError(f"object ends at {start}, expected {self._size} bytes")
+        self._start, self._buffer = start, buffer
+        end = start + len(buffer)
+        if end < self._size and (is_sequential or wanted > len(buffer)):
+            length = self._length(end, max(wanted - len(buffer), self._window))
+            self._ahead = end, _pool(os.getpid()).submit(self._read_range, end, length)
+
+    def _length(self, start: int, wanted: int) -> int:
+        return min(wanted, RANGE_BYTES_MAX, self._size - start)
+
+
+@cache
+def _pool(process_id: int) -> ThreadPoolExecutor:
+    """The threads that read ahead; a forked child makes its own."""
+    return ThreadPoolExecutor(READERS_AHEAD_MAX, thread_name_prefix=f"read-ahead-{process_id}")

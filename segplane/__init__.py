@@ -1,0 +1,1 @@
+"""The operator's side: the command line, everything in one command, and the embedded Postgres."""

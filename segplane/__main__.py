@@ -1,0 +1,46 @@
+"""segplane: the command line."""
+
+from importlib.metadata import version as installed_version
+
+import typer
+
+from segplane.commands import datasets, segments, stats, streams, tasks, tokens
+
+HELP = """
+A control plane for telemetry on object storage.
+
+Start here: `segplane dev` runs everything on this machine and prints where to send OTLP.
+`segplane demo` shows the whole way of real records, from OTLP to compacted Parquet.
+
+Every other command talks to a running meta: --meta-address or SEGPLANE_META_ADDRESS.
+Exit codes: 0 done, 1 refused or failed, 2 wrong argument or setting, 3 meta does not answer.
+"""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help=HELP,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(datasets.app, name="datasets")
+app.add_typer(tokens.app, name="tokens")
+app.add_typer(streams.app, name="streams")
+app.add_typer(segments.app, name="segments")
+app.add_typer(tasks.app, name="tasks")
+app.command("stats")(stats.stats)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    print(installed_version("segplane"))
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

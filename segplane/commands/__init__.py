@@ -1,0 +1,1 @@
+"""The commands of `segplane`, one noun a module."""

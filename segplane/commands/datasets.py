@@ -1,0 +1,79 @@
+"""segplane datasets: named sets of telemetry records."""
+
+from typing import Annotated
+
+import typer
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, operations_pb2
+from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
+from segplane.output import AsJson, print_facts, print_json, print_table
+
+app = typer.Typer(no_args_is_help=True, help="Create, list and delete datasets.")
+Name = Annotated[str, typer.Argument(help="Dataset name.")]
+
+
+@app.command()
+def create(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Create a dataset; the same name again is fine."""
+    with connect(address) as client:
+        reply = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
+    print(reply.id)
+
+
+@app.command("list")
+def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """List the datasets, oldest first."""
+    with connect(address) as client:
+        datasets = all_datasets(client)
+    if as_json:
+        print_json(datasets)
+    else:
+        print_table(("id", "name"), [(d.id, d.name) for d in datasets])
+
+
+@app.command()
+def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """Show one dataset with its figures."""
+    with connect(address) as client:
+        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+    if as_json:
+        print_json(dataset)
+    else:
+        print_facts((("id", dataset.id), ("name", dataset.name)))
+
+
+@app.command()
+def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Delete a dataset; for 7 days `datasets undelete` brings it back."""
+    with connect(address) as client:
+        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+        client.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(id=dataset.id))
+    print(f"deleted; bring it back with: segplane datasets undelete {dataset.id}")
+
+
+@app.command()
+def undelete(
+    dataset_id: Annotated[str, typer.Argument(help="Id that `delete` printed.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Bring a deleted dataset back while its grace lasts."""
+    with connect(address) as client:
+        request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset_id)
+        reply = client.operations.UndeleteDataset(request)
+    if not reply.success:
+        complain(f"dataset {reply.name} is not deleted")
+        raise typer.Exit(EXIT_REFUSED)
+    print(reply.name)
+
+
+def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
+    """Read every page."""
+    found: list[catalog_pb2.Dataset] = []
+    page = catalog_pb2.PaginationRequest(limit=1000)
+    while True:
+        reply = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
+        found += reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return found
+        page.after = reply.pagination.next_cursor

@@ -1,0 +1,120 @@
+"""segplane segments: the files a query engine reads."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from meta.client import MetaClient, location
+from meta.v1 import common_pb2
+from meta.v1 import segment_lookup_pb2 as pb
+from segments.keys import join_key
+from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.output import AsJson, print_json, print_table, size_text, time_text
+from segplane.times import parse_time
+
+app = typer.Typer(no_args_is_help=True, help="Find merged segments, as a query engine does.")
+PAGE_MAX = 10_000
+FOREVER_NANOS = 2**63 - 1
+TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
+
+
+@app.command()
+def find(
+    dataset: Annotated[list[str] | None, typer.Option(help="Only these datasets.")] = None,
+    start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
+    end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
+    as_of: Annotated[int | None, typer.Option(help="Read at this version.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most segments to print.")] = 1000,
+    urls: Annotated[bool, typer.Option(help="Print only the objects' URLs.")] = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Find the segments that hold a stretch of event time."""
+    request = pb.FindSegmentsRequest(dataset_names=dataset or (), limit=min(limit, PAGE_MAX))
+    if (time_range := _time_range(start, end)) is not None:
+        request.time_range.CopyFrom(time_range)
+    if as_of is not None:
+        request.as_of_version = as_of
+    with connect(address) as client:
+        _print(list(_take(find_all(client, request), limit)), urls, as_json)
+
+
+@app.command()
+def get(
+    ids: Annotated[list[str], typer.Argument(help="Segment ids.")],
+    urls: Annotated[bool, typer.Option(help="Print only the objects' URLs.")] = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Show segments by id; unknown ones are left out."""
+    with connect(address) as client:
+        reply = client.segment_lookup.GetSegmentsByIds(pb.GetSegmentsByIdsRequest(segment_ids=ids))
+        _print(reply.segments, urls, as_json)
+
+
+def find_all(
+    client: MetaClient, request: pb.FindSegmentsRequest
+) -> Iterator[common_pb2.SegmentInfo]:
+    """Read every page; all of them come from the version of the first."""
+    while True:
+        reply = client.segment_lookup.FindSegments(request)
+        yield from reply.segments
+        if not reply.page.HasField("next_cursor"):
+            return
+        request.cursor = reply.page.next_cursor
+
+
+def segment_url(segment: common_pb2.SegmentInfo) -> str:
+    """Say where the object is, as query engines take it: a path, or an s3:// URL."""
+    prefix = segment.cloud_object_key.prefix
+    store = location(prefix.bucket)
+    key = join_key(prefix.prefix, segment.cloud_object_key.key)
+    if store.provider == "file":
+        return f"/{join_key(store.path, key)}"
+    return f"{store.provider}://{join_key(store.bucket, store.path, key)}"
+
+
+def _take(
+    segments: Iterator[common_pb2.SegmentInfo], limit: int
+) -> Iterator[common_pb2.SegmentInfo]:
+    for _, segment in zip(range(limit), segments, strict=False):
+        yield segment
+
+
+def _print(segments: Iterable[common_pb2.SegmentInfo], urls: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(segments)
+    elif urls:
+        for segment in segments:
+            print(segment_url(segment))
+    else:
+        headers = ("id", "dataset", "start", "end", "events", "size", "merges", "version")
+        print_table(headers, [_row(segment) for segment in segments])
+
+
+def _row(segment: common_pb2.SegmentInfo) -> tuple[object, ...]:
+    return (
+        segment.id,
+        segment.dataset_id,
+        time_text(segment.time_range.start_time),
+        time_text(segment.time_range.end_time),
+        segment.number_of_events,
+        size_text(segment.compressed_size_bytes),
+        segment.merge_count,
+        segment.created_version,
+    )
+
+
+def _time_range(start: str | None, end: str | None) -> common_pb2.TimeRange | None:
+    if start is None and end is None:
+        return None
+    now = datetime.now(UTC)
+    try:
+        return common_pb2.TimeRange(
+            start_time=0 if start is None else parse_time(start, now),
+            end_time=FOREVER_NANOS if end is None else parse_time(end, now),
+        )
+    except ValueError as error:
+        raise usage(str(error)) from None

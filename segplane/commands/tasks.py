@@ -1,0 +1,88 @@
+"""segplane tasks: merges that are planned or under way."""
+
+from typing import Annotated
+
+import typer
+
+from meta.v1 import janitor_pb2 as pb
+from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
+from segplane.output import NONE, AsJson, print_facts, print_json, print_table, size_text
+
+app = typer.Typer(no_args_is_help=True, help="See, plan and take back merge tasks.")
+Dataset = Annotated[str | None, typer.Option(help="Only this dataset.")]
+TaskId = Annotated[str, typer.Argument(help="Task id, as `tasks list` shows it.")]
+
+
+@app.command("list")
+def list_(
+    dataset: Dataset = None, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False
+) -> None:
+    """List the open merge tasks, oldest first."""
+    with connect(address) as client:
+        request = pb.ListMergeTasksRequest(dataset_name=dataset)
+        tasks = client.janitor.ListMergeTasks(request).tasks
+    if as_json:
+        print_json(tasks)
+        return
+    rows = [
+        (
+            t.task_id,
+            t.dataset_id,
+            t.segment_count,
+            t.assigned_to_worker or NONE,
+            t.created_at,
+            t.assigned_at or NONE,
+        )
+        for t in tasks
+    ]
+    print_table(("task", "dataset", "inputs", "worker", "created", "claimed"), rows)
+
+
+@app.command()
+def show(task_id: TaskId, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """Show one merge task, finished ones too."""
+    with connect(address) as client:
+        task = client.janitor.GetMergeTask(pb.GetMergeTaskRequest(task_id=task_id))
+    if as_json:
+        print_json(task)
+        return
+    print_facts(
+        (
+            ("task", task.task_id),
+            ("dataset", task.dataset_id),
+            ("worker", task.assigned_to_worker or NONE),
+            ("created", task.created_at),
+            ("claimed", task.assigned_at or NONE),
+            ("inputs", task.segment_count),
+            ("total size", size_text(task.total_size)),
+            ("compressed", size_text(task.total_compressed_size)),
+            ("events from", task.earliest_time or NONE),
+            ("events to", task.latest_time or NONE),
+        )
+    )
+
+
+@app.command()
+def create(dataset: Dataset = None, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Plan merges now instead of at the janitor's next turn."""
+    with connect(address) as client:
+        request = pb.CreateMergeTasksRequest(dataset_name=dataset)
+        reply = client.janitor.CreateMergeTasks(request)
+    print(f"{reply.tasks_created} tasks over {reply.segments_included} segments")
+
+
+@app.command()
+def unclaim(
+    task_id: TaskId,
+    min_claimed_secs: Annotated[
+        int, typer.Option(min=1, help="Only if claimed, and silent, for this long.")
+    ] = 3600,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Take a task back from its worker; what that worker writes is refused from now on."""
+    request = pb.UnclaimMergeTaskRequest(task_id=task_id, min_claimed_secs=min_claimed_secs)
+    with connect(address) as client:
+        reply = client.janitor.UnclaimMergeTask(request)
+    if not reply.unclaimed:
+        complain(f"task {task_id} is unknown, not claimed, or claimed less than that ago")
+        raise typer.Exit(EXIT_REFUSED)

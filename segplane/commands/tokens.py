@@ -1,0 +1,114 @@
+"""segplane tokens: what exporters authenticate with, and where their signals go."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2
+from meta.v1 import ingest_token_pb2 as pb
+from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.output import NONE, AsJson, print_facts, print_json, print_table
+
+app = typer.Typer(no_args_is_help=True, help="Create, list, route and revoke ingest tokens.")
+TokenId = Annotated[str, typer.Argument(help="Token id, as `tokens list` shows it.")]
+Signal = Annotated[str | None, typer.Option(help="Dataset name; '' refuses the signal.")]
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="A name to know it by; unique for ever.")],
+    dataset: Annotated[str, typer.Option(help="Dataset that all its signals go to.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Create a token. Its text is printed now and never again."""
+    request = pb.CreateIngestTokenRequest(name=name, dataset_name=dataset)
+    with connect(address) as client:
+        reply = client.ingest_token.CreateIngestToken(request)
+    print(reply.plaintext_token)
+    print(f"token {reply.token.id}; keep the line above, it is not stored", file=sys.stderr)
+
+
+@app.command("list")
+def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """List the tokens, revoked ones too."""
+    with connect(address) as client:
+        tokens = client.ingest_token.ListIngestTokens(pb.ListIngestTokensRequest()).tokens
+    if as_json:
+        print_json(tokens)
+        return
+    rows = [
+        (t.id, t.name, f"...{t.token_hint}", t.created_at, t.revoked_at or NONE) for t in tokens
+    ]
+    print_table(("id", "name", "token", "created", "revoked"), rows)
+
+
+@app.command()
+def show(
+    token_id: TokenId, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False
+) -> None:
+    """Show one token and the dataset of each signal."""
+    with connect(address) as client:
+        token = client.ingest_token.GetIngestToken(
+            pb.GetIngestTokenRequest(token_id=token_id)
+        ).token
+    if as_json:
+        print_json(token)
+        return
+    print_facts(
+        (
+            ("id", token.id),
+            ("name", token.name),
+            ("created", token.created_at),
+            ("revoked", token.revoked_at or NONE),
+            ("logs", token.routing.logs_dataset_id or "refused"),
+            ("traces", token.routing.traces_dataset_id or "refused"),
+            ("metrics", token.routing.metrics_dataset_id or "refused"),
+        )
+    )
+
+
+@app.command()
+def route(
+    token_id: TokenId,
+    logs: Signal = None,
+    traces: Signal = None,
+    metrics: Signal = None,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Send a token's signals elsewhere; signals that are not named stay where they are."""
+    if logs is None and traces is None and metrics is None:
+        raise usage("nothing to change: give --logs, --traces or --metrics")
+    with connect(address) as client:
+        request = pb.GetIngestTokenRequest(token_id=token_id)
+        routing = client.ingest_token.GetIngestToken(request).token.routing
+        if logs is not None:
+            routing.logs_dataset_id = _dataset_id(client, logs)
+        if traces is not None:
+            routing.traces_dataset_id = _dataset_id(client, traces)
+        if metrics is not None:
+            routing.metrics_dataset_id = _dataset_id(client, metrics)
+        client.ingest_token.UpdateIngestTokenRouting(
+            pb.UpdateIngestTokenRoutingRequest(token_id=token_id, routing=routing)
+        )
+
+
+@app.command()
+def revoke(token_id: TokenId, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Revoke a token; within 5 s no collector takes it. What it sent stays."""
+    with connect(address) as client:
+        client.ingest_token.RevokeIngestToken(pb.RevokeIngestTokenRequest(token_id=token_id))
+
+
+@app.command()
+def delete(token_id: TokenId, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Delete a revoked token once everything it sent is merged."""
+    with connect(address) as client:
+        client.ingest_token.DeleteIngestToken(pb.DeleteIngestTokenRequest(token_id=token_id))
+
+
+def _dataset_id(client: MetaClient, name: str) -> str:
+    if not name:
+        return ""
+    return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id

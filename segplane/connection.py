@@ -1,0 +1,63 @@
+"""How a command reaches meta, and what it says when meta refuses."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import grpc
+import typer
+
+from meta.client import MetaClient, typed_error
+from meta.errors import InvalidArgument, MetaError, Unavailable
+
+DEFAULT_ADDRESS = "127.0.0.1:9500"
+EXIT_REFUSED = 1
+EXIT_USAGE = 2
+EXIT_UNREACHABLE = 3
+
+MetaAddress = Annotated[
+    str,
+    typer.Option(
+        "--meta-address",
+        envvar="SEGPLANE_META_ADDRESS",
+        metavar="HOST:PORT",
+        help="Where meta listens.",
+    ),
+]
+
+
+@contextmanager
+def connect(address: str) -> Iterator[MetaClient]:
+    """Open a client; a refusal becomes one line on stderr and an exit code."""
+    try:
+        with MetaClient(address) as client:
+            yield client
+    except MetaError as error:
+        raise refused(error, address) from None
+    except grpc.RpcError as error:
+        raise refused(typed_error(error), address) from None
+
+
+def refused(error: MetaError, address: str) -> typer.Exit:
+    """Print what meta answered and return the exit that says so."""
+    if isinstance(error, Unavailable) and "failed to connect" in error.message:
+        complain(
+            f"meta does not answer at {address}: start it with `segplane dev`, "
+            f"or set SEGPLANE_META_ADDRESS ({error.reason})"
+        )
+        return typer.Exit(EXIT_UNREACHABLE)
+    field = f"{error.field}: " if isinstance(error, InvalidArgument) and error.field else ""
+    complain(f"{field}{error.message} ({error.reason})")
+    return typer.Exit(EXIT_UNREACHABLE if isinstance(error, Unavailable) else EXIT_REFUSED)
+
+
+def complain(message: str) -> None:
+    """Print one error line."""
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+
+
+def usage(message: str) -> typer.Exit:
+    """Print one error line and return the exit for a wrong argument or setting."""
+    complain(message)
+    return typer.Exit(EXIT_USAGE)

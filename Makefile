@@ -58,7 +58,7 @@ type: $(READY) ## mypy --strict alone
 
 gen: $(READY) ## Generate the committed stubs from protos/
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc \
-		--python_out=$(or $(OUT),.) --grpc_python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) --mypy_grpc_out=quiet:$(or $(OUT),.) $(wildcard protos/meta/v1/*.proto)
+		--python_out=$(or $(OUT),.) --grpc_python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) --mypy_grpc_out=quiet,generate_concrete_servicer_stubs:$(or $(OUT),.) $(wildcard protos/meta/v1/*.proto)
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
 

@@ -1,10 +1,9 @@
 """Fixtures for every test: one Postgres a session, one database a test."""
 
-import importlib
-import importlib.util
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,6 +11,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from meta import config, migrations, server
+from meta.client import MetaClient
+from meta.process import Environment
+from meta.store.engine import Database, DatabaseSettings
 from segplane.postgres import EmbeddedPostgres
 
 # A test's database never has to survive a power cut.
@@ -30,8 +33,8 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     folder = Path(tempfile.mkdtemp(prefix="segplane-test-"))
     folder.chmod(0o711)
     try:
-        with EmbeddedPostgres(folder / "postgres", settings=FAST_AND_LOOSE) as server:
-            yield server
+        with EmbeddedPostgres(folder / "postgres", settings=FAST_AND_LOOSE) as cluster:
+            yield cluster
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -41,9 +44,9 @@ def template_database(postgres: EmbeddedPostgres) -> str:
     """Name a database with the full schema, to be copied and never connected to."""
     name = "segplane_template"
     _admin(postgres, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    if importlib.util.find_spec("meta.migrations") is not None:
-        migrations = importlib.import_module("meta.migrations")
-        migrations.upgrade(postgres.url_of(name))
+    database = Database(DatabaseSettings(url=postgres.url_of(name)))
+    migrations.upgrade(database)
+    database.close()
     return name
 
 
@@ -70,6 +73,49 @@ def empty_database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
     _admin(postgres, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def _admin(server: EmbeddedPostgres, statement: sql.Composed) -> None:
-    with psycopg.connect(server.url, autocommit=True) as connection:
+@dataclass(frozen=True)
+class MetaServer:
+    """A real meta on a port of its own, with a client."""
+
+    address: str
+    client: MetaClient
+    settings: config.Settings
+    running: server.RunningServer
+
+
+@pytest.fixture
+def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
+    """Settings of the meta under test; a test overrides this fixture to change them."""
+    return config.load(
+        Environment(
+            "META_",
+            {
+                "META_BIND": "127.0.0.1:0",
+                "META_DATABASE_URL": database_url,
+                "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
+                "META_UNSAFE_SHORT_GRACE": "true",
+                "META_THREADS": "8",
+            },
+        )
+    )
+
+
+@pytest.fixture
+def meta_server(meta_settings: config.Settings) -> Iterator[MetaServer]:
+    """Run meta in this process, over its own database and a folder as object store."""
+    running = server.start(meta_settings)
+    address = f"127.0.0.1:{running.port}"
+    with MetaClient(address) as client:
+        yield MetaServer(address, client, replace(meta_settings, bind=address), running)
+    running.stop(2.0)
+
+
+@pytest.fixture
+def meta_client(meta_server: MetaServer) -> MetaClient:
+    """Give a client of the meta under test."""
+    return meta_server.client
+
+
+def _admin(cluster: EmbeddedPostgres, statement: sql.Composed) -> None:
+    with psycopg.connect(cluster.url, autocommit=True) as connection:
         connection.execute(statement)

@@ -176,14 +176,13 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     ListViewDatasetProjections: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListViewDatasetProjectionsRequest, _catalog_pb2.ListViewDatasetProjectionsResponse]  # type: ignore[assignment]
     """Pages through the links that match all given filters."""
 
-class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
+class CatalogServiceServicer:
     """The catalog: datasets, schemas, views, projections and the links between them. Create* with a
     name that exists is OK with the same id if the content is equal, else ALREADY_EXISTS
     (NAME_TAKEN). Get*, Update* and Set* of something missing are NOT_FOUND; Delete* and Unlink* of
     something missing are OK with success = false.
     """
 
-    @_abc_1.abstractmethod
     def ListDatasources(
         self,
         request: _catalog_pb2.ListDatasourcesRequest,
@@ -193,7 +192,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         older interface.
         """
 
-    @_abc_1.abstractmethod
     def CreateDataset(
         self,
         request: _catalog_pb2.CreateDatasetRequest,
@@ -201,7 +199,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.CreateDatasetResponse, _abc.Awaitable[_catalog_pb2.CreateDatasetResponse]]:
         """Creates a dataset."""
 
-    @_abc_1.abstractmethod
     def GetDataset(
         self,
         request: _catalog_pb2.GetDatasetRequest,
@@ -209,7 +206,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.GetDatasetResponse, _abc.Awaitable[_catalog_pb2.GetDatasetResponse]]:
         """Reads a dataset by id or name."""
 
-    @_abc_1.abstractmethod
     def ListDatasets(
         self,
         request: _catalog_pb2.ListDatasetsRequest,
@@ -217,7 +213,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.ListDatasetsResponse, _abc.Awaitable[_catalog_pb2.ListDatasetsResponse]]:
         """Pages through the live datasets."""
 
-    @_abc_1.abstractmethod
     def DeleteDataset(
         self,
         request: _catalog_pb2.DeleteDatasetRequest,
@@ -229,7 +224,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         be brought back by OperationsService.UndeleteDataset; its objects go after that.
         """
 
-    @_abc_1.abstractmethod
     def SetShardingFields(
         self,
         request: _catalog_pb2.SetShardingFieldsRequest,
@@ -239,7 +233,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         RewriteAllSegments bring older ones along.
         """
 
-    @_abc_1.abstractmethod
     def GetShardingFields(
         self,
         request: _catalog_pb2.GetShardingFieldsRequest,
@@ -247,7 +240,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.GetShardingFieldsResponse, _abc.Awaitable[_catalog_pb2.GetShardingFieldsResponse]]:
         """Reads a dataset's sharding fields."""
 
-    @_abc_1.abstractmethod
     def CreateSchema(
         self,
         request: _catalog_pb2.CreateSchemaRequest,
@@ -255,7 +247,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.CreateSchemaResponse, _abc.Awaitable[_catalog_pb2.CreateSchemaResponse]]:
         """Creates a schema with its columns."""
 
-    @_abc_1.abstractmethod
     def GetSchema(
         self,
         request: _catalog_pb2.GetSchemaRequest,
@@ -263,7 +254,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.GetSchemaResponse, _abc.Awaitable[_catalog_pb2.GetSchemaResponse]]:
         """Reads a schema by id or name."""
 
-    @_abc_1.abstractmethod
     def ListSchemas(
         self,
         request: _catalog_pb2.ListSchemasRequest,
@@ -271,7 +261,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.ListSchemasResponse, _abc.Awaitable[_catalog_pb2.ListSchemasResponse]]:
         """Pages through the schemas."""
 
-    @_abc_1.abstractmethod
     def UpdateSchema(
         self,
         request: _catalog_pb2.UpdateSchemaRequest,
@@ -283,7 +272,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         bool.
         """
 
-    @_abc_1.abstractmethod
     def DeleteSchema(
         self,
         request: _catalog_pb2.DeleteSchemaRequest,
@@ -291,7 +279,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.DeleteSchemaResponse, _abc.Awaitable[_catalog_pb2.DeleteSchemaResponse]]:
         """Deletes a schema. FAILED_PRECONDITION (STILL_REFERENCED) while a view or projection uses it."""
 
-    @_abc_1.abstractmethod
     def CreateView(
         self,
         request: _catalog_pb2.CreateViewRequest,
@@ -299,7 +286,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.CreateViewResponse, _abc.Awaitable[_catalog_pb2.CreateViewResponse]]:
         """Creates a view."""
 
-    @_abc_1.abstractmethod
     def GetView(
         self,
         request: _catalog_pb2.GetViewRequest,
@@ -307,7 +293,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.GetViewResponse, _abc.Awaitable[_catalog_pb2.GetViewResponse]]:
         """Reads a view by id or name."""
 
-    @_abc_1.abstractmethod
     def ListViews(
         self,
         request: _catalog_pb2.ListViewsRequest,
@@ -315,7 +300,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.ListViewsResponse, _abc.Awaitable[_catalog_pb2.ListViewsResponse]]:
         """Pages through the views, all or those of one schema."""
 
-    @_abc_1.abstractmethod
     def UpdateView(
         self,
         request: _catalog_pb2.UpdateViewRequest,
@@ -323,7 +307,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.UpdateViewResponse, _abc.Awaitable[_catalog_pb2.UpdateViewResponse]]:
         """Changes the given parts of a view."""
 
-    @_abc_1.abstractmethod
     def DeleteView(
         self,
         request: _catalog_pb2.DeleteViewRequest,
@@ -331,7 +314,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.DeleteViewResponse, _abc.Awaitable[_catalog_pb2.DeleteViewResponse]]:
         """Deletes a view and its links."""
 
-    @_abc_1.abstractmethod
     def CreateProjection(
         self,
         request: _catalog_pb2.CreateProjectionRequest,
@@ -339,7 +321,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.CreateProjectionResponse, _abc.Awaitable[_catalog_pb2.CreateProjectionResponse]]:
         """Creates a projection."""
 
-    @_abc_1.abstractmethod
     def GetProjection(
         self,
         request: _catalog_pb2.GetProjectionRequest,
@@ -347,7 +328,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.GetProjectionResponse, _abc.Awaitable[_catalog_pb2.GetProjectionResponse]]:
         """Reads a projection by id or name."""
 
-    @_abc_1.abstractmethod
     def ListProjections(
         self,
         request: _catalog_pb2.ListProjectionsRequest,
@@ -355,7 +335,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.ListProjectionsResponse, _abc.Awaitable[_catalog_pb2.ListProjectionsResponse]]:
         """Pages through the projections, all or those of one schema."""
 
-    @_abc_1.abstractmethod
     def UpdateProjection(
         self,
         request: _catalog_pb2.UpdateProjectionRequest,
@@ -363,7 +342,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.UpdateProjectionResponse, _abc.Awaitable[_catalog_pb2.UpdateProjectionResponse]]:
         """Changes the given parts of a projection."""
 
-    @_abc_1.abstractmethod
     def DeleteProjection(
         self,
         request: _catalog_pb2.DeleteProjectionRequest,
@@ -371,7 +349,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.DeleteProjectionResponse, _abc.Awaitable[_catalog_pb2.DeleteProjectionResponse]]:
         """Deletes a projection and its links."""
 
-    @_abc_1.abstractmethod
     def LinkViewDatasetProjection(
         self,
         request: _catalog_pb2.LinkViewDatasetProjectionRequest,
@@ -381,7 +358,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
         one that does not. Linking again is OK with success = false.
         """
 
-    @_abc_1.abstractmethod
     def UnlinkViewDatasetProjection(
         self,
         request: _catalog_pb2.UnlinkViewDatasetProjectionRequest,
@@ -389,7 +365,6 @@ class CatalogServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_catalog_pb2.UnlinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.UnlinkViewDatasetProjectionResponse]]:
         """Takes a link away."""
 
-    @_abc_1.abstractmethod
     def ListViewDatasetProjections(
         self,
         request: _catalog_pb2.ListViewDatasetProjectionsRequest,

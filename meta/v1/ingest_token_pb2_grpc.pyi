@@ -98,12 +98,11 @@ class IngestTokenServiceAsyncStub(IngestTokenServiceStub):
     with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
     """
 
-class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
+class IngestTokenServiceServicer:
     """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
     to.
     """
 
-    @_abc_1.abstractmethod
     def CreateIngestToken(
         self,
         request: _ingest_token_pb2.CreateIngestTokenRequest,
@@ -115,7 +114,6 @@ class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
         another name.
         """
 
-    @_abc_1.abstractmethod
     def ValidateIngestToken(
         self,
         request: _ingest_token_pb2.ValidateIngestTokenRequest,
@@ -125,7 +123,6 @@ class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
         UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
         """
 
-    @_abc_1.abstractmethod
     def RevokeIngestToken(
         self,
         request: _ingest_token_pb2.RevokeIngestTokenRequest,
@@ -135,7 +132,6 @@ class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
         keeps the first time of revocation. Records acknowledged before are kept and still merged.
         """
 
-    @_abc_1.abstractmethod
     def DeleteIngestToken(
         self,
         request: _ingest_token_pb2.DeleteIngestTokenRequest,
@@ -145,7 +141,6 @@ class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
         has merged past the revocation; deleting it again is OK.
         """
 
-    @_abc_1.abstractmethod
     def ListIngestTokens(
         self,
         request: _ingest_token_pb2.ListIngestTokensRequest,
@@ -153,7 +148,6 @@ class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_ingest_token_pb2.ListIngestTokensResponse, _abc.Awaitable[_ingest_token_pb2.ListIngestTokensResponse]]:
         """Lists all tokens, revoked ones included, oldest first."""
 
-    @_abc_1.abstractmethod
     def GetIngestToken(
         self,
         request: _ingest_token_pb2.GetIngestTokenRequest,
@@ -161,7 +155,6 @@ class IngestTokenServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_ingest_token_pb2.GetIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.GetIngestTokenResponse]]:
         """Reads one token. NOT_FOUND for an unknown id."""
 
-    @_abc_1.abstractmethod
     def UpdateIngestTokenRouting(
         self,
         request: _ingest_token_pb2.UpdateIngestTokenRoutingRequest,

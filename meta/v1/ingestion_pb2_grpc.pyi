@@ -90,12 +90,11 @@ class IngestionServiceAsyncStub(IngestionServiceStub):
     hours after the baby was reaped is ALREADY_EXISTS, never OK.
     """
 
-class IngestionServiceServicer(metaclass=_abc_1.ABCMeta):
+class IngestionServiceServicer:
     """What collectors and direct writers call: configuration, streams, committed offsets and ready-
     made segments.
     """
 
-    @_abc_1.abstractmethod
     def DownloadConfig(
         self,
         request: _ingestion_pb2.DownloadConfigRequest,
@@ -105,7 +104,6 @@ class IngestionServiceServicer(metaclass=_abc_1.ABCMeta):
         default configuration; the default dataset always exists.
         """
 
-    @_abc_1.abstractmethod
     def SaveSegments(
         self,
         request: _ingestion_pb2.SaveSegmentsRequest,
@@ -116,7 +114,6 @@ class IngestionServiceServicer(metaclass=_abc_1.ABCMeta):
         FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
         """
 
-    @_abc_1.abstractmethod
     def RegisterForStream(
         self,
         request: _ingestion_pb2.RegisterForStreamRequest,
@@ -128,7 +125,6 @@ class IngestionServiceServicer(metaclass=_abc_1.ABCMeta):
         text for both. Call it before the first record of the token is written to the stream.
         """
 
-    @_abc_1.abstractmethod
     def CommitOffset(
         self,
         request: _ingestion_pb2.CommitOffsetRequest,

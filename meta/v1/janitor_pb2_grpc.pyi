@@ -94,10 +94,9 @@ class JanitorServiceAsyncStub(JanitorServiceStub):
     merge.
     """
 
-class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
+class JanitorServiceServicer:
     """Statistics of segments and the life of merge tasks, for the janitor and for operators."""
 
-    @_abc_1.abstractmethod
     def GetJanitorStats(
         self,
         request: _janitor_pb2.GetJanitorStatsRequest,
@@ -107,7 +106,6 @@ class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
         unknown dataset is NOT_FOUND.
         """
 
-    @_abc_1.abstractmethod
     def GetSegmentSizeStats(
         self,
         request: _janitor_pb2.GetSegmentSizeStatsRequest,
@@ -118,7 +116,6 @@ class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
         max_age_secs, where age = now - created_at by the database's clock.
         """
 
-    @_abc_1.abstractmethod
     def ListMergeTasks(
         self,
         request: _janitor_pb2.ListMergeTasksRequest,
@@ -126,7 +123,6 @@ class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_janitor_pb2.ListMergeTasksResponse, _abc.Awaitable[_janitor_pb2.ListMergeTasksResponse]]:
         """Lists the open merge tasks, oldest first, at most 1,000."""
 
-    @_abc_1.abstractmethod
     def GetMergeTask(
         self,
         request: _janitor_pb2.GetMergeTaskRequest,
@@ -134,7 +130,6 @@ class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_janitor_pb2.GetMergeTaskResponse, _abc.Awaitable[_janitor_pb2.GetMergeTaskResponse]]:
         """Reads one merge task, finished ones too while they are kept (30 days). NOT_FOUND otherwise."""
 
-    @_abc_1.abstractmethod
     def UnclaimMergeTask(
         self,
         request: _janitor_pb2.UnclaimMergeTaskRequest,
@@ -144,7 +139,6 @@ class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
         output is refused.
         """
 
-    @_abc_1.abstractmethod
     def CreateMergeTasks(
         self,
         request: _janitor_pb2.CreateMergeTasksRequest,
@@ -154,7 +148,6 @@ class JanitorServiceServicer(metaclass=_abc_1.ABCMeta):
         creates only what is still missing: a segment is in at most one open task.
         """
 
-    @_abc_1.abstractmethod
     def RewriteAllSegments(
         self,
         request: _janitor_pb2.RewriteAllSegmentsRequest,

@@ -74,10 +74,9 @@ class MergeTaskServiceAsyncStub(MergeTaskServiceStub):
     Optional: a lease that passes does the same for a worker that died.
     """
 
-class MergeTaskServiceServicer(metaclass=_abc_1.ABCMeta):
+class MergeTaskServiceServicer:
     """What merge workers call: take a task, report its output or its failure."""
 
-    @_abc_1.abstractmethod
     def PollForSegmentMergeTask(
         self,
         request: _merge_task_pb2.PollForSegmentMergeTaskRequest,
@@ -88,7 +87,6 @@ class MergeTaskServiceServicer(metaclass=_abc_1.ABCMeta):
         lost reply leaves a claim that its lease gives back.
         """
 
-    @_abc_1.abstractmethod
     def CompleteSegmentMergeTask(
         self,
         request: _merge_task_pb2.CompleteSegmentMergeTaskRequest,
@@ -100,7 +98,6 @@ class MergeTaskServiceServicer(metaclass=_abc_1.ABCMeta):
         and faults are statuses.
         """
 
-    @_abc_1.abstractmethod
     def FailSegmentMergeTask(
         self,
         request: _merge_task_pb2.FailSegmentMergeTaskRequest,

@@ -104,12 +104,11 @@ class NurseryServiceAsyncStub(NurseryServiceStub):
     missing entry is OK.
     """
 
-class NurseryServiceServicer(metaclass=_abc_1.ABCMeta):
+class NurseryServiceServicer:
     """What nurseries call: which streams have baby segments, what was merged out of them, what was
     reaped.
     """
 
-    @_abc_1.abstractmethod
     def GetIngestStreamsForNursery(
         self,
         request: _nursery_pb2.GetIngestStreamsRequest,
@@ -121,7 +120,6 @@ class NurseryServiceServicer(metaclass=_abc_1.ABCMeta):
         RESOURCE_EXHAUSTED (REPLY_TOO_LARGE) naming shard_count: ask for shards.
         """
 
-    @_abc_1.abstractmethod
     def MarkStreamStopped(
         self,
         request: _nursery_pb2.MarkStreamStoppedRequest,
@@ -132,7 +130,6 @@ class NurseryServiceServicer(metaclass=_abc_1.ABCMeta):
         neither the committed one nor the stop message behind it, with the committed one.
         """
 
-    @_abc_1.abstractmethod
     def RegisterMergedSegment(
         self,
         request: _nursery_pb2.RegisterMergedSegmentRequest,
@@ -146,7 +143,6 @@ class NurseryServiceServicer(metaclass=_abc_1.ABCMeta):
         (KEY_TAKEN). The same call again gives the first version.
         """
 
-    @_abc_1.abstractmethod
     def UpdateDeletedOffset(
         self,
         request: _nursery_pb2.UpdateDeletedOffsetRequest,
@@ -157,7 +153,6 @@ class NurseryServiceServicer(metaclass=_abc_1.ABCMeta):
         FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
         """
 
-    @_abc_1.abstractmethod
     def DeleteIngestStreamDataset(
         self,
         request: _nursery_pb2.DeleteIngestStreamDatasetRequest,

@@ -96,10 +96,9 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     ReleaseDeletionHold: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]  # type: ignore[assignment]
     """Lets deletion go on after a failover or restore, once the operator has checked the state."""
 
-class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
+class OperationsServiceServicer:
     """What Segplane adds to the contract. A client compiled from the bare contract needs none of it."""
 
-    @_abc_1.abstractmethod
     def CondemnObjects(
         self,
         request: _operations_pb2.CondemnObjectsRequest,
@@ -109,7 +108,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
         refused; returns those that may now be deleted.
         """
 
-    @_abc_1.abstractmethod
     def HeartbeatMergeTask(
         self,
         request: _operations_pb2.HeartbeatMergeTaskRequest,
@@ -117,7 +115,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.HeartbeatMergeTaskResponse, _abc.Awaitable[_operations_pb2.HeartbeatMergeTaskResponse]]:
         """Extends the lease of a claimed merge task."""
 
-    @_abc_1.abstractmethod
     def GetOffsetsAt(
         self,
         request: _operations_pb2.GetOffsetsAtRequest,
@@ -125,7 +122,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.GetOffsetsAtResponse, _abc.Awaitable[_operations_pb2.GetOffsetsAtResponse]]:
         """Says, per stream, up to which offset a dataset's babies are visible at a version."""
 
-    @_abc_1.abstractmethod
     def LocateOffset(
         self,
         request: _operations_pb2.LocateOffsetRequest,
@@ -133,7 +129,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.LocateOffsetResponse, _abc.Awaitable[_operations_pb2.LocateOffsetResponse]]:
         """Says where the records of one baby segment are now."""
 
-    @_abc_1.abstractmethod
     def UndeleteDataset(
         self,
         request: _operations_pb2.UndeleteDatasetRequest,
@@ -141,7 +136,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.UndeleteDatasetResponse, _abc.Awaitable[_operations_pb2.UndeleteDatasetResponse]]:
         """Brings a deleted dataset back while its grace lasts and its name is free."""
 
-    @_abc_1.abstractmethod
     def SetDatasetSettings(
         self,
         request: _operations_pb2.SetDatasetSettingsRequest,
@@ -149,7 +143,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.SetDatasetSettingsResponse, _abc.Awaitable[_operations_pb2.SetDatasetSettingsResponse]]:
         """Changes a dataset's settings; absent fields keep their value."""
 
-    @_abc_1.abstractmethod
     def GetDatasetSettings(
         self,
         request: _operations_pb2.GetDatasetSettingsRequest,
@@ -157,7 +150,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.GetDatasetSettingsResponse, _abc.Awaitable[_operations_pb2.GetDatasetSettingsResponse]]:
         """Reads a dataset's settings."""
 
-    @_abc_1.abstractmethod
     def ExplainMergePlan(
         self,
         request: _operations_pb2.ExplainMergePlanRequest,
@@ -165,7 +157,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.ExplainMergePlanResponse, _abc.Awaitable[_operations_pb2.ExplainMergePlanResponse]]:
         """Says, per live segment, why it is or is not in a merge task."""
 
-    @_abc_1.abstractmethod
     def CheckConsistency(
         self,
         request_iterator: _MaybeAsyncIterator[_operations_pb2.CheckConsistencyRequest],
@@ -173,7 +164,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_operations_pb2.CheckConsistencyResponse], _abc.AsyncIterator[_operations_pb2.CheckConsistencyResponse]]:
         """Compares the bucket's listing, streamed by the caller, with what meta has registered."""
 
-    @_abc_1.abstractmethod
     def GetServerState(
         self,
         request: _operations_pb2.GetServerStateRequest,
@@ -181,7 +171,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.GetServerStateResponse, _abc.Awaitable[_operations_pb2.GetServerStateResponse]]:
         """Reads the server's version counter, horizon and limits."""
 
-    @_abc_1.abstractmethod
     def ReleaseSegment(
         self,
         request: _operations_pb2.ReleaseSegmentRequest,
@@ -189,7 +178,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.ReleaseSegmentResponse, _abc.Awaitable[_operations_pb2.ReleaseSegmentResponse]]:
         """Releases a segment from the merge quarantine."""
 
-    @_abc_1.abstractmethod
     def GetUsage(
         self,
         request: _operations_pb2.GetUsageRequest,
@@ -197,7 +185,6 @@ class OperationsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_operations_pb2.GetUsageResponse, _abc.Awaitable[_operations_pb2.GetUsageResponse]]:
         """Reads how many records each dataset took this month and what its limit is."""
 
-    @_abc_1.abstractmethod
     def ReleaseDeletionHold(
         self,
         request: _operations_pb2.ReleaseDeletionHoldRequest,

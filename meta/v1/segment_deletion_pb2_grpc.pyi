@@ -58,10 +58,9 @@ class SegmentDeletionServiceAsyncStub(SegmentDeletionServiceStub):
     error in the reply and nothing changes.
     """
 
-class SegmentDeletionServiceServicer(metaclass=_abc_1.ABCMeta):
+class SegmentDeletionServiceServicer:
     """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm."""
 
-    @_abc_1.abstractmethod
     def GetTombstonedSegmentsForDeletion(
         self,
         request: _segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest,
@@ -71,7 +70,6 @@ class SegmentDeletionServiceServicer(metaclass=_abc_1.ABCMeta):
         answers, versions that could still show them are expired for readers of the dataset.
         """
 
-    @_abc_1.abstractmethod
     def ConfirmTombstoneDeletion(
         self,
         request: _segment_deletion_pb2.ConfirmTombstoneDeletionRequest,

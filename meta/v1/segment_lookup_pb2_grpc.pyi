@@ -62,10 +62,9 @@ class SegmentLookupServiceAsyncStub(SegmentLookupServiceStub):
     grace lasts.
     """
 
-class SegmentLookupServiceServicer(metaclass=_abc_1.ABCMeta):
+class SegmentLookupServiceServicer:
     """How query engines learn which segments to read."""
 
-    @_abc_1.abstractmethod
     def FindSegments(
         self,
         request: _segment_lookup_pb2.FindSegmentsRequest,
@@ -78,7 +77,6 @@ class SegmentLookupServiceServicer(metaclass=_abc_1.ABCMeta):
         objects may be gone is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
         """
 
-    @_abc_1.abstractmethod
     def GetSegmentsByIds(
         self,
         request: _segment_lookup_pb2.GetSegmentsByIdsRequest,

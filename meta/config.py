@@ -1,0 +1,163 @@
+"""meta's settings, from META_* variables; `docs/settings.md` lists them."""
+
+import ipaddress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from meta.process import ConfigError, Environment
+from meta.store.engine import DatabaseSettings
+from segments.keys import StoreLocation
+
+GRACE_FLOOR_SECS = 300.0
+GRACE_OVER_CURSOR_SECS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDefaults:
+    """What collectors are told when they register."""
+
+    flush_timeout_ms: int = 1_000
+    max_segment_size_bytes: int = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """Ages and leases in seconds, on the database's clock."""
+
+    tombstone_grace: float = 2_100.0
+    cursor: float = 1_800.0
+    checkpoint: float = 1_800.0
+    claim_lease: float = 3_600.0
+    beat_lease: float = 60.0
+    orphan_min_age: float = 86_400.0
+    dataset_grace: float = 604_800.0
+    baby_row: float = 86_400.0
+    identity: float = 2_592_000.0
+    finished_task: float = 2_592_000.0
+    retired_stream: float = 604_800.0
+    audit: float = 7_776_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a meta process is told."""
+
+    bind: str
+    database: DatabaseSettings
+    location: StoreLocation
+    threads: int = 32
+    concurrent_rpcs_max: int = 512
+    processes: int = 1
+    metrics_port: int = 0
+    drain_secs: float = 20.0
+    database_wait_secs: float = 30.0
+    auth_token: str = field(default="", repr=False)
+    token_pepper: bytes = field(default=b"", repr=False)
+    default_dataset: str = "default"
+    datasets_max: int = 1_000
+    tokens_max: int = 10_000
+    records_per_month: int = -1
+    stream: StreamDefaults = StreamDefaults()
+    lifetimes: Lifetimes = Lifetimes()
+    is_unsafe_grace: bool = False
+
+
+def load(env: Environment) -> Settings:
+    """Read and check the settings; raises ConfigError."""
+    auth_token = env.text("AUTH_TOKEN", "")
+    bind = env.text("BIND", "127.0.0.1:9500")
+    if not is_loopback(bind) and not auth_token and not env.flag("ALLOW_UNAUTHENTICATED"):
+        raise ConfigError(
+            f"META_BIND {bind} is open to the network: set META_AUTH_TOKEN, or"
+            " META_ALLOW_UNAUTHENTICATED=true if something else guards it"
+        )
+    threads = env.integer("THREADS", 32, low=2, high=1_024)
+    return Settings(
+        bind=bind,
+        database=_database(env, threads),
+        location=_location(env),
+        threads=threads,
+        concurrent_rpcs_max=env.integer("CONCURRENT_RPCS_MAX", 512, low=2, high=100_000),
+        processes=env.integer("PROCESSES", 1, low=1, high=64),
+        metrics_port=env.integer("METRICS_PORT", 0, high=65_535),
+        drain_secs=env.seconds("DRAIN_SECS", 20.0),
+        database_wait_secs=env.seconds("DATABASE_WAIT_SECS", 30.0),
+        auth_token=auth_token,
+        token_pepper=env.text("TOKEN_PEPPER", "").encode(),
+        default_dataset=env.text("DEFAULT_DATASET", "default"),
+        datasets_max=env.integer("DATASETS_MAX", 1_000, low=1, high=1_000_000),
+        tokens_max=env.integer("TOKENS_MAX", 10_000, low=1, high=10_000),
+        records_per_month=env.integer("RECORDS_PER_MONTH", -1, low=-1),
+        stream=StreamDefaults(
+            flush_timeout_ms=env.integer("FLUSH_TIMEOUT_MS", 1_000, low=10, high=600_000),
+            max_segment_size_bytes=env.integer(
+                "MAX_SEGMENT_SIZE_BYTES", 16 * 1024 * 1024, low=1_024, high=1024**3
+            ),
+        ),
+        lifetimes=_lifetimes(env),
+        is_unsafe_grace=env.flag("UNSAFE_SHORT_GRACE"),
+    )
+
+
+def is_loopback(bind: str) -> bool:
+    """True for an address that only this machine reaches; raises ConfigError if it is none."""
+    host, _, port = bind.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise ConfigError(f"META_BIND is {bind!r}, not host:port such as 127.0.0.1:9500")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _database(env: Environment, threads: int) -> DatabaseSettings:
+    url = env.text("DATABASE_URL", "")
+    if not url:
+        raise ConfigError(
+            "META_DATABASE_URL is not set: give a Postgres URL such as"
+            " postgresql://user@host/segplane, or run `segplane serve` for an embedded one"
+        )
+    return DatabaseSettings(
+        url=url,
+        # One more than the threads: the health check has its own.
+        pool_size=env.integer("DATABASE_POOL", threads + 1, low=2, high=2_000),
+        lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
+        statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),
+    )
+
+
+def _location(env: Environment) -> StoreLocation:
+    default = (Path.cwd() / "segplane-data" / "objects").as_uri()
+    try:
+        return StoreLocation.from_url(env.text("OBJECT_STORE_URL", default))
+    except ValueError as error:
+        raise ConfigError(f"META_OBJECT_STORE_URL: {error}") from error
+
+
+def _lifetimes(env: Environment) -> Lifetimes:
+    is_unsafe = env.flag("UNSAFE_SHORT_GRACE")
+    base = Lifetimes()
+    cursor = env.seconds("CURSOR_LIFETIME_SECS", base.cursor, low=1)
+    floor = 0.0 if is_unsafe else max(GRACE_FLOOR_SECS, cursor + GRACE_OVER_CURSOR_SECS)
+    grace = env.seconds("TOMBSTONE_GRACE_SECS", base.tombstone_grace)
+    if grace < floor:
+        raise ConfigError(
+            f"META_TOMBSTONE_GRACE_SECS is {grace:g}, below {floor:g}: readers with a cursor would"
+            " lose objects (META_UNSAFE_SHORT_GRACE=true allows it, for tests only)"
+        )
+    return Lifetimes(
+        tombstone_grace=grace,
+        cursor=cursor,
+        checkpoint=env.seconds("CHECKPOINT_LIFETIME_SECS", base.checkpoint, low=1),
+        claim_lease=env.seconds("CLAIM_LEASE_SECS", base.claim_lease, low=1),
+        beat_lease=env.seconds("BEAT_LEASE_SECS", base.beat_lease, low=1),
+        orphan_min_age=env.seconds("ORPHAN_MIN_AGE_SECS", base.orphan_min_age),
+        dataset_grace=env.seconds("DATASET_GRACE_SECS", base.dataset_grace),
+        baby_row=env.seconds("BABY_ROW_SECS", base.baby_row),
+        identity=env.seconds("IDENTITY_SECS", base.identity),
+        finished_task=env.seconds("FINISHED_TASK_SECS", base.finished_task),
+        retired_stream=env.seconds("RETIRED_STREAM_SECS", base.retired_stream),
+        audit=env.seconds("AUDIT_SECS", base.audit),
+    )

@@ -1,0 +1,73 @@
+"""Brings a database to this release's schema: Alembic, under an advisory lock."""
+
+import time
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from meta.errors import Unavailable
+from meta.store.engine import Database, translate
+
+# Any number will do, as long as every release uses the same.
+_LOCK_KEY = 7_310_579_241_902_114
+_POLL_SECS = 0.2
+
+
+def upgrade(database: Database, *, wait_secs: float = 300.0) -> str:
+    """Apply what is missing and return the revision; concurrent starts take turns.
+
+    The lock is polled on an autocommit connection: waiting for it inside a transaction would
+    deadlock with CREATE INDEX CONCURRENTLY. Raises Unavailable after `wait_secs`.
+    """
+    try:
+        _upgrade(database, wait_secs)
+    except DBAPIError as error:
+        raise translate(error) from error
+    return head_revision()
+
+
+def _upgrade(database: Database, wait_secs: float) -> None:
+    engine = database.engine.execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as lock:
+        _acquire(lock, wait_secs)
+        try:
+            with database.engine.connect() as connection:
+                config = _config(connection)
+                command.upgrade(config, "head")
+        finally:
+            lock.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _LOCK_KEY})
+    # Connections from before the tables existed have not been checked for a failover.
+    database.engine.dispose()
+
+
+def head_revision() -> str:
+    """The revision this release needs."""
+    return ScriptDirectory.from_config(_config()).get_current_head() or ""
+
+
+def current_revision(database: Database) -> str | None:
+    """The revision the database is at; None before the first migration."""
+    with database.engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def _acquire(lock: Connection, wait_secs: float) -> None:
+    deadline = time.monotonic() + wait_secs
+    while not lock.execute(
+        text("SELECT pg_try_advisory_lock(:key)"), {"key": _LOCK_KEY}
+    ).scalar_one():
+        if time.monotonic() > deadline:
+            raise Unavailable("another process has been migrating the database for too long")
+        time.sleep(_POLL_SECS)
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.attributes["connection"] = connection
+    return config

@@ -1,0 +1,201 @@
+"""The composition root: builds the server from its parts, runs it, drains it."""
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import grpc
+import structlog
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2
+
+from meta import migrations
+from meta.config import Settings
+from meta.errors import Unavailable
+from meta.interceptors import Boundary
+from meta.process import ConfigError, Shutdown, every
+from meta.rpc import Transactions
+from meta.services.catalog import CatalogServicer
+from meta.services.ingest_token import IngestTokenServicer
+from meta.services.ingestion import IngestionServicer
+from meta.services.janitor import JanitorServicer
+from meta.services.merge_task import MergeTaskServicer
+from meta.services.nursery import NurseryServicer
+from meta.services.operations import OperationsServicer
+from meta.services.segment_deletion import SegmentDeletionServicer
+from meta.services.segment_lookup import SegmentLookupServicer
+from meta.store import datasets
+from meta.store.engine import Database
+from meta.v1 import (
+    catalog_pb2_grpc,
+    ingest_token_pb2_grpc,
+    ingestion_pb2_grpc,
+    janitor_pb2_grpc,
+    merge_task_pb2_grpc,
+    nursery_pb2_grpc,
+    operations_pb2_grpc,
+    segment_deletion_pb2_grpc,
+    segment_lookup_pb2_grpc,
+)
+
+log = structlog.get_logger()
+MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+HEALTH_EVERY_SECS = 2.0
+DATABASE_POLL_SECS = 0.5
+SERVICES = (
+    "Catalog",
+    "Ingestion",
+    "IngestToken",
+    "Nursery",
+    "MergeTask",
+    "SegmentDeletion",
+    "SegmentLookup",
+    "Janitor",
+    "Operations",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A started server; `port` is the one it really has."""
+
+    server: grpc.Server
+    port: int
+    database: Database
+    health: health.HealthServicer
+
+    def stop(self, drain_secs: float) -> None:
+        """Refuse new calls, let running ones end within `drain_secs`, close the database."""
+        self.health.enter_graceful_shutdown()
+        self.server.stop(drain_secs).wait()
+        self.database.close()
+
+
+def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
+    """Migrate, then serve on `settings.bind`. Raises ConfigError or Unavailable, in one line."""
+    database = _open_database(settings)
+    transactions = Transactions(database)
+    transactions.write(lambda tx: datasets.ensure_default(tx, settings.default_dataset))
+    server = grpc.server(
+        ThreadPoolExecutor(settings.threads, thread_name_prefix="rpc"),
+        interceptors=[Boundary(settings.auth_token, settings.threads)],
+        maximum_concurrent_rpcs=settings.concurrent_rpcs_max,
+        options=[
+            # Without it two servers on one port both start, and each gets half of the calls.
+            ("grpc.so_reuseport", int(shares_port)),
+            ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+            ("grpc.max_metadata_size", 16 * 1024),
+        ],
+    )
+    names = _register(server, transactions, settings)
+    checker = health.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(checker, server)
+    _enable_reflection(server, (*names, health.SERVICE_NAME, reflection.SERVICE_NAME))
+    try:
+        port = server.add_insecure_port(settings.bind)
+    except RuntimeError as error:
+        database.close()
+        raise ConfigError(
+            f"cannot listen on {settings.bind}: is another meta running? choose META_BIND"
+        ) from error
+    running = RunningServer(server, port, database, checker)
+    _report_health(running, names, is_up=True)
+    server.start()
+    return running
+
+
+def _open_database(settings: Settings) -> Database:
+    """Connect and migrate; waits for a database that is still starting."""
+    try:
+        database = Database(settings.database)
+    except ValueError as error:
+        raise ConfigError(f"META_DATABASE_URL: {error}") from error
+    deadline = time.monotonic() + settings.database_wait_secs
+    while True:
+        try:
+            migrations.upgrade(database)
+        except Unavailable as error:
+            if time.monotonic() > deadline:
+                raise ConfigError(
+                    f"Postgres at {database.url.render_as_string()} does not answer: {error};"
+                    " check META_DATABASE_URL and that the server runs"
+                ) from error
+            log.info("waiting_for_database", error=str(error))
+            time.sleep(DATABASE_POLL_SECS)
+        else:
+            return database
+
+
+def _register(
+    server: grpc.Server, transactions: Transactions, settings: Settings
+) -> tuple[str, ...]:
+    """Add the nine services; returns their full names."""
+    part = (transactions, settings)
+    catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)
+    ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(IngestionServicer(*part), server)
+    ingest_token_pb2_grpc.add_IngestTokenServiceServicer_to_server(
+        IngestTokenServicer(*part), server
+    )
+    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(NurseryServicer(*part), server)
+    merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(MergeTaskServicer(*part), server)
+    segment_deletion_pb2_grpc.add_SegmentDeletionServiceServicer_to_server(
+        SegmentDeletionServicer(*part), server
+    )
+    segment_lookup_pb2_grpc.add_SegmentLookupServiceServicer_to_server(
+        SegmentLookupServicer(*part), server
+    )
+    janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
+    operations_pb2_grpc.add_OperationsServiceServicer_to_server(OperationsServicer(*part), server)
+    return tuple(f"meta.v1.{name}Service" for name in SERVICES)
+
+
+def _enable_reflection(server: grpc.Server, names: Sequence[str]) -> None:
+    """Serve reflection v1alpha, and the same servicer under the name of v1."""
+    servicer = reflection.ReflectionServicer(names)
+    handler = grpc.stream_stream_rpc_method_handler(
+        servicer.ServerReflectionInfo,
+        request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
+        response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
+    )
+    for name in (reflection.SERVICE_NAME, "grpc.reflection.v1.ServerReflection"):
+        service = grpc.method_handlers_generic_handler(name, {"ServerReflectionInfo": handler})
+        server.add_generic_rpc_handlers((service,))
+
+
+def run(settings: Settings, shutdown: Shutdown) -> None:
+    """Serve until shutdown is requested, then drain."""
+    running = start(settings, shares_port=settings.processes > 1)
+    log.info("meta_started", bind=settings.bind, port=running.port)
+    if settings.is_unsafe_grace:
+        log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)
+    watcher = threading.Thread(target=_watch, args=(running, shutdown), daemon=True)
+    watcher.start()
+    shutdown.wait()
+    log.info("meta_draining", drain_secs=settings.drain_secs)
+    watcher.join()
+    running.stop(settings.drain_secs)
+    log.info("meta_stopped")
+
+
+def _watch(running: RunningServer, shutdown: Shutdown) -> None:
+    """Keep grpc.health.v1 telling whether the database answers."""
+    was_up = True
+    for _ in every(HEALTH_EVERY_SECS, shutdown):
+        try:
+            running.database.ping()
+            is_up = True
+        except Unavailable:
+            is_up = False
+        if is_up != was_up:
+            log.warning("database_state_changed", is_up=is_up)
+            _report_health(running, (), is_up=is_up)
+        was_up = is_up
+
+
+def _report_health(running: RunningServer, names: Sequence[str], *, is_up: bool) -> None:
+    status = health_pb2.HealthCheckResponse.ServingStatus
+    value = status.SERVING if is_up else status.NOT_SERVING
+    for name in ("", *names):
+        running.health.set(name, value)

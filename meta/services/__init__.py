@@ -1,0 +1,1 @@
+"""The nine gRPC services: validate, convert, call the store, convert back."""

@@ -1,0 +1,107 @@
+"""Request checks: each returns the checked value or raises InvalidArgument for its field."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from meta.errors import InvalidArgument
+
+NAME_CHARACTERS_MAX = 255
+TEXT_CHARACTERS_MAX = 65_536
+INT64_MAX = 2**63 - 1
+EVENTS_MAX = 2**31 - 1
+_CONTROLS = frozenset(map(chr, [*range(0x20), 0x7F, *range(0x80, 0xA0)]))
+_LAYOUT = frozenset("\t\n\r")
+
+Item = TypeVar("Item")
+
+
+class TimeRangeLike(Protocol):
+    """A TimeRange message; nanoseconds since the unix epoch."""
+
+    start_time: int
+    end_time: int
+
+
+def name(value: str, field: str = "name") -> str:
+    """1..255 characters without control characters."""
+    if not value:
+        raise InvalidArgument(f"{field} must not be empty", field=field)
+    if len(value) > NAME_CHARACTERS_MAX:
+        raise InvalidArgument(
+            f"{field} has {len(value)} characters, more than {NAME_CHARACTERS_MAX}", field=field
+        )
+    return text(value, field)
+
+
+def text(
+    value: str, field: str, *, characters_max: int = TEXT_CHARACTERS_MAX, lines: bool = False
+) -> str:
+    """Bounded text without NUL and control characters; `lines` allows tab and line ends."""
+    if len(value) > characters_max:
+        raise InvalidArgument(
+            f"{field} has {len(value)} characters, more than {characters_max}", field=field
+        )
+    found = _CONTROLS.intersection(value)
+    if found - (_LAYOUT if lines else frozenset()):
+        raise InvalidArgument(f"{field} holds a control character", field=field)
+    return value
+
+
+def uuid(value: str, field: str) -> UUID:
+    """Any RFC 9562 text form of an id."""
+    if not value:
+        raise InvalidArgument(f"{field} must not be empty", field=field)
+    try:
+        return UUID(value)
+    except ValueError:
+        raise InvalidArgument(f"{field} is not a UUID", field=field) from None
+
+
+def optional_uuid(value: str, field: str) -> UUID | None:
+    """A UUID, or None where the field is empty."""
+    return uuid(value, field) if value else None
+
+
+def count(value: int, field: str, *, low: int = 0, high: int = INT64_MAX) -> int:
+    """A whole number in [low, high]."""
+    if not low <= value <= high:
+        raise InvalidArgument(f"{field} is {value}, not between {low} and {high}", field=field)
+    return value
+
+
+def limit(value: int, field: str = "limit", *, default: int, most: int) -> int:
+    """A page size: 0 = default, clamped to `most`; negative is refused."""
+    return min(count(value, field) or default, most)
+
+
+def closed_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
+    """A segment's range [start, end]; start == end is legal."""
+    if value.start_time > value.end_time:
+        raise InvalidArgument(
+            f"{field} starts at {value.start_time}, after its end {value.end_time}", field=field
+        )
+    return value.start_time, value.end_time
+
+
+def half_open_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
+    """A query's range [start, end); must not be empty."""
+    if value.start_time >= value.end_time:
+        raise InvalidArgument(
+            f"{field} [{value.start_time}, {value.end_time}) holds no time", field=field
+        )
+    return value.start_time, value.end_time
+
+
+def distinct(values: Sequence[Item], field: str) -> Sequence[Item]:
+    """A list without duplicates."""
+    if len(set(values)) != len(values):
+        raise InvalidArgument(f"{field} names something twice", field=field)
+    return values
+
+
+def at_most(values: Collection[Item], field: str, most: int) -> Collection[Item]:
+    """A bounded list."""
+    if len(values) > most:
+        raise InvalidArgument(f"{field} has {len(values)} items, more than {most}", field=field)
+    return values

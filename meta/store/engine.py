@@ -1,0 +1,195 @@
+"""Connections to Postgres, and what its errors mean."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from meta.errors import MetaError, NameTaken, NotFound, RaceLost, StillReferenced, Unavailable
+
+Transaction: TypeAlias = Connection
+
+# Serialization failure, deadlock, lock timeout: the statement order was unlucky, run it again.
+RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
+# Every version handed out before a failover stays below the counter after it.
+VERSION_JUMP = 2**32
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSettings:
+    """How to reach Postgres; times in milliseconds."""
+
+    url: str
+    pool_size: int = 16
+    lock_timeout_ms: int = 5_000
+    statement_timeout_ms: int = 30_000
+
+
+class Database:
+    """A pool of connections, each checked for a failover before its first use."""
+
+    def __init__(self, settings: DatabaseSettings) -> None:
+        self.url = _normalized(settings.url)
+        options = (
+            f"-c lock_timeout={settings.lock_timeout_ms}"
+            f" -c statement_timeout={settings.statement_timeout_ms}"
+            " -c timezone=UTC -c idle_in_transaction_session_timeout=60000"
+        )
+        self._writer = create_engine(
+            self.url,
+            pool_size=settings.pool_size,
+            max_overflow=0,
+            pool_timeout=10,
+            isolation_level="READ COMMITTED",
+            connect_args={"options": options, "connect_timeout": 10, "application_name": "meta"},
+        )
+        self._reader = self._writer.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+        event.listen(self._writer, "connect", _check_timeline)
+
+    @contextmanager
+    def write(self) -> Iterator[Transaction]:
+        """A READ COMMITTED transaction, committed at the end of the block."""
+        with _translated(), self._writer.begin() as tx:
+            yield tx
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        """A REPEATABLE READ, READ ONLY transaction: one snapshot for all its statements."""
+        with _translated(), self._reader.begin() as tx:
+            yield tx
+
+    @property
+    def engine(self) -> Engine:
+        """The pool itself, for migrations and bulk loads."""
+        return self._writer
+
+    def ping(self) -> None:
+        """Raise Unavailable unless the database answers."""
+        with self.read() as tx:
+            tx.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._writer.dispose()
+
+
+def _normalized(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise ValueError("not a database URL; expected postgresql://user@host/name") from error
+    if parsed.get_backend_name() not in {"postgresql", "postgres"}:
+        raise ValueError(f"only PostgreSQL is supported, not {parsed.get_backend_name()}")
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+class Conflict(Exception):
+    """The transaction lost to another and may be run again. Never leaves meta."""
+
+    def __init__(self, sqlstate: str) -> None:
+        super().__init__(sqlstate)
+        self.sqlstate = sqlstate
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn what the driver raises into MetaError or Conflict."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise translate(error) from error
+    except SQLAlchemyError as error:
+        # The pool gave no connection in time: overload or an outage, both worth a retry.
+        raise Unavailable("no database connection in time") from error
+
+
+def translate(error: DBAPIError) -> Exception:
+    """Say what a database error means for the caller."""
+    cause = error.orig
+    sqlstate = getattr(cause, "sqlstate", None)
+    if sqlstate in RETRIED_SQLSTATES:
+        return Conflict(sqlstate)
+    if isinstance(cause, psycopg.errors.IntegrityError):
+        return _refused_by_constraint(cause)
+    if error.connection_invalidated or isinstance(cause, psycopg.OperationalError):
+        return Unavailable("the database is not answering", sqlstate=sqlstate or "")
+    return error
+
+
+_BY_CONSTRAINT: dict[str, Callable[[str], MetaError]] = {
+    "datasets_name_live_unique": lambda _: NameTaken("another dataset has this name"),
+    "schemas_name_unique": lambda _: NameTaken("another schema has this name"),
+    "views_name_unique": lambda _: NameTaken("another view has this name"),
+    "projections_name_unique": lambda _: NameTaken("another projection has this name"),
+    "ingest_tokens_name_unique": lambda _: NameTaken("another ingest token has this name"),
+}
+
+
+def _refused_by_constraint(cause: psycopg.errors.IntegrityError) -> MetaError:
+    name = cause.diag.constraint_name or ""
+    if name in _BY_CONSTRAINT:
+        return _BY_CONSTRAINT[name](name)
+    if isinstance(cause, psycopg.errors.ForeignKeyViolation):
+        gone = re.search(r"is not present", cause.diag.message_detail or "")
+        if gone:
+            return NotFound("a referenced row is gone", constraint=name)
+        return StillReferenced("other rows refer to it", constraint=name)
+    return RaceLost("another call changed the same rows", constraint=name)
+
+
+_TIMELINE = """
+SELECT system_identifier::text,
+       CASE WHEN pg_is_in_recovery() THEN NULL
+            ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint
+       END
+FROM pg_control_system()
+"""
+
+
+def _check_timeline(connection: Any, _record: Any) -> None:
+    """Jump the counter when this is another history of the database than the stored one.
+
+    After a failover to a lagging standby, or a restore, the counter would run again through numbers
+    that were handed out; nurseries and readers would discard everything (INVARIANTS, trap 7).
+    """
+    with connection.cursor() as cursor:
+        # to_regclass: a fresh database has no table yet; migration 0001 makes it.
+        cursor.execute("SELECT to_regclass('meta_state') IS NOT NULL")
+        if cursor.fetchone()[0]:
+            cursor.execute(_TIMELINE)
+            identifier, timeline = cursor.fetchone()
+            if timeline is not None:
+                _adopt_timeline(cursor, identifier, timeline)
+    connection.commit()
+
+
+def _adopt_timeline(cursor: Any, identifier: str, timeline: int) -> None:
+    same = "system_identifier IS NOT DISTINCT FROM %s AND timeline IS NOT DISTINCT FROM %s"
+    cursor.execute(f"SELECT {same} FROM meta_state", (identifier, timeline))  # noqa: S608
+    row = cursor.fetchone()
+    if row is None or row[0]:
+        return
+    # The row lock makes concurrent connections compare again after the first has jumped.
+    cursor.execute(
+        f"SELECT {same}, system_identifier IS NULL FROM meta_state FOR UPDATE",  # noqa: S608
+        (identifier, timeline),
+    )
+    is_same, is_first = cursor.fetchone()
+    if is_same:
+        return
+    jump = 0 if is_first else VERSION_JUMP
+    cursor.execute(
+        "UPDATE meta_state SET timeline = %s, system_identifier = %s,"
+        " gap_start = CASE WHEN %s > 0 THEN version ELSE gap_start END,"
+        " gap_end = CASE WHEN %s > 0 THEN version + %s ELSE gap_end END,"
+        " deletion_held = deletion_held OR %s > 0, version = version + %s",
+        (timeline, identifier, jump, jump, jump, jump, jump),
+    )

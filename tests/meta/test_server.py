@@ -1,0 +1,62 @@
+"""The server as a whole: health, reflection, malformed requests, ports."""
+
+from dataclasses import replace
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from sqlalchemy import inspect
+
+from meta import server
+from meta.process import ConfigError
+from meta.store.tables import metadata
+from tests.conftest import MetaServer
+
+
+def test_health_tells_that_the_database_answers(meta_server: MetaServer) -> None:
+    with grpc.insecure_channel(meta_server.address) as channel:
+        reply = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
+
+    assert reply.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_bytes_that_are_no_message_are_an_invalid_argument(meta_server: MetaServer) -> None:
+    with grpc.insecure_channel(meta_server.address) as channel:
+        call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+            "/meta.v1.CatalogService/CreateDataset"
+        )
+
+        with pytest.raises(grpc.RpcError) as refused:
+            call(b"\xff\xff\xff", timeout=10)
+
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_a_second_server_on_the_port_is_refused_in_one_line(meta_server: MetaServer) -> None:
+    with pytest.raises(ConfigError, match="cannot listen on 127"):
+        server.start(meta_server.settings)
+
+
+def test_a_database_that_does_not_answer_is_named(meta_server: MetaServer) -> None:
+    away = replace(
+        meta_server.settings,
+        bind="127.0.0.1:0",
+        database=replace(meta_server.settings.database, url="postgresql://127.0.0.1:1/nothing"),
+        database_wait_secs=0,
+    )
+
+    with pytest.raises(ConfigError, match="does not answer"):
+        server.start(away)
+
+
+def test_migrations_make_the_schema_of_the_tables_module(meta_server: MetaServer) -> None:
+    found = inspect(meta_server.running.database.engine)
+
+    tables = set(found.get_table_names()) - {"alembic_version"}
+
+    assert tables == set(metadata.tables)
+    for name, table in metadata.tables.items():
+        assert {c["name"] for c in found.get_columns(name)} == {c.name for c in table.columns}
+        assert {i["name"] for i in found.get_indexes(name) if "duplicates_constraint" not in i} == {
+            i.name for i in table.indexes
+        }

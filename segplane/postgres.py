@@ -6,7 +6,6 @@ that the whole Postgres process tree inherits says when the last of it is gone.
 """
 
 import contextlib
-import ctypes
 import fcntl
 import os
 import shutil
@@ -27,6 +26,7 @@ from segplane.postgres_folder import (
     prepare_folder,
     socket_folder,
 )
+from segplane.processes import die_with
 
 __all__ = ["EmbeddedPostgres", "PostgresError"]
 
@@ -40,9 +40,6 @@ LOG_BYTES_MAX = 16 << 20
 LOG_TAIL_LINES = 5
 # The eighth line of postmaster.pid, which pg_ctl reads too: starting, ready, stopping.
 PID_FILE_STATUS_LINE = 7
-PR_SET_PDEATHSIG = 1
-# Loaded before any fork: between fork and exec nothing may import or allocate much.
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class EmbeddedPostgres:
@@ -242,7 +239,7 @@ class EmbeddedPostgres:
                 group=user.gid,
                 extra_groups=None if user.uid is None else [],
                 # Runs after the change of user, which would clear it.
-                preexec_fn=lambda: _die_with(parent),
+                preexec_fn=lambda: die_with(parent, signal.SIGINT),
             )
 
     def _open_log(self) -> contextlib.AbstractContextManager[int]:
@@ -283,13 +280,6 @@ def _closing_fd(fd: int) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
-
-
-def _die_with(parent: int) -> None:
-    """Ask the kernel for SIGINT when the parent dies; runs in the child, before exec."""
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGINT)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _environment() -> dict[str, str]:

@@ -1,0 +1,83 @@
+"""What a segment's writer gathers into: row groups in memory, and the file with its checksum."""
+
+import hashlib
+import io
+from pathlib import Path
+
+import pyarrow as pa
+
+from segments.sorting import compact
+
+GROUP_ROWS_MAX = 131_072
+# Also keeps a row group's strings far below the 2 GiB that Arrow's 32-bit offsets reach.
+GROUP_BYTES_MAX = 64 * 1024 * 1024
+
+
+class RowGroup:
+    """Rows that wait for their row group to be full."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._bytes = 0
+        self._batches: list[pa.RecordBatch] = []
+
+    @property
+    def is_full(self) -> bool:
+        return self.rows >= GROUP_ROWS_MAX or self._bytes >= GROUP_BYTES_MAX
+
+    def rows_that_fit(self, batch: pa.RecordBatch) -> int:
+        """Say how many leading rows of a batch have room; at least one in an empty group."""
+        rows = min(batch.num_rows, GROUP_ROWS_MAX - self.rows)
+        while rows and self._bytes + batch.slice(0, rows).nbytes > GROUP_BYTES_MAX:
+            rows //= 2
+        return rows if rows or self.rows else 1
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self.rows += batch.num_rows
+        self._bytes += batch.nbytes
+        self._batches.append(batch)
+
+    def as_batch(self) -> pa.RecordBatch:
+        """Join the rows into one batch whose dictionaries hold what its rows use."""
+        table = pa.Table.from_batches(self._batches).unify_dictionaries()
+        (batch,) = table.combine_chunks().to_batches()
+        return compact(batch)
+
+
+class HashingSink(io.RawIOBase):
+    """A new local file that computes its checksum and size while it is written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file = path.open("xb")
+        self._is_abandoned = False
+        self._hash = hashlib.sha256()
+        self.size_bytes = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object, /) -> int:
+        view = memoryview(data)  # type: ignore[arg-type]
+        if self._is_abandoned:
+            return view.nbytes
+        self._file.write(view)
+        self._hash.update(view)
+        self.size_bytes += view.nbytes
+        return view.nbytes
+
+    def abandon(self) -> None:
+        """Write nothing any more and remove the file."""
+        self._is_abandoned = True
+        self._path.unlink(missing_ok=True)
+
+    def tell(self) -> int:
+        return self.size_bytes
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def sha256(self) -> str:
+        return self._hash.hexdigest()

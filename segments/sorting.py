@@ -1,0 +1,73 @@
+"""Order of rows: sorts tables by a section's key columns, ascending, nulls last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from segments.schema import SegmentSpec, Signal, sort_columns
+
+# Rows moved at once: strings of more would pass 2 GiB, which Arrow's 32-bit offsets cannot hold.
+_TAKE_ROWS = 65_536
+
+
+def sort_table(table: pa.Table, spec: SegmentSpec, signal: Signal) -> pa.Table:
+    """Sort one section by its key columns; equal keys keep their order."""
+    return sort_by(table, sort_columns(spec, signal))
+
+
+def sort_by(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Sort a table by these columns; dictionaries stay dictionaries."""
+    keys = table.select(names).unify_dictionaries()
+    ranks = pa.table([_ranks(keys, name) for name in names], [str(i) for i in range(len(names))])
+    order = pc.sort_indices(
+        ranks,
+        sort_keys=[(name, "ascending", "at_end") for name in ranks.column_names],
+    )
+    pieces = [
+        table.take(order.slice(start, _TAKE_ROWS)) for start in range(0, len(order), _TAKE_ROWS)
+    ]
+    return pa.concat_tables(pieces) if pieces else table
+
+
+def compact(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Drop dictionary values that no row uses, and repeated ones.
+
+    A slice keeps its parent's whole dictionary, and a file would store it.
+    """
+    columns = [
+        _compact_dictionary(column) if isinstance(column, pa.DictionaryArray) else column
+        for column in batch.columns
+    ]
+    return pa.record_batch(columns, schema=batch.schema)
+
+
+def _ranks(table: pa.Table, name: str) -> pa.ChunkedArray[Any]:
+    """Turn a key column into narrow numbers of the same order.
+
+    All chunks of a dictionary column must share one dictionary.
+    """
+    column = table[name]
+    if pa.types.is_temporal(column.type):
+        return column.cast(pa.int64())
+    ranked: list[pa.Array[Any]] = []
+    ranks: pa.Array[Any] | None = None
+    for chunk in column.chunks:
+        if not isinstance(chunk, pa.DictionaryArray):
+            return column
+        if ranks is None:
+            ranks = pc.rank(chunk.dictionary, tiebreaker="dense").cast(pa.int32())
+        ranked.append(ranks.take(chunk.indices))
+    return pa.chunked_array(ranked, pa.int32())
+
+
+def _compact_dictionary(column: pa.DictionaryArray[Any, Any]) -> pa.Array[Any]:
+    used = pc.drop_null(pc.unique(column.indices))
+    values = column.dictionary.take(used).dictionary_encode()
+    if len(used) == len(column.dictionary) == len(values.dictionary):
+        return column
+    codes = values.indices.take(pc.index_in(column.indices, value_set=used))
+    return pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), values.dictionary)

@@ -1,0 +1,47 @@
+"""Puts a finished segment into the object store and proves that it got there whole."""
+
+import hashlib
+from pathlib import Path
+
+from segments.errors import CorruptObject, ObjectExists
+from segments.footer import SegmentFacts
+from segments.reader import SegmentFile
+from segments.store import ObjectStore
+
+_BLOCK_BYTES = 8 * 1024 * 1024
+
+
+def upload_segment(store: ObjectStore, key: str, path: Path, facts: SegmentFacts) -> None:
+    """Put a segment's file under a fresh key, read it back and compare; only then report it.
+
+    A key that holds these very bytes already is success: an earlier put's answer was lost.
+    Raises ObjectExists for other bytes, CorruptObject if the store gives back something else.
+    """
+    try:
+        store.put_file_if_absent(key, path)
+    except ObjectExists:
+        if _sha256(store, key) != facts.sha256:
+            raise
+    verify_segment(store, key, facts)
+
+
+def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
+    """Compare a stored segment with what its writer counted; raises CorruptObject."""
+    found = _sha256(store, key)
+    if found != facts.sha256:
+        raise CorruptObject(f"{key} has sha256 {found}, not {facts.sha256} as written")
+    with SegmentFile(store.open_input(key)) as segment:
+        stored = segment.stored
+    says = (stored.rows_by_signal, stored.start_time, stored.end_time)
+    counted = (facts.rows_by_signal, facts.start_time, facts.end_time)
+    if says != counted:
+        raise CorruptObject(f"the footer of {key} says {says}, its writer counted {counted}")
+
+
+def _sha256(store: ObjectStore, key: str) -> str:
+    """Checksum an object as the store gives it back, without holding it whole."""
+    found = hashlib.sha256()
+    with store.open_input(key) as source:
+        while block := source.read(_BLOCK_BYTES):
+            found.update(block)
+    return found.hexdigest()

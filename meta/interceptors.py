@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
-from meta import metrics
+from meta import metrics, telemetry
 from meta.errors import (
     DOMAIN,
     InvalidArgument,
@@ -77,7 +77,8 @@ class Boundary(grpc.ServerInterceptor):
                 self._authenticate(method, context)
                 if isinstance(request, _Malformed):
                     raise InvalidArgument(request.message)
-                reply = behaviour(request, context)
+                with telemetry.span(name):
+                    reply = behaviour(request, context)
             except Exception as error:
                 _refuse(error, name, began, context)
             seconds.observe(time.perf_counter() - began)

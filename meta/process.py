@@ -13,6 +13,8 @@ from typing import NoReturn
 import structlog
 from prometheus_client import start_http_server
 
+from meta import telemetry
+
 CONFIG_EXIT_CODE = 2
 
 
@@ -83,14 +85,21 @@ def environment(prefix: str) -> Environment:
 
 
 def configure_logging(service: str, *, json: bool | None = None) -> None:
-    """Send structlog events to stderr: one JSON object per line, or readable on a terminal."""
+    """Send structlog events to stderr: one JSON object per line, or readable on a terminal.
+
+    With OTEL_EXPORTER_OTLP_ENDPOINT set, events, metrics and spans go there too.
+    """
     as_json = not sys.stderr.isatty() if json is None else json
+    exported: list[structlog.typing.Processor] = []
+    if telemetry.is_enabled():
+        exported.append(telemetry.install(service))
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            *exported,
             structlog.processors.JSONRenderer(default=str)
             if as_json
             else structlog.dev.ConsoleRenderer(),

@@ -1,0 +1,137 @@
+"""A process's own traces, metrics and logs over OTLP, with the official SDK where it is installed.
+
+On when OTEL_EXPORTER_OTLP_ENDPOINT is set; every OTEL_* variable of the SDK applies. Metrics are
+the ones of `meta.metrics`, read from the Prometheus registry; logs are the structlog events, each
+with a `log.record.uid`; spans are opened with `span`.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from prometheus_client import REGISTRY
+
+Event = MutableMapping[str, Any]
+_SEVERITIES = {"debug": 5, "info": 9, "warning": 13, "error": 17, "critical": 21}
+_tracer: Any = None
+
+
+def is_enabled() -> bool:
+    """True where an endpoint is set."""
+    return bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
+
+
+def install(service: str) -> Callable[[Any, str, Event], Event]:
+    """Start exporting as `service`; returns the structlog processor that ships events.
+
+    Raises ImportError where the `telemetry` extra is missing.
+    """
+    from opentelemetry import metrics, trace
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    global _tracer
+    exporters = _exporters()
+    identity = {"service.name": f"segplane-{service}", "service.instance.id": str(uuid4())}
+    resource = Resource.create(identity)
+    traces = TracerProvider(resource=resource)
+    traces.add_span_processor(BatchSpanProcessor(exporters.OTLPSpanExporter()))
+    trace.set_tracer_provider(traces)
+    _tracer = traces.get_tracer("segplane")
+    reader = PeriodicExportingMetricReader(exporters.OTLPMetricExporter())
+    meters = MeterProvider(resource=resource, metric_readers=[reader])
+    metrics.set_meter_provider(meters)
+    _bridge(meters.get_meter("segplane"))
+    logs = LoggerProvider(resource=resource)
+    logs.add_log_record_processor(BatchLogRecordProcessor(exporters.OTLPLogExporter()))
+    return _shipper(logs.get_logger("segplane"))
+
+
+@contextmanager
+def span(name: str, **attributes: str | int | float | bool) -> Iterator[None]:
+    """Trace a block; costs nothing while telemetry is off."""
+    if _tracer is None:
+        yield
+        return
+    with _tracer.start_as_current_span(name, attributes=attributes):
+        yield
+
+
+def _exporters() -> Any:
+    """A namespace of the three exporter classes for the protocol that OTEL_* names."""
+
+    class Exporters:
+        if os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").startswith("http"):
+            from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        else:
+            from opentelemetry.exporter.otlp.proto.grpc._log_exporter import (  # type: ignore[assignment]
+                OTLPLogExporter,
+            )
+            from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import (  # type: ignore[assignment]
+                OTLPMetricExporter,
+            )
+            from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (  # type: ignore[assignment]
+                OTLPSpanExporter,
+            )
+
+    return Exporters
+
+
+def _shipper(logger: Any) -> Callable[[Any, str, Event], Event]:
+    from opentelemetry._logs import LogRecord, SeverityNumber
+
+    def ship(_: Any, level: str, event: Event) -> Event:
+        attributes = {
+            key: value if isinstance(value, str | int | float | bool) else str(value)
+            for key, value in event.items()
+            if key not in {"event", "level", "timestamp"}
+        }
+        attributes["log.record.uid"] = str(uuid4())
+        logger.emit(
+            LogRecord(
+                timestamp=time.time_ns(),
+                severity_text=level.upper(),
+                severity_number=SeverityNumber(_SEVERITIES.get(level, 9)),
+                body=str(event.get("event", "")),
+                attributes=attributes,
+            )
+        )
+        return event
+
+    return ship
+
+
+def _bridge(meter: Any) -> None:
+    """Offer every family of the Prometheus registry as an observable instrument."""
+    for family in REGISTRY.collect():
+        if not family.name.startswith("segplane_"):
+            continue
+        if family.type == "gauge":
+            meter.create_observable_gauge(family.name, callbacks=[_reader(family.name)])
+            continue
+        suffixes = ("_count", "_sum") if family.type == "histogram" else ("_total",)
+        for suffix in suffixes:
+            name = family.name + suffix
+            meter.create_observable_counter(name, callbacks=[_reader(name)])
+
+
+def _reader(sample_name: str) -> Callable[[Any], Iterable[Any]]:
+    from opentelemetry.metrics import Observation
+
+    def observe(_: Any) -> Iterable[Any]:
+        for family in REGISTRY.collect():
+            for sample in family.samples:
+                if sample.name == sample_name:
+                    yield Observation(sample.value, sample.labels)
+
+    return observe

@@ -1,0 +1,1 @@
+"""Ratios against something named, measured in the same run; `make bench` runs them all."""

@@ -4,7 +4,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from segplane.commands import datasets, segments, stats, streams, tasks, tokens
+from segplane.commands import datasets, running, segments, stats, streams, tasks, tokens
 
 HELP = """
 A control plane for telemetry on object storage.
@@ -23,6 +23,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("dev")(running.dev)
+app.command("serve")(running.serve)
+app.command("migrate")(running.migrate)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(streams.app, name="streams")

@@ -23,8 +23,8 @@ from segplane.postgres_folder import (
     RunAs,
     choose_user,
     find_install,
+    make_socket_folder,
     prepare_folder,
-    socket_folder,
 )
 from segplane.processes import die_with
 
@@ -61,7 +61,7 @@ class EmbeddedPostgres:
         self._settings = dict(settings or {})
         self._exits = contextlib.ExitStack()
         self._child: subprocess.Popen[bytes] | None = None
-        self._socket_dir = self._folder
+        self._socket_dir: Path | None = None
 
     @property
     def url(self) -> str:
@@ -70,6 +70,7 @@ class EmbeddedPostgres:
 
     def url_of(self, database: str) -> str:
         """Return the URL of another database of this server."""
+        assert self._socket_dir is not None, "not started"
         host = quote(str(self._socket_dir), safe="")
         return f"postgresql://{SUPERUSER}@/{quote(database)}?host={host}"
 
@@ -84,12 +85,8 @@ class EmbeddedPostgres:
         return self._child.pid if self._child and self._child.poll() is None else None
 
     def __enter__(self) -> Self:
-        """Start the server and wait, without limit, until it takes connections."""
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
+        """Start the server."""
+        self.start()
         return self
 
     def __exit__(
@@ -100,6 +97,18 @@ class EmbeddedPostgres:
     ) -> None:
         """Stop the server."""
         self.stop()
+
+    def start(self) -> None:
+        """Start the server and wait, without limit, until it takes connections.
+
+        After a crash of the server, once more: the same URL then leads to it again.
+        """
+        self._exits.close()
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Shut down fast and cleanly; safe to call twice."""
@@ -112,15 +121,15 @@ class EmbeddedPostgres:
                     child.wait(STOP_WAIT_SECS)
                     break
         self._exits.close()
+        if self._socket_dir is not None and self._socket_dir.parent != self._folder:
+            shutil.rmtree(self._socket_dir, ignore_errors=True)
 
     def _start(self) -> None:
         user = choose_user(self._cluster)
         prepare_folder(self._folder, user)
         lock = self._take_lock()
         install = find_install(self._folder, user)
-        self._socket_dir, temporary = socket_folder(self._folder, user)
-        if temporary:
-            self._exits.callback(shutil.rmtree, self._socket_dir, ignore_errors=True)
+        self._socket_dir = make_socket_folder(self._folder, user, self._socket_dir)
         if not self._cluster.exists():
             self._log("creating the database")
             self._create_cluster(install, user)

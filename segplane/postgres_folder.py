@@ -97,16 +97,17 @@ def find_install(folder: Path, user: RunAs) -> Path:
     return _copy_install(install, folder / "install", user)
 
 
-def socket_folder(folder: Path, user: RunAs) -> tuple[Path, bool]:
-    """Return a private folder for the socket, and whether it is a temporary one to remove."""
-    inside = folder / "socket"
-    if len(os.fsencode(inside / SOCKET_NAME)) <= SOCKET_PATH_BYTES_MAX:
-        inside.mkdir(mode=0o700, exist_ok=True)
-        user.own(inside)
-        return inside, False
-    outside = Path(tempfile.mkdtemp(prefix="segplane-", dir="/tmp"))
-    user.own(outside)
-    return outside, True
+def make_socket_folder(folder: Path, user: RunAs, before: Path | None) -> Path:
+    """Return a private folder for the socket: inside, or a temporary one if the path is too long.
+
+    `before` is the one of an earlier start, whose URL is in use.
+    """
+    socket_dir = before or folder / "socket"
+    if len(os.fsencode(socket_dir / SOCKET_NAME)) > SOCKET_PATH_BYTES_MAX:
+        socket_dir = Path(tempfile.mkdtemp(prefix="segplane-", dir="/tmp"))
+    socket_dir.mkdir(mode=0o700, exist_ok=True)
+    user.own(socket_dir)
+    return socket_dir
 
 
 def _ours_to_open(folder: Path) -> list[Path]:

@@ -1,0 +1,160 @@
+"""segplane dev, serve and migrate: what runs processes here."""
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meta.errors import MetaError
+from segplane import config, preflight
+from segplane.connection import DEFAULT_ADDRESS, refused, usage
+from segplane.console import one_line_errors, run_until_signal
+from segplane.dev import Stack
+from segplane.postgres import EmbeddedPostgres
+
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 = any free one.")]
+DataDir = Annotated[
+    Path,
+    typer.Option(
+        "--data-dir",
+        envvar="SEGPLANE_DATA_DIR",
+        help="Where everything is kept; survives restarts.",
+    ),
+]
+DatabaseUrl = Annotated[
+    str, typer.Option(envvar="META_DATABASE_URL", help="A Postgres of your own; empty = embedded.")
+]
+StoreUrl = Annotated[
+    str,
+    typer.Option(
+        envvar="META_OBJECT_STORE_URL", help="s3://bucket/path?endpoint=..., or empty = a folder."
+    ),
+]
+UnsafeGrace = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-short-grace",
+        help="Delete merged inputs after seconds, under running queries too.",
+    ),
+]
+DEV_BANNER = """
+Send OTLP to    {http}  (HTTP)
+                {grpc}  (gRPC)
+Ingest token    {token}
+                kept in {token_path}
+
+  export OTEL_EXPORTER_OTLP_ENDPOINT={http}
+  export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer {token}"
+
+meta            {meta}
+                try: segplane segments find{hint}
+logs            {logs}
+Ctrl-C stops everything; the data stays in {data_dir}.
+"""
+SERVE_BANNER = """
+meta            {meta}
+                try: segplane datasets list{hint}
+logs            {logs}
+Ctrl-C stops it; the data stays in {data_dir}.
+"""
+
+
+def dev(
+    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    meta_port: Port = 9500,
+    otlp_grpc_port: Port = 4317,
+    otlp_http_port: Port = 4318,
+    database_url: DatabaseUrl = "",
+    object_store_url: StoreUrl = "",
+    unsafe_short_grace: UnsafeGrace = False,
+) -> None:
+    """Run everything on this machine until Ctrl-C: Postgres, meta, collector and workers."""
+    settings = config.StackSettings(
+        data_dir=data_dir,
+        meta_port=meta_port,
+        otlp_grpc_port=otlp_grpc_port,
+        otlp_http_port=otlp_http_port,
+        database_url=database_url,
+        object_store_url=object_store_url,
+        is_unsafe_grace=unsafe_short_grace,
+        inherited=config.inherited_environment(),
+    )
+    with one_line_errors():
+        run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
+
+
+def serve(
+    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    meta_port: Port = 9500,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = config.HOST,
+    database_url: DatabaseUrl = "",
+    object_store_url: StoreUrl = "",
+) -> None:
+    """Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL."""
+    settings = config.StackSettings(
+        data_dir=data_dir,
+        meta_host=host,
+        meta_port=meta_port,
+        database_url=database_url,
+        object_store_url=object_store_url,
+        inherited=config.inherited_environment(),
+    )
+    with one_line_errors():
+        run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
+
+
+def migrate(data_dir: DataDir = config.DEFAULT_DATA_DIR, database_url: DatabaseUrl = "") -> None:
+    """Bring the database to this release's schema; meta does the same when it starts."""
+    with contextlib.ExitStack() as exits, one_line_errors():
+        if not database_url:
+            preflight.make_data_dir(data_dir)
+            postgres = EmbeddedPostgres(data_dir / "postgres", log=print)
+            database_url = exits.enter_context(postgres).url
+        print(f"schema is at revision {_upgrade(database_url)}")
+
+
+def _upgrade(database_url: str) -> str:
+    # Only here and where meta itself runs is the server's side installed.
+    from meta import migrations
+    from meta.store.engine import Database, DatabaseSettings
+
+    try:
+        database = Database(DatabaseSettings(url=database_url))
+    except ValueError as error:
+        raise usage(f"META_DATABASE_URL: {error}") from None
+    try:
+        return migrations.upgrade(database)
+    except MetaError as error:
+        raise refused(error, database.url.render_as_string()) from None
+    finally:
+        database.close()
+
+
+def _dev_banner(stack: Stack) -> str:
+    settings = stack.settings
+    return DEV_BANNER.format(
+        http=settings.otlp_http_url,
+        grpc=settings.otlp_grpc_address,
+        token=stack.token,
+        token_path=settings.token_path,
+        meta=settings.meta_address,
+        hint=_address_hint(stack),
+        logs=stack.log_dir,
+        data_dir=settings.data_dir,
+    )
+
+
+def _serve_banner(stack: Stack) -> str:
+    settings = stack.settings
+    return SERVE_BANNER.format(
+        meta=settings.meta_address,
+        hint=_address_hint(stack),
+        logs=stack.log_dir,
+        data_dir=settings.data_dir,
+    )
+
+
+def _address_hint(stack: Stack) -> str:
+    address = stack.settings.meta_address
+    return "" if address == DEFAULT_ADDRESS else f" --meta-address {address}"

@@ -1,0 +1,97 @@
+"""What `segplane dev` and `segplane serve` are told, and what each process they start is told.
+
+Whatever the caller's environment sets for a process wins, except for addresses and places, which
+must fit together.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HOST = "127.0.0.1"
+DEFAULT_DATA_DIR = Path("segplane-data")
+# For a person at a screen: records are queryable within seconds, merges follow within a minute.
+DEV_PACE = {
+    "META_FLUSH_TIMEOUT_MS": "500",
+    "NURSERY_INTERVAL_SECS": "1",
+    "JANITOR_INTERVAL_SECS": "5",
+    "MERGE_WORKER_INTERVAL_SECS": "1",
+}
+# Readers that take longer than this lose their files: for demonstrations and tests only.
+UNSAFE_GRACE = {
+    "META_UNSAFE_SHORT_GRACE": "true",
+    "META_CURSOR_LIFETIME_SECS": "2",
+    "META_CHECKPOINT_LIFETIME_SECS": "2",
+    "META_TOMBSTONE_GRACE_SECS": "3",
+    "META_ORPHAN_MIN_AGE_SECS": "60",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StackSettings:
+    """One machine's whole Segplane. An empty database or store means the embedded one."""
+
+    data_dir: Path
+    meta_host: str = HOST
+    meta_port: int = 9500
+    otlp_grpc_port: int = 4317
+    otlp_http_port: int = 4318
+    database_url: str = ""
+    object_store_url: str = ""
+    is_unsafe_grace: bool = False
+    inherited: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def meta_address(self) -> str:
+        """Where meta listens."""
+        return f"{self.meta_host}:{self.meta_port}"
+
+    @property
+    def otlp_grpc_address(self) -> str:
+        """Where the collector takes OTLP over gRPC."""
+        return f"{HOST}:{self.otlp_grpc_port}"
+
+    @property
+    def otlp_http_url(self) -> str:
+        """Where the collector takes OTLP over HTTP."""
+        return f"http://{HOST}:{self.otlp_http_port}"
+
+    @property
+    def token_path(self) -> Path:
+        """The ready ingest token, readable by its owner alone."""
+        return self.data_dir / "ingest-token"
+
+
+def inherited_environment() -> dict[str, str]:
+    """Read the environment that child processes start from."""
+    return dict(os.environ)
+
+
+def meta_environment(settings: StackSettings, database_url: str) -> dict[str, str]:
+    """What meta is told."""
+    store = settings.object_store_url or (settings.data_dir / "objects").as_uri()
+    return _environment(settings) | {
+        "META_BIND": settings.meta_address,
+        "META_DATABASE_URL": database_url,
+        "META_OBJECT_STORE_URL": store,
+    }
+
+
+def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
+    """What a process beside meta is told; `prefix` is that of its settings, such as NURSERY_."""
+    return _environment(settings) | {f"{prefix}META_ADDRESS": settings.meta_address}
+
+
+def collector_environment(settings: StackSettings) -> dict[str, str]:
+    """What the collector is told."""
+    return worker_environment(settings, "COLLECTOR_") | {
+        "COLLECTOR_GRPC_BIND": settings.otlp_grpc_address,
+        "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",
+        "COLLECTOR_STATE_DIR": str(settings.data_dir / "collector"),
+    }
+
+
+def _environment(settings: StackSettings) -> dict[str, str]:
+    grace = UNSAFE_GRACE if settings.is_unsafe_grace else {}
+    return {**DEV_PACE, **grace, **settings.inherited}

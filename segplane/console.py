@@ -1,0 +1,72 @@
+"""A stack in a terminal: says what happens, and ends it on Ctrl-C or SIGTERM."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+from segplane.connection import EXIT_REFUSED, complain, usage
+from segplane.dev import Interrupted, Report, Stack
+from segplane.postgres import PostgresError
+from segplane.preflight import NotReady
+from segplane.processes import ChildFailed
+
+CHECK_EVERY_SECS = 0.2
+EXIT_AT_ONCE = 130
+
+
+def run_until_signal(
+    make: Callable[[Report, Callable[[], bool]], Stack], banner: Callable[[Stack], str]
+) -> None:
+    """Run a stack until SIGINT, SIGTERM or SIGHUP; a second signal ends us at once.
+
+    `make` gets where to report, and how to learn that a start should end.
+    """
+    shutdown = threading.Event()
+
+    def on_signal(*_: object) -> None:
+        if shutdown.is_set():
+            # The kernel passes it on to the children: each stops by itself, in no order.
+            os._exit(EXIT_AT_ONCE)
+        shutdown.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, on_signal)
+    report = timed_report()
+    try:
+        with make(report, shutdown.is_set) as stack:
+            print(banner(stack), flush=True)
+            while not shutdown.wait(CHECK_EVERY_SECS):
+                stack.check()
+    except Interrupted:
+        pass
+    report("stopped")
+
+
+def timed_report() -> Report:
+    """Return a function that prints a line with the seconds since now."""
+    started = time.monotonic()
+
+    def report(line: str) -> None:
+        print(f"{time.monotonic() - started:7.1f}  {line}", flush=True)
+
+    return report
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn what can stop a stack into one line on stderr and an exit code."""
+    try:
+        yield
+    except (NotReady, PostgresError) as error:
+        raise usage(str(error)) from None
+    except ChildFailed as error:
+        if error.log_tail:
+            print(error.log_tail, file=sys.stderr)
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None

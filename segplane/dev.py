@@ -1,0 +1,216 @@
+"""Everything in one command: Postgres, meta, collector and the workers as children of ours.
+
+Started from the bottom up, stopped from the top down: the collector first, so that what it has
+acknowledged is written and its stream ends, Postgres last.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from meta.client import MetaClient
+from segplane import config, preflight
+from segplane.config import StackSettings
+from segplane.ingest_token import ready_token
+from segplane.postgres import EmbeddedPostgres
+from segplane.processes import Child, ChildSpec
+
+COLLECTOR = "collector"
+WORKERS = ("nursery", "merge_worker", "janitor")
+SPARK_PARTS = ("nursery", "merge_worker")
+READY_POLL_SECS = 0.1
+META_STOP_SECS = 30.0
+HEALTH_DEADLINE_SECS = 1.0
+Report = Callable[[str], None]
+
+
+class Interrupted(Exception):
+    """The start was asked to end."""
+
+
+class Stack:
+    """One machine's Segplane, running from enter to exit.
+
+    `report` gets one line for each thing that happens; `is_interrupted` ends a start with
+    Interrupted. `parts` run beside Postgres and meta. Enter it in a thread that outlives it.
+    """
+
+    def __init__(
+        self,
+        settings: StackSettings,
+        report: Report,
+        is_interrupted: Callable[[], bool] = lambda: False,
+        parts: Sequence[str] = (COLLECTOR, *WORKERS),
+        telemetry: Mapping[str, str] | None = None,
+    ) -> None:
+        self.settings = replace(settings, data_dir=settings.data_dir.absolute())
+        self.token = ""
+        self._report = report
+        self._is_interrupted = is_interrupted
+        self._parts = tuple(parts)
+        self._telemetry = dict(telemetry or {})
+        self._postgres: EmbeddedPostgres | None = None
+        self._children: dict[str, Child] = {}
+        self._is_stopping = False
+
+    def __enter__(self) -> Self:
+        """Start everything and wait until all of it is ready. Leaves nothing behind on failure."""
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop everything, in order."""
+        self.stop()
+
+    @property
+    def children(self) -> Mapping[str, Child]:
+        """The processes by name."""
+        return self._children
+
+    @property
+    def log_dir(self) -> Path:
+        """Where the processes' logs are."""
+        return self.settings.data_dir / "logs"
+
+    def check(self) -> None:
+        """Restart what died; call it often. Raises ChildFailed for what cannot be helped."""
+        if self._postgres is not None and self._postgres.pid is None:
+            self._report("postgres died, starting it again")
+            self._postgres.start()
+        for child in self._children.values():
+            if event := child.check():
+                self._report(event)
+
+    def stop(self) -> None:
+        """Stop from the top down; safe to call twice."""
+        if self._children and not self._is_stopping:
+            self._report("stopping (once more Ctrl-C: at once; what was acknowledged is kept)")
+        self._is_stopping = True
+        for names in ((COLLECTOR,), WORKERS, ("meta",)):
+            self._stop_children(names)
+        if self._postgres is not None:
+            self._postgres.stop()
+            self._postgres = None
+
+    def _start(self) -> None:
+        if set(self._parts) & set(SPARK_PARTS):
+            preflight.check_java(self.settings.inherited)
+        preflight.make_data_dir(self.settings.data_dir)
+        self._claim_ports()
+        self.log_dir.mkdir(exist_ok=True)
+        self._start_meta(self._database_url())
+        for name in self._parts:
+            self._launch(self._spec(name))
+        self._await_ready(*self._parts)
+
+    def _spec(self, name: str) -> ChildSpec:
+        if name == COLLECTOR:
+            with MetaClient(self.settings.meta_address) as client:
+                self.token = ready_token(client, self.settings.token_path)
+            environment = config.collector_environment(self.settings)
+            return ChildSpec(name, name, environment, self._collector_is_ready)
+        environment = config.worker_environment(self.settings, f"{name.upper()}_")
+        return ChildSpec(name, name, environment, _worker_is_ready)
+
+    def _claim_ports(self) -> None:
+        wanted = self.settings
+        ports = {"--meta-port": wanted.meta_port}
+        if COLLECTOR in self._parts:
+            ports["--otlp-grpc-port"] = wanted.otlp_grpc_port
+            ports["--otlp-http-port"] = wanted.otlp_http_port
+        got = preflight.claim_ports(ports)
+        self.settings = replace(
+            wanted,
+            meta_port=got["--meta-port"],
+            otlp_grpc_port=got.get("--otlp-grpc-port", 0),
+            otlp_http_port=got.get("--otlp-http-port", 0),
+        )
+
+    def _database_url(self) -> str:
+        if self.settings.database_url:
+            return self.settings.database_url
+        started = time.monotonic()
+        self._postgres = EmbeddedPostgres(self.settings.data_dir / "postgres", log=self._progress)
+        self._postgres.start()
+        self._report(f"postgres ready, {time.monotonic() - started:.1f} s")
+        return self._postgres.url
+
+    def _start_meta(self, database_url: str) -> None:
+        environment = config.meta_environment(self.settings, database_url)
+        self._launch(ChildSpec("meta", "meta", environment, self._meta_is_ready, META_STOP_SECS))
+        self._await_ready("meta")
+
+    def _launch(self, spec: ChildSpec) -> None:
+        spec = replace(spec, environment={**spec.environment, **self._telemetry})
+        child = Child(spec, self.log_dir / f"{spec.name}.log")
+        self._children[spec.name] = child
+        child.start()
+
+    def _await_ready(self, *names: str) -> None:
+        """Wait, without limit, until each is ready; a crash loop ends the wait."""
+        started = time.monotonic()
+        waiting = set(names)
+        while waiting:
+            self._end_if_interrupted()
+            self.check()
+            for name in sorted(waiting):
+                child = self._children[name]
+                if child.pid is not None and child.spec.is_ready(child):
+                    waiting.remove(name)
+                    self._report(f"{name} ready, {time.monotonic() - started:.1f} s")
+            if waiting:
+                time.sleep(READY_POLL_SECS)
+
+    def _progress(self, line: str) -> None:
+        self._report(line)
+        self._end_if_interrupted()
+
+    def _end_if_interrupted(self) -> None:
+        if self._is_interrupted():
+            raise Interrupted
+
+    def _stop_children(self, names: tuple[str, ...]) -> None:
+        children = [self._children.pop(name) for name in names if name in self._children]
+        started = time.monotonic()
+        for child in children:
+            child.stop()
+        for child in children:
+            if not child.wait_stopped(started + child.spec.stop_secs):
+                self._report(f"{child.spec.name} did not stop in {child.spec.stop_secs:.0f} s")
+
+    def _meta_is_ready(self, _: Child) -> bool:
+        return is_serving(self.settings.meta_address)
+
+    def _collector_is_ready(self, _: Child) -> bool:
+        return is_serving(self.settings.otlp_grpc_address)
+
+
+def is_serving(address: str) -> bool:
+    """Ask grpc.health.v1."""
+    with grpc.insecure_channel(address) as channel:
+        try:
+            reply = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=HEALTH_DEADLINE_SECS
+            )
+        except grpc.RpcError:
+            return False
+    return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+def _worker_is_ready(child: Child) -> bool:
+    return child.has_logged(f"{child.spec.name}_started")

@@ -1,0 +1,50 @@
+"""A ready ingest token for `segplane dev`: meta shows a token's text once, so a file keeps it."""
+
+import os
+from pathlib import Path
+
+from meta.client import MetaClient
+from meta.errors import TokenUnknown
+from meta.v1 import ingest_token_pb2 as pb
+from meta.v1 import ingestion_pb2
+from segments.keys import new_uuid7
+
+
+def ready_token(client: MetaClient, path: Path) -> str:
+    """Return the token that the file holds, or a new one, written there for its owner alone."""
+    try:
+        token = path.read_text().strip()
+    except FileNotFoundError:
+        token = ""
+    if token and _is_valid(client, token):
+        return token
+    config = client.ingestion.DownloadConfig(ingestion_pb2.DownloadConfigRequest(worker_id="dev"))
+    created = client.ingest_token.CreateIngestToken(
+        pb.CreateIngestTokenRequest(
+            # A name is never free again, so each one is new.
+            name=f"dev {new_uuid7()}",
+            dataset_name=config.default_dataset.name,
+        )
+    )
+    _write_private(path, created.plaintext_token)
+    return created.plaintext_token
+
+
+def _is_valid(client: MetaClient, token: str) -> bool:
+    try:
+        client.ingest_token.ValidateIngestToken(
+            pb.ValidateIngestTokenRequest(plaintext_token=token)
+        )
+    except TokenUnknown:
+        return False
+    return True
+
+
+def _write_private(path: Path, text: str) -> None:
+    mine = path.with_name(f".{path.name}.{os.getpid()}")
+    mine.unlink(missing_ok=True)
+    with os.fdopen(os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(f"{text}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    mine.replace(path)

@@ -1,0 +1,72 @@
+"""What is checked before anything starts, so that a failure is one clear line."""
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from segplane.config import HOST
+
+JAVA_MAJOR_MIN = 17
+_JAVA_VERSION = re.compile(r'version "(\d+)')
+
+
+class NotReady(Exception):
+    """Something on this machine must change first; the message is one line that says what."""
+
+
+def make_data_dir(data_dir: Path) -> None:
+    """Make the data folder and prove that it can be written."""
+    probe = data_dir / ".writable"
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        probe.write_text("")
+        probe.unlink()
+    except OSError as error:
+        raise NotReady(
+            f"cannot write to {data_dir}: {error.strerror}: choose another data folder "
+            "with --data-dir or SEGPLANE_DATA_DIR"
+        ) from error
+
+
+def check_java(environment: Mapping[str, str]) -> None:
+    """Refuse a machine without a Java that Spark runs on."""
+    home = environment.get("JAVA_HOME", "")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    wanted = f"install Java {JAVA_MAJOR_MIN} or newer (openjdk-{JAVA_MAJOR_MIN}-jre-headless)"
+    if java is None or not os.access(java, os.X_OK):
+        where = f"in JAVA_HOME {home}" if home else "on PATH"
+        raise NotReady(f"no java {where}; Spark needs it: {wanted} or set JAVA_HOME")
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    found = _JAVA_VERSION.search(answer.stderr)
+    if found is None or int(found[1]) < JAVA_MAJOR_MIN:
+        version = found[1] if found else "of an unknown version"
+        raise NotReady(f"{java} is Java {version}, too old for Spark: {wanted} or set JAVA_HOME")
+
+
+def claim_ports(ports: Mapping[str, int]) -> dict[str, int]:
+    """Prove that each port can be opened, and choose a free one for 0.
+
+    All are held open together, so that two never get the same. `ports` goes by option name.
+    """
+    with contextlib.ExitStack() as held:
+        return {option: _open(held, option, port) for option, port in ports.items()}
+
+
+def _open(held: contextlib.ExitStack, option: str, port: int) -> int:
+    listener = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+    # As the servers do: a connection of the last run that lingers is no one's.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen(1)
+    except OSError as error:
+        raise NotReady(
+            f"port {port} cannot be opened ({error.strerror}): stop what listens there, "
+            f"or choose another with {option} (0 = any free one)"
+        ) from None
+    return int(listener.getsockname()[1])

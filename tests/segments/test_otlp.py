@@ -1,0 +1,215 @@
+"""OTLP to columns: the official classes say what must come out."""
+
+import json
+import math
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+from segments.otlp import Decoded, decode
+from segments.otlp_wire import OFFICIAL, UndecodableSlice, canonical
+from segments.schema import SIGNALS, Signal, section_schema
+from tests.segments.otlp_messages import dirty, fill, length_delimited, mutate
+from tests.segments.otlp_oracle import pairs, rows
+
+RECEIVED_AT = 1_699_999_999_123_456_789
+JSON_COLUMNS = {
+    "resource_attributes",
+    "resource_entity_refs",
+    "scope_attributes",
+    "attributes",
+    "metric_metadata",
+    "events",
+    "links",
+    "exemplars",
+}
+
+
+def message(signal: Signal, seed: int) -> Any:
+    return fill(OFFICIAL[signal](), random.Random(seed))
+
+
+def parse(text: str) -> Any:
+    return _tuples(json.loads(text, object_pairs_hook=pairs))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def decoded_rows(decoded: Decoded) -> list[dict[str, Any]]:
+    if decoded.table is None:
+        return []
+    columns: dict[str, list[Any]] = {}
+    for name in decoded.table.column_names:
+        column = decoded.table[name]
+        columns[name] = (
+            column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+        ).to_pylist()
+    out = []
+    for index in range(decoded.table.num_rows):
+        row = {name: values[index] for name, values in columns.items()}
+        out.append({k: _parsed(k, row) for k, v in row.items() if v is not None and k != "signal"})
+    return out
+
+
+def _parsed(name: str, row: dict[str, Any]) -> Any:
+    if name in JSON_COLUMNS:
+        return parse(row[name])
+    if name == "body":
+        return ("text", row[name] if row["body_type"] == "string" else parse(row[name]))
+    return row[name]
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Equal in value and type, NaN being itself and -0.0 not 0.0."""
+    if isinstance(expected, float) and isinstance(found, float):
+        return (math.isnan(found) and math.isnan(expected)) or (
+            found == expected and math.copysign(1, found) == math.copysign(1, expected)
+        )
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(same(found[k], expected[k]) for k in found)
+    if isinstance(expected, list | tuple):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    return type(found) is type(expected) and found == expected
+
+
+def assert_same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    assert len(found) == len(expected)
+    for got, want in zip(found, expected, strict=True):
+        if isinstance(want.get("service_name"), tuple) and "service_name" in got:
+            got["service_name"] = ("json", parse(got["service_name"]))
+        assert got.keys() == want.keys()
+        for name in want:
+            assert same(got[name], want[name]), (name, got[name], want[name])
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_every_column_is_what_the_official_classes_say(signal: Signal, seed: int) -> None:
+    data = message(signal, seed)
+
+    decoded = decode(signal, [data.SerializeToString()], [RECEIVED_AT])
+
+    assert decoded.failed == ()
+    if decoded.table is not None:
+        assert decoded.table.schema.equals(section_schema(signal))
+        decoded.table.validate(full=True)
+    assert_same(decoded_rows(decoded), rows(signal, data, RECEIVED_AT))
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_strange_but_legal_way_to_write_a_message_makes_no_difference(
+    signal: Signal, seed: int
+) -> None:
+    payload = dirty(message(signal, seed), random.Random(seed))
+
+    decoded = decode(signal, [payload], [RECEIVED_AT])
+
+    assert decoded.failed == ()
+    data = OFFICIAL[signal].FromString(payload)
+    assert_same(decoded_rows(decoded), rows(signal, data, RECEIVED_AT))
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_damaged_slice_does_not_touch_its_neighbours(signal: Signal, seed: int) -> None:
+    rnd = random.Random(seed)
+    before, victim, after = (message(signal, seed + i) for i in range(3))
+    damaged = mutate(victim.SerializeToString(), rnd)
+
+    decoded = decode(
+        signal, [before.SerializeToString(), damaged, after.SerializeToString()], [1, 2, 3]
+    )
+
+    try:
+        middle = rows(signal, OFFICIAL[signal].FromString(canonical(signal, damaged)), 2)
+    except UndecodableSlice:
+        # What the official classes refuse is set aside, or read without the part that is wrong.
+        if not decoded.failed:
+            return
+        assert [f.index for f in decoded.failed] == [1]
+        middle = []
+    expected = [*rows(signal, before, 1), *middle, *rows(signal, after, 3)]
+    found = decoded_rows(decoded)
+    if signal == "metrics":
+        # The kinds of metric come one after the other, over all slices.
+        for side in (found, expected):
+            side.sort(key=lambda row: repr(row["metric_type"]))
+    assert_same(found, expected)
+
+
+def nested(depth: int, *, kvlist: bool) -> bytes:
+    value = AnyValue(string_value="deep").SerializeToString()
+    for _ in range(depth):
+        inner = length_delimited(2, value) if kvlist else value
+        value = length_delimited(6 if kvlist else 5, length_delimited(1, inner))
+    body = length_delimited(5, value)
+    return length_delimited(1, length_delimited(2, length_delimited(2, body)))
+
+
+@pytest.mark.parametrize("kvlist", [False, True], ids=["arrays", "kvlists"])
+def test_values_nest_as_deep_as_the_official_classes_allow(kvlist: bool) -> None:
+    for depth in range(60):
+        payload = nested(depth, kvlist=kvlist)
+        decoded = decode("logs", [payload], [1])
+        if depth > 48:
+            assert [f.index for f in decoded.failed] == [0]
+        elif depth <= (31 if kvlist else 48):
+            assert_same(decoded_rows(decoded), rows("logs", LogsData.FromString(payload), 1))
+        else:
+            assert decoded.failed == ()
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"\x0a\x05ab", b"\xff", b"\x0a\x04\x12\x02\x12\xff", b"\x0f"],
+    ids=["truncated", "garbage", "length past the end", "wire type 7"],
+)
+def test_a_slice_that_is_no_otlp_is_reported(payload: bytes) -> None:
+    decoded = decode("logs", [payload], [1])
+
+    assert decoded.table is None
+    assert [f.index for f in decoded.failed] == [0]
+    assert decoded.failed[0].error
+
+
+def test_payloads_without_records_make_no_table() -> None:
+    assert decode("metrics", [], []).table is None
+    assert decode("metrics", [b""], [1]).table is None
+
+
+@example("3.0")
+@given(st.sampled_from(["3.0", "-0.0", "1e+16", "0.1"]))
+def test_a_double_never_reads_like_a_whole_number(text: str) -> None:
+    data = LogsData()
+    record = data.resource_logs.add().scope_logs.add().log_records.add()
+    record.body.double_value = float(text)
+
+    table = decode("logs", [data.SerializeToString()], [1]).table
+
+    assert table is not None
+    assert table["body"].to_pylist() == [text]
+    assert table["body_type"].to_pylist() == ["double"]
+
+
+def test_large_values_pass_through() -> None:
+    data = LogsData()
+    record = data.resource_logs.add().scope_logs.add().log_records.add()
+    record.body.string_value = 'x"' * 500_000
+    for i in range(10_000):
+        record.attributes.add(key=f"k{i}").value.int_value = i
+
+    decoded = decode("logs", [data.SerializeToString()], [1])
+
+    assert_same(decoded_rows(decoded), rows("logs", data, 1))

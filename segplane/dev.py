@@ -96,6 +96,10 @@ class Stack:
             if event := child.check():
                 self._report(event)
 
+    def detach(self, name: str) -> Child:
+        """Hand a child over to the caller, who stops it; it is not restarted any more."""
+        return self._children.pop(name)
+
     def stop(self) -> None:
         """Stop from the top down; safe to call twice."""
         if self._children and not self._is_stopping:

@@ -1,0 +1,71 @@
+"""A whole Segplane per test: real processes over a database and a folder of their own."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from segplane.config import StackSettings
+from segplane.dev import Stack
+
+# Short enough to see deletion happen, long enough to read a version while merges replace it.
+PACE = {
+    "META_FLUSH_TIMEOUT_MS": "400",
+    "META_UNSAFE_SHORT_GRACE": "true",
+    "META_CURSOR_LIFETIME_SECS": "10",
+    "META_CHECKPOINT_LIFETIME_SECS": "10",
+    "META_TOMBSTONE_GRACE_SECS": "15",
+    "META_CLAIM_LEASE_SECS": "5",
+    "META_BEAT_LEASE_SECS": "5",
+    "NURSERY_SPARK_MASTER": "local[2]",
+    "MERGE_WORKER_SPARK_MASTER": "local[2]",
+}
+
+
+@pytest.fixture
+def stack(database_url: str) -> Iterator[Stack]:
+    """Start meta, a collector, the nursery, a merge worker and the janitor."""
+    folder = Path(tempfile.mkdtemp(prefix="segplane-e2e-"))
+    settings = StackSettings(
+        data_dir=folder,
+        meta_port=0,
+        otlp_grpc_port=0,
+        otlp_http_port=0,
+        database_url=database_url,
+        inherited={**os.environ, **PACE},
+    )
+    lines: list[str] = []
+    try:
+        with Stack(settings, lines.append) as running:
+            yield running
+    finally:
+        print("\n".join(lines))
+        _show_logs(folder / "logs")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _show_logs(folder: Path) -> None:
+    """Print what pytest shows when the test fails."""
+    for path in sorted(folder.glob("*.log")):
+        print(f"--- {path.name}")
+        print("\n".join(path.read_text(errors="replace").splitlines()[-60:]))
+
+
+def wait_until(
+    happened: Callable[[], bool],
+    what: str,
+    *,
+    seconds: float = 120,
+    tick: Callable[[], None] = lambda: None,
+    poll_secs: float = 0.1,
+) -> None:
+    """Wait for a state that no event announces; fails with `what` at the deadline."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        tick()
+        time.sleep(poll_secs)

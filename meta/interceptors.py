@@ -29,6 +29,8 @@ from meta.errors import (
 log = structlog.get_logger()
 # Reflection and health watches hold a thread for as long as they like.
 STREAM_SHARE = 4
+# The official reflection client opens a stream per question; the one before may still be closing.
+STREAM_WAIT_SECS = 0.5
 RETRY_AFTER_SECS = 1
 # Reachable without a credential: a probe has none.
 _OPEN_METHODS = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
@@ -92,7 +94,7 @@ class Boundary(grpc.ServerInterceptor):
 
         def call(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
             began = time.perf_counter()
-            if not self._streams.acquire(blocking=False):
+            if not self._streams.acquire(timeout=STREAM_WAIT_SECS):
                 _refuse(Overloaded("too many open streams"), name, began, context)
             try:
                 self._authenticate(method, context)

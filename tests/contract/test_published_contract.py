@@ -5,11 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import grpc
 import pytest
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
     FieldDescriptorProto,
     FileDescriptorProto,
+)
+from google.protobuf.descriptor_pool import DescriptorPool
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
+    ProtoReflectionDescriptorDatabase,
 )
 
 from meta.v1 import (
@@ -24,6 +30,7 @@ from meta.v1 import (
     segment_deletion_pb2,
     segment_lookup_pb2,
 )
+from tests.conftest import MetaServer
 
 # Numbers below this belong to the contract's owner; what we add to its messages starts here.
 ADDED_FROM = 100
@@ -92,15 +99,10 @@ def published() -> Surface:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def declared() -> Surface:
     """Read the descriptors in the committed stubs."""
-    files = []
-    for module in GENERATED:
-        file = FileDescriptorProto()
-        module.DESCRIPTOR.CopyToProto(file)
-        files.append(file)
-    return surface_of(files)
+    return surface_of(_proto(module.DESCRIPTOR) for module in GENERATED)
 
 
 def test_the_copy_of_the_contract_is_whole(published: Surface) -> None:
@@ -155,6 +157,19 @@ def test_the_holes_of_the_contract_are_reserved(declared: Surface) -> None:
     )
 
 
+def test_a_running_server_reflects_what_the_stubs_declare(
+    meta_server: MetaServer, declared: Surface
+) -> None:
+    with grpc.insecure_channel(meta_server.address) as channel:
+        database = ProtoReflectionDescriptorDatabase(channel)
+        pool = DescriptorPool(database)
+        served = [pool.FindServiceByName(name).file for name in database.get_services()]
+        files = {file.name: file for one in served for file in (one, *one.dependencies)}
+
+    ours = [_proto(file) for file in files.values() if file.package == "meta.v1"]
+    assert surface_of(ours) == declared
+
+
 def surface_of(files: Iterable[FileDescriptorProto]) -> Surface:
     """Bring files of one package into the contract's shape."""
     files = list(files)
@@ -186,6 +201,12 @@ def surface_of(files: Iterable[FileDescriptorProto]) -> Surface:
             for message in messages
         },
     )
+
+
+def _proto(file: FileDescriptor) -> FileDescriptorProto:
+    proto = FileDescriptorProto()
+    file.CopyToProto(proto)
+    return proto
 
 
 def _fields(message: DescriptorProto) -> dict[str, FieldFacts]:

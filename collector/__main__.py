@@ -1,0 +1,25 @@
+"""`python -m collector`: OTLP in, baby segments out."""
+
+import asyncio
+import sys
+
+from collector.config import load_settings
+from collector.service import serve
+from meta.process import ConfigError, configure_logging, fail, serve_metrics
+from segments.errors import StoreError
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT; exit code 0 if everything taken was committed by then."""
+    configure_logging("collector")
+    try:
+        settings = load_settings()
+        serve_metrics(settings.metrics_port)
+        is_clean = asyncio.run(serve(settings))
+    except (ConfigError, StoreError) as error:
+        fail(str(error))
+    sys.exit(0 if is_clean else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Exports that wait for a flush: batched by bytes and time, bounded in total and per token.
+
+An export holds its room from `add` until `release`, that is until its outcome is known, so the
+bounds cover what is being written as well as what waits.
+"""
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from collector.export import Content
+from collector.refusal import Refusal
+from meta.metrics import BUFFERED_BYTES
+from segments.combined import Signal
+
+# Room that an export takes beside its payload.
+OVERHEAD_BYTES = 512
+
+
+@dataclass(slots=True, eq=False)
+class PendingExport:
+    """One export between arrival and answer; the outcome None means acknowledged."""
+
+    plaintext: str = field(repr=False)
+    token_id: str
+    signal: Signal
+    payload: bytes = field(repr=False)
+    digest: bytes
+    content: Content
+    received_at: int
+    outcome: "asyncio.Future[Refusal | None]"
+
+    @property
+    def size_bytes(self) -> int:
+        """Room it takes."""
+        return len(self.payload) + OVERHEAD_BYTES
+
+    def resolve(self, outcome: Refusal | None) -> None:
+        """Answer everybody who sent this export; the first answer stands."""
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+
+
+@dataclass(slots=True)
+class _Batch:
+    exports: list[PendingExport] = field(default_factory=list)
+    size_bytes: int = 0
+    first_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Buffer:
+    """Batches of exports in order of arrival; used on one event loop only."""
+
+    size_bytes_max: int
+    token_size_bytes_max: int
+    batch_size_bytes_max: int = 8 * 1024 * 1024
+    flush_timeout_secs: float = 0.2
+    clock: Callable[[], float] = time.monotonic
+    size_bytes: int = 0
+    _token_sizes: Counter[str] = field(default_factory=Counter)
+    _full: deque[_Batch] = field(default_factory=deque)
+    _open: _Batch = field(default_factory=_Batch)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _is_draining: bool = False
+
+    def has_room(self, token_id: str, size_bytes: int) -> bool:
+        """Whether an export of this size may be added; one may always enter an empty buffer."""
+        total = self.size_bytes + size_bytes
+        of_token = self._token_sizes[token_id] + size_bytes
+        if total <= self.size_bytes_max and of_token <= self.token_size_bytes_max:
+            return True
+        return self.size_bytes == 0
+
+    def is_half_full(self) -> bool:
+        """Whether to be careful with what is let in."""
+        return self.size_bytes > self.size_bytes_max // 2
+
+    def add(self, export: PendingExport) -> None:
+        """Take an export in; the caller has asked for room."""
+        self._count(export, 1)
+        batch = self._open
+        if not batch.exports:
+            batch.first_at = self.clock()
+            self._changed.set()
+        batch.exports.append(export)
+        batch.size_bytes += export.size_bytes
+        if batch.size_bytes >= self.batch_size_bytes_max:
+            self._full.append(batch)
+            self._open = _Batch()
+            self._changed.set()
+
+    def release(self, exports: Sequence[PendingExport]) -> None:
+        """Give the room of answered exports back."""
+        for export in exports:
+            self._count(export, -1)
+
+    def drain(self) -> None:
+        """Hand out everything at once from now on."""
+        self._is_draining = True
+        self._changed.set()
+
+    async def next_batch(self) -> list[PendingExport]:
+        """Wait until a batch is full or old enough; empty once drained."""
+        while True:
+            if self._full:
+                return self._full.popleft().exports
+            wait_secs: float | None = None
+            if self._open.exports:
+                wait_secs = self._open.first_at + self.flush_timeout_secs - self.clock()
+            if self._is_draining or (wait_secs is not None and wait_secs <= 0):
+                batch, self._open = self._open, _Batch()
+                return batch.exports
+            await self._change(wait_secs)
+
+    async def _change(self, wait_secs: float | None) -> None:
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(wait_secs):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+    def _count(self, export: PendingExport, sign: int) -> None:
+        size_bytes = sign * export.size_bytes
+        self.size_bytes += size_bytes
+        self._token_sizes[export.token_id] += size_bytes
+        if not self._token_sizes[export.token_id]:
+            del self._token_sizes[export.token_id]
+        BUFFERED_BYTES.set(self.size_bytes)

@@ -1,0 +1,110 @@
+"""The collector's settings, read once from `COLLECTOR_*`."""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from meta.process import ConfigError, environment
+from segments.keys import StoreLocation, new_uuid7
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything an operator may set; docs/collector.md has the table.
+
+    object_store: where babies go; None = where meta says. Sizes count decompressed OTLP bytes.
+    """
+
+    meta_address: str
+    metrics_port: int
+    grpc_bind: str
+    http_bind: str
+    collector_id: str
+    object_store: StoreLocation | None
+    export_size_bytes_max: int
+    buffer_size_bytes_max: int
+    token_buffer_size_bytes_max: int
+    token_cache_secs: float
+    dedupe_secs: float
+    dedupe_read_bytes_max: int
+    overlapping_puts: int
+    concurrent_exports_max: int
+    export_timeout_secs: float
+    shutdown_timeout_secs: float
+
+
+def load_settings() -> Settings:
+    """Read and check the environment; raises ConfigError."""
+    env = environment("COLLECTOR_")
+    grpc_bind = env.text("GRPC_BIND", "127.0.0.1:4317")
+    return Settings(
+        meta_address=env.text("META_ADDRESS", "127.0.0.1:9500"),
+        metrics_port=env.integer("METRICS_PORT", 0, high=65535),
+        grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
+        http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
+        collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
+        object_store=_location(env.text("OBJECT_STORE_URL", "")),
+        export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
+        buffer_size_bytes_max=env.integer("BUFFER_SIZE_BYTES_MAX", 256 * MIB, low=MIB),
+        token_buffer_size_bytes_max=env.integer("TOKEN_BUFFER_SIZE_BYTES_MAX", 128 * MIB, low=MIB),
+        # A revocation must hold within 5 s, so a token is never trusted for longer.
+        token_cache_secs=env.seconds("TOKEN_CACHE_SECS", 3.0, low=0.1, high=5.0),
+        dedupe_secs=env.seconds("DEDUPE_SECS", 600.0, low=0.0, high=86_400.0),
+        dedupe_read_bytes_max=env.integer("DEDUPE_READ_BYTES_MAX", 256 * MIB),
+        overlapping_puts=env.integer("OVERLAPPING_PUTS", 4, low=1, high=64),
+        concurrent_exports_max=env.integer("CONCURRENT_EXPORTS_MAX", 2048, low=1),
+        export_timeout_secs=env.seconds("EXPORT_TIMEOUT_SECS", 30.0, low=0.1),
+        shutdown_timeout_secs=env.seconds("SHUTDOWN_TIMEOUT_SECS", 30.0, low=1.0),
+    )
+
+
+def split_bind(bind: str) -> tuple[str, int]:
+    """Split `host:port` or `[v6 address]:port`."""
+    host, _, port = bind.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _bind(name: str, value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise ConfigError(f"{name} is {value!r}, not host:port")
+    return value
+
+
+def _location(url: str) -> StoreLocation | None:
+    try:
+        return StoreLocation.from_url(url) if url else None
+    except ValueError as error:
+        raise ConfigError(f"COLLECTOR_OBJECT_STORE_URL: {error}") from error
+
+
+def _stable_id(state_dir: str, grpc_bind: str) -> str:
+    """The id by which meta finds this collector's stream again after a restart."""
+    if not state_dir:
+        return f"{socket.gethostname()}:{split_bind(grpc_bind)[1]}"
+    path = Path(state_dir) / "collector_id"
+    try:
+        if not path.exists():
+            _write_id(path)
+        return path.read_text().strip()
+    except OSError as error:
+        raise ConfigError(f"COLLECTOR_STATE_DIR cannot be used: {error}") from error
+
+
+def _write_id(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mine = path.with_name(f".{path.name}.{os.getpid()}")
+    with mine.open("w") as file:
+        file.write(f"{new_uuid7()}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        # Linked, not renamed: of two that start at once, both read the first one's id.
+        os.link(mine, path)
+    except FileExistsError:
+        pass
+    finally:
+        mine.unlink()

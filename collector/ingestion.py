@@ -1,0 +1,160 @@
+"""What the collector asks of meta, as coroutines over the typed client."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from meta.client import MetaClient, location
+from meta.v1 import ingest_token_pb2 as tokens_pb
+from meta.v1 import ingestion_pb2 as pb
+from meta.v1 import nursery_pb2 as nursery_pb
+from segments.combined import Baby, Signal
+from segments.keys import StoreLocation
+
+# Calls wait in threads; a collector has one commit, a few registrations and validations at once.
+_THREADS = 16
+_DEADLINE_SECS = 10.0
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Where a token's signals go, as dataset ids; empty = refused."""
+
+    logs: str
+    metrics: str
+    traces: str
+
+    def dataset_id(self, signal: Signal) -> str:
+        """Dataset that a signal's records belong to."""
+        if signal == "logs":
+            return self.logs
+        return self.metrics if signal == "metrics" else self.traces
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A valid token, as meta knew it when it was asked."""
+
+    token_id: str
+    routing: Routing
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """The stream that meta gave this collector, and how to write it."""
+
+    stream_id: str
+    token_id: str
+    store: StoreLocation
+    flush_timeout_secs: float
+    segment_size_bytes_max: int
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The facts of one baby that CommitOffset wants; the same baby always gives the same facts."""
+
+    start_time: int
+    end_time: int
+    size_bytes: int
+    num_records: int
+    flush_id: bytes
+    dataset_ids: tuple[str, ...]
+
+    @classmethod
+    def of(cls, baby: Baby, size_bytes: int) -> "Commit":
+        """Read the facts off a baby's stamps."""
+        start_time, end_time = baby.time_range()
+        return cls(
+            start_time, end_time, size_bytes, baby.num_records, baby.flush_id, baby.dataset_ids
+        )
+
+
+class Ingestion:
+    """Meta's calls on the collector's event loop; all raise `meta.errors` classes."""
+
+    def __init__(self, client: MetaClient, collector_id: str) -> None:
+        self.collector_id = collector_id
+        self._client = client
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="meta")
+
+    def close(self) -> None:
+        """Let the threads go; calls under way end with their deadline."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def object_store(self) -> StoreLocation:
+        """Where objects are, before any token is known."""
+        request = pb.DownloadConfigRequest(worker_id=self.collector_id)
+        reply = await self._call(
+            lambda: self._client.ingestion.DownloadConfig(request, timeout=_DEADLINE_SECS)
+        )
+        return location(reply.cloud_object_prefix.bucket)
+
+    async def register(self, plaintext: str) -> Registration:
+        """Add a token to this collector's stream, which is created if there is none."""
+        request = pb.RegisterForStreamRequest(
+            collector_string="segplane-collector",
+            collector_id=self.collector_id,
+            ingest_token=plaintext,
+        )
+        reply = await self._call(
+            lambda: self._client.ingestion.RegisterForStream(request, timeout=_DEADLINE_SECS)
+        )
+        return Registration(
+            stream_id=reply.stream_id,
+            token_id=reply.token_id,
+            store=location(reply.config.cloud_object_prefix.bucket),
+            flush_timeout_secs=reply.config.flush_timeout_ms / 1000,
+            segment_size_bytes_max=reply.config.max_segment_size_bytes,
+            next_offset=reply.next_offset,
+        )
+
+    async def validate(self, plaintext: str) -> Token:
+        """Say whose token this is and where it routes; raises TokenUnknown."""
+        request = tokens_pb.ValidateIngestTokenRequest(plaintext_token=plaintext)
+        reply = await self._call(
+            lambda: self._client.ingest_token.ValidateIngestToken(request, timeout=_DEADLINE_SECS)
+        )
+        routing = reply.routing
+        return Token(
+            reply.token_id,
+            Routing(routing.logs_dataset_id, routing.metrics_dataset_id, routing.traces_dataset_id),
+        )
+
+    async def commit(self, stream_id: str, offset: int, commit: Commit) -> frozenset[str]:
+        """Commit the baby at `offset`; returns the stamped datasets that no longer exist."""
+        request = pb.CommitOffsetRequest(
+            stream_id=stream_id,
+            committed_offset=offset,
+            start_time=commit.start_time,
+            end_time=commit.end_time,
+            size_bytes=commit.size_bytes,
+            num_records=commit.num_records,
+            flush_id=commit.flush_id,
+            dataset_ids=commit.dataset_ids,
+        )
+        reply = await self._call(
+            lambda: self._client.ingestion.CommitOffset(request, timeout=_DEADLINE_SECS)
+        )
+        return frozenset(reply.deleted_dataset_ids)
+
+    async def mark_stopped(self, stream_id: str, final_offset: int) -> None:
+        """Say that the stream ends at `final_offset`, where its stop message is."""
+        request = nursery_pb.MarkStreamStoppedRequest(
+            stream_id=stream_id,
+            stopped_at_nanos=time.time_ns(),
+            final_offset=final_offset,
+            reason=nursery_pb.STOP_REASON_CLIENT,
+        )
+        await self._call(
+            lambda: self._client.nursery.MarkStreamStopped(request, timeout=_DEADLINE_SECS)
+        )
+
+    async def _call(self, call: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)

@@ -1,0 +1,108 @@
+"""The way of one export, whatever protocol brought it: token, validation, buffer, answer."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from collector.auth import TokenCache
+from collector.buffer import Buffer, PendingExport
+from collector.dedupe import CommittedDigests
+from collector.export import Content, digest_of, read_content
+from collector.ingestion import Token
+from collector.refusal import Refused, unavailable
+from collector.session import not_routed
+from meta.metrics import EXPORT_BYTES, EXPORTS
+from segments.combined import Signal
+
+
+@dataclass(slots=True)
+class Intake:
+    """Takes exports in and returns once each is committed; raises Refused otherwise."""
+
+    tokens: TokenCache
+    buffer: Buffer
+    digests: CommittedDigests
+    export_size_bytes_max: int
+    export_timeout_secs: float
+    is_open: bool = False
+    _pending: dict[bytes, PendingExport] = field(default_factory=dict)
+
+    def may_read(self, plaintext: str) -> bool:
+        """Whether a body may be read without asking or waiting for anything first."""
+        return (
+            self.is_open
+            and not self.buffer.is_half_full()
+            and self.tokens.peek(plaintext) is not None
+        )
+
+    async def admit(self, signal: Signal, plaintext: str, size_bytes: int = 0) -> Token:
+        """Check what can be checked before the body is read."""
+        self._require_open()
+        token = await self.tokens.check(plaintext)
+        # Again: what is added after the last flush of a closing collector would wait for ever.
+        self._require_open()
+        if not token.routing.dataset_id(signal):
+            raise Refused(not_routed(signal))
+        self._require_room(token, size_bytes)
+        return token
+
+    async def accept(self, signal: Signal, plaintext: str, payload: bytes) -> None:
+        """Take one export; once this returns its records are committed."""
+        try:
+            outcome = await self._accept(signal, plaintext, payload)
+        except Refused as refused:
+            EXPORTS.labels(signal, refused.refusal.code.name.lower()).inc()
+            raise
+        EXPORTS.labels(signal, outcome).inc()
+        EXPORT_BYTES.labels(signal).inc(len(payload))
+
+    async def _accept(self, signal: Signal, plaintext: str, payload: bytes) -> str:
+        token = await self.admit(signal, plaintext, len(payload))
+        content = read_content(signal, payload)
+        if not content.num_records:
+            return "empty"
+        digest = digest_of(token.token_id, signal, payload)
+        if digest in self.digests:
+            return "duplicate"
+        pending = self._pending.get(digest)
+        if pending is not None:
+            await self._answer(pending)
+            return "duplicate"
+        pending = self._add(token, signal, plaintext, payload, digest, content)
+        await self._answer(pending)
+        return "accepted"
+
+    def _add(
+        self,
+        token: Token,
+        signal: Signal,
+        plaintext: str,
+        payload: bytes,
+        digest: bytes,
+        content: Content,
+    ) -> PendingExport:
+        outcome = asyncio.get_running_loop().create_future()
+        export = PendingExport(
+            plaintext, token.token_id, signal, payload, digest, content, time.time_ns(), outcome
+        )
+        self._pending[digest] = export
+        outcome.add_done_callback(lambda _: self._pending.pop(digest))
+        self.buffer.add(export)
+        return export
+
+    async def _answer(self, export: PendingExport) -> None:
+        # Waited for, not awaited: a caller that goes away must not cancel the others' answer.
+        done, _ = await asyncio.wait([export.outcome], timeout=self.export_timeout_secs)
+        if not done:
+            raise unavailable("export was not committed in time; send it again")
+        refusal = export.outcome.result()
+        if refusal is not None:
+            raise Refused(refusal)
+
+    def _require_open(self) -> None:
+        if not self.is_open:
+            raise unavailable("collector is starting or stopping")
+
+    def _require_room(self, token: Token, size_bytes: int) -> None:
+        if not self.buffer.has_room(token.token_id, size_bytes):
+            raise unavailable("collector's buffer is full")

@@ -1,0 +1,64 @@
+"""OTLP/JSON to the protobuf bytes of the same export.
+
+It is proto3 JSON with one difference: trace and span ids are hex, not base64. Unknown members are
+ignored and enums may be numbers, as OTLP asks.
+"""
+
+import base64
+import json
+import re
+
+from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.message import Message
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from collector.refusal import malformed
+from segments.combined import Signal
+
+_MESSAGES: dict[Signal, type[Message]] = {
+    "logs": LogsData,
+    "metrics": MetricsData,
+    "traces": TracesData,
+}
+_ID_MEMBERS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
+
+
+def to_protobuf(signal: Signal, body: bytes) -> bytes:
+    """Convert an OTLP/JSON export request; raises Refused if it is none."""
+    message = _MESSAGES[signal]()
+    try:
+        tree = json.loads(body, object_hook=_with_base64_ids)
+        if not isinstance(tree, dict):
+            raise malformed("body is not a JSON object")
+        ParseDict(tree, message, ignore_unknown_fields=True)
+    except (ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        # The parser's own message may quote the payload, so only its kind is told.
+        raise malformed(f"body is not an OTLP/JSON {signal} export ({_cause(error)})") from error
+    return message.SerializeToString()
+
+
+def _with_base64_ids(members: dict[str, object]) -> dict[str, object]:
+    """Turn the hex ids of one JSON object into the base64 that proto3 JSON wants."""
+    for name in _ID_MEMBERS:
+        value = members.get(name)
+        if isinstance(value, str):
+            # A list is refused where an id is known, and ignored with an unknown parent.
+            members[name] = _base64(value) if _HEX.fullmatch(value) else []
+    return members
+
+
+def _base64(hex_id: str) -> str:
+    return base64.b64encode(bytes.fromhex(hex_id)).decode()
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at line {error.lineno} column {error.colno}"
+    if isinstance(error, UnicodeError):
+        return "text is not valid Unicode"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return "a member has the wrong type"

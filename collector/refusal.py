@@ -1,0 +1,53 @@
+"""Why an export is not acknowledged, in the words that gRPC and HTTP clients understand."""
+
+from dataclasses import dataclass
+
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
+
+from meta.errors import Code
+
+RETRY_AFTER_SECS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer to an export that was not taken; with `retry_after_secs` it may be sent again."""
+
+    code: Code
+    message: str
+    retry_after_secs: float | None = None
+
+    def status(self) -> Status:
+        """The google.rpc.Status that clients of both protocols read."""
+        status = Status(code=self.code.value, message=self.message)
+        if self.retry_after_secs is not None:
+            delay = Duration()
+            delay.FromNanoseconds(round(self.retry_after_secs * 1e9))
+            status.details.add().Pack(RetryInfo(retry_delay=delay))
+        return status
+
+
+class Refused(Exception):
+    """The export is not taken."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def malformed(message: str) -> Refused:
+    """The export can never succeed as it is."""
+    return Refused(Refusal(Code.INVALID_ARGUMENT, message))
+
+
+def too_large(limit_bytes: int) -> Refused:
+    """The export, decompressed, is larger than this collector takes."""
+    text = f"export is larger than {limit_bytes} bytes decompressed; send smaller batches"
+    return Refused(Refusal(Code.RESOURCE_EXHAUSTED, text))
+
+
+def unavailable(message: str, retry_after_secs: float = RETRY_AFTER_SECS) -> Refused:
+    """Nothing is wrong with the export; it should be sent again."""
+    return Refused(Refusal(Code.UNAVAILABLE, message, retry_after_secs))

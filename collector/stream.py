@@ -1,0 +1,116 @@
+"""Writing one ingest stream: puts overlap, commits stay in the order of offsets.
+
+Each baby takes the next offset and is put there if nothing stands there yet; its commit waits for
+the one before it. Where somebody else's baby stands, that one is committed and the own one moves
+to the next free offset.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+import structlog
+
+from collector.babies import flush_id_of
+from collector.ingestion import Commit
+from collector.tail import StreamTail
+from meta.errors import OffsetTaken
+from meta.metrics import FLUSH_SECONDS
+from segments.combined import Baby, encode_baby
+
+log = structlog.get_logger()
+
+# Meta forgets a baby's commit 24 h after its deletion. A flush as old as this (a process that was
+# stopped for hours) might have been committed and forgotten, so it is not written a second time.
+REWRITE_AGE_NANOS_MAX = 12 * 3600 * 10**9
+
+
+class FlushTooOld(Exception):
+    """Whether this flush was committed can no longer be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A committed baby."""
+
+    offset: int
+    size_bytes: int
+    deleted_dataset_ids: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One offset; its commit waits until `before` is set and sets `done`."""
+
+    offset: int
+    before: asyncio.Event
+    done: asyncio.Event
+
+
+class StreamWriter:
+    """The write end of one stream, for many flushes at once on one event loop."""
+
+    def __init__(self, tail: StreamTail, next_offset: int) -> None:
+        self.tail = tail
+        self.registered_token_ids: set[str] = set()
+        self._next_offset = next_offset
+        self._last_done = asyncio.Event()
+        self._last_done.set()
+
+    @property
+    def stream_id(self) -> str:
+        """Id of the stream."""
+        return self.tail.stream_id
+
+    async def write(self, baby: Baby) -> Written:
+        """Put and commit one baby; once this returns it is committed at exactly one offset.
+
+        Raises StreamEnded if it is not committed and the stream takes no more; the caller may then
+        write its exports to another stream.
+        """
+        body = await asyncio.to_thread(encode_baby, baby)
+        commit = Commit.of(baby, len(body))
+        while True:
+            slot = self._take_slot()
+            try:
+                is_own = await self._place(slot.offset, body, baby.flush_id)
+                await slot.before.wait()
+                if is_own:
+                    deleted = await self._commit(slot.offset, commit)
+                    return Written(slot.offset, len(body), deleted)
+                await self.tail.commit_found(slot.offset)
+            except OffsetTaken as taken:
+                self._lost(slot.offset, baby, taken)
+            finally:
+                # Even after a failure: the next commit then finds a gap and adopts this offset.
+                slot.done.set()
+
+    def _take_slot(self) -> _Slot:
+        slot = _Slot(self._next_offset, self._last_done, asyncio.Event())
+        self._next_offset += 1
+        self._last_done = slot.done
+        return slot
+
+    async def _place(self, offset: int, body: bytes, flush_id: bytes) -> bool:
+        """Put the baby; true if it stands at the offset now, false if another one does."""
+        started = time.perf_counter()
+        is_own = await self.tail.babies.put(offset, body)
+        if not is_own:
+            # A put is repeated when its answer is lost, so what stands there may be this very baby.
+            standing = await self.tail.babies.get(offset)
+            is_own = standing is not None and flush_id_of(standing) == flush_id
+        FLUSH_SECONDS.labels("put").observe(time.perf_counter() - started)
+        return is_own
+
+    async def _commit(self, offset: int, commit: Commit) -> frozenset[str]:
+        started = time.perf_counter()
+        deleted = await self.tail.commit(offset, commit)
+        FLUSH_SECONDS.labels("commit").observe(time.perf_counter() - started)
+        return deleted
+
+    def _lost(self, offset: int, baby: Baby, taken: OffsetTaken) -> None:
+        """Another flush was committed at our offset, and its object deleted before our put."""
+        log.warning("flush_moved", stream_id=self.stream_id, offset=offset)
+        if time.time_ns() - baby.received_at > REWRITE_AGE_NANOS_MAX:
+            raise FlushTooOld(f"offset {offset} of stream {self.stream_id}") from taken
+        self._next_offset = max(self._next_offset, int(taken.metadata.get("next_offset", 0)))

@@ -59,6 +59,8 @@ meta_state = Table(
     Column("timeline", BigInteger),
     Column("system_identifier", Text),
     Column("deletion_held", Boolean, nullable=False, server_default=text("false")),
+    # Below it GetOffsetsAt and since_seq answer VERSION_EXPIRED: the rows they need are pruned.
+    Column("history_floor", BigInteger, nullable=False, server_default=text("0")),
     # HMAC key for ingest tokens where no META_TOKEN_PEPPER is set.
     Column("token_pepper", LargeBinary, nullable=False),
     CheckConstraint("id = 1", name="one_row"),
@@ -136,7 +138,10 @@ dataset_usage = Table(
     metadata,
     Column("dataset_id", Uuid, primary_key=True),
     Column("month", Text, primary_key=True),
+    # One per committer, so that they do not wait for one another; the sum counts.
+    Column("slot", Integer, primary_key=True),
     Column("records", BigInteger, nullable=False),
+    postgresql_with={"fillfactor": "50"},
 )
 
 schemas = Table(
@@ -207,7 +212,10 @@ ingest_tokens = Table(
     Column("metrics_dataset_id", Uuid, ForeignKey("datasets.id")),
     _now("created_at"),
     _moment("revoked_at"),
+    # Last version at which its routing changed or it was revoked.
+    Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
 )
+Index("ingest_tokens_changed_index", ingest_tokens.c.changed_version)
 
 ingest_streams = Table(
     "ingest_streams",
@@ -244,22 +252,26 @@ Index(
     postgresql_where=ingest_streams.c.retired_at.is_(None),
 )
 
-# The hot half of a stream: CommitOffset updates it in place (HOT), so nothing here is indexed.
+# The hot half of a stream. CommitOffset updates it in place: HOT while the one indexed column,
+# is_pending, keeps its value.
 stream_heads = Table(
     "stream_heads",
     metadata,
     Column("stream_id", Uuid, primary_key=True),
     Column("committed_offset", BigInteger, nullable=False, server_default=text("-1")),
     _now("last_activity_at"),
+    # Here as well as in ingest_streams, because CommitOffset locks and reads this row only.
+    Column("is_stopped", Boolean, nullable=False, server_default=text("false")),
+    # Some entry may have unmerged babies: what a steady poll looks at. Set by commits, cleared by
+    # the sweeper.
+    Column("is_pending", Boolean, nullable=False, server_default=text("false")),
     CheckConstraint("committed_offset >= -1", name="committed"),
     postgresql_with={"fillfactor": "50"},
 )
-
-# Streams with a committed baby that some entry has not merged: what a steady poll looks at.
-pending_streams = Table(
-    "pending_streams",
-    metadata,
-    Column("stream_id", Uuid, primary_key=True),
+Index(
+    "stream_heads_pending_index",
+    stream_heads.c.stream_id,
+    postgresql_where=stream_heads.c.is_pending,
 )
 
 baby_segments = Table(
@@ -290,6 +302,8 @@ stream_tokens = Table(
     Column("stream_id", Uuid, primary_key=True),
     Column("token_id", Uuid, primary_key=True),
     _now("registered_at"),
+    # The stream's committed offset when the token was revoked.
+    Column("revoked_offset", BigInteger),
 )
 Index("stream_tokens_token_index", stream_tokens.c.token_id)
 
@@ -312,12 +326,17 @@ stream_datasets = Table(
     Column("dataset_id", Uuid, primary_key=True),
     Column("merged_offset", BigInteger, nullable=False),
     Column("merged_ingest_time_nanos", BigInteger, nullable=False, server_default=text("0")),
-    _now("merged_at"),
+    # merged_offset when the entry was made: nothing at or below it is of this dataset, or all of
+    # it was merged before an earlier entry went.
+    Column("base_offset", BigInteger, nullable=False),
     _now("created_at"),
+    # Last version at which the entry changed.
+    Column("changed_version", BigInteger, nullable=False),
     CheckConstraint("merged_offset >= -1", name="merged"),
     postgresql_with={"fillfactor": "70"},
 )
 Index("stream_datasets_dataset_index", stream_datasets.c.dataset_id)
+Index("stream_datasets_changed_index", stream_datasets.c.changed_version)
 
 # Streams and entries (dataset_id not null) that went away, so that a since_seq poll hears of it.
 stream_removals = Table(
@@ -342,7 +361,12 @@ offset_checkpoints = Table(
     Column("ingest_timestamp_nanos", BigInteger, nullable=False),
     _now("created_at"),
 )
-Index("offset_checkpoints_created_index", offset_checkpoints.c.created_at)
+Index(
+    "offset_checkpoints_created_index",
+    offset_checkpoints.c.stream_id,
+    offset_checkpoints.c.dataset_id,
+    offset_checkpoints.c.created_at,
+)
 
 # Who may use an object key. The one unique index that Register, Complete, Save and Condemn share.
 object_identities = Table(
@@ -433,6 +457,7 @@ registrations = Table(
     UniqueConstraint("stream_id", "dataset_id", "end_offset", "part"),
 )
 Index("registrations_segment_index", registrations.c.segment_id)
+Index("registrations_version_index", registrations.c.dataset_id, registrations.c.version)
 
 segment_lineage = Table(
     "segment_lineage",

@@ -59,9 +59,11 @@ CREATE TABLE dataset_stats (
 CREATE TABLE dataset_usage (
     dataset_id UUID NOT NULL,
     month TEXT NOT NULL,
+    slot INTEGER NOT NULL,
     records BIGINT NOT NULL,
-    CONSTRAINT dataset_usage_pkey PRIMARY KEY (dataset_id, month)
-);
+    CONSTRAINT dataset_usage_pkey PRIMARY KEY (dataset_id, month, slot)
+)
+ WITH (fillfactor = 50);
 
 CREATE TABLE datasets (
     id UUID NOT NULL,
@@ -172,6 +174,7 @@ CREATE TABLE meta_state (
     timeline BIGINT,
     system_identifier TEXT,
     deletion_held BOOLEAN DEFAULT false NOT NULL,
+    history_floor BIGINT DEFAULT 0 NOT NULL,
     token_pepper BYTEA NOT NULL,
     CONSTRAINT meta_state_pkey PRIMARY KEY (id),
     CONSTRAINT meta_state_one_row_check CHECK (id = 1)
@@ -199,12 +202,7 @@ CREATE TABLE offset_checkpoints (
     CONSTRAINT offset_checkpoints_pkey PRIMARY KEY (stream_id, dataset_id, version)
 );
 
-CREATE INDEX offset_checkpoints_created_index ON offset_checkpoints (created_at);
-
-CREATE TABLE pending_streams (
-    stream_id UUID NOT NULL,
-    CONSTRAINT pending_streams_pkey PRIMARY KEY (stream_id)
-);
+CREATE INDEX offset_checkpoints_created_index ON offset_checkpoints (stream_id, dataset_id, created_at);
 
 CREATE TABLE registrations (
     id BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -223,6 +221,8 @@ CREATE TABLE registrations (
 );
 
 CREATE INDEX registrations_segment_index ON registrations (segment_id);
+
+CREATE INDEX registrations_version_index ON registrations (dataset_id, version);
 
 CREATE TABLE rewrites (
     dataset_filter TEXT NOT NULL,
@@ -292,12 +292,15 @@ CREATE TABLE stream_datasets (
     dataset_id UUID NOT NULL,
     merged_offset BIGINT NOT NULL,
     merged_ingest_time_nanos BIGINT DEFAULT 0 NOT NULL,
-    merged_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    base_offset BIGINT NOT NULL,
     created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    changed_version BIGINT NOT NULL,
     CONSTRAINT stream_datasets_pkey PRIMARY KEY (stream_id, dataset_id),
     CONSTRAINT stream_datasets_merged_check CHECK (merged_offset >= -1)
 )
  WITH (fillfactor = 70);
+
+CREATE INDEX stream_datasets_changed_index ON stream_datasets (changed_version);
 
 CREATE INDEX stream_datasets_dataset_index ON stream_datasets (dataset_id);
 
@@ -305,10 +308,14 @@ CREATE TABLE stream_heads (
     stream_id UUID NOT NULL,
     committed_offset BIGINT DEFAULT -1 NOT NULL,
     last_activity_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    is_stopped BOOLEAN DEFAULT false NOT NULL,
+    is_pending BOOLEAN DEFAULT false NOT NULL,
     CONSTRAINT stream_heads_pkey PRIMARY KEY (stream_id),
     CONSTRAINT stream_heads_committed_check CHECK (committed_offset >= -1)
 )
  WITH (fillfactor = 50);
+
+CREATE INDEX stream_heads_pending_index ON stream_heads (stream_id) WHERE is_pending;
 
 CREATE TABLE stream_removals (
     version BIGINT NOT NULL,
@@ -323,6 +330,7 @@ CREATE TABLE stream_tokens (
     stream_id UUID NOT NULL,
     token_id UUID NOT NULL,
     registered_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    revoked_offset BIGINT,
     CONSTRAINT stream_tokens_pkey PRIMARY KEY (stream_id, token_id)
 );
 
@@ -346,6 +354,7 @@ CREATE TABLE ingest_tokens (
     metrics_dataset_id UUID,
     created_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     revoked_at TIMESTAMP WITH TIME ZONE,
+    changed_version BIGINT DEFAULT 0 NOT NULL,
     CONSTRAINT ingest_tokens_pkey PRIMARY KEY (id),
     CONSTRAINT ingest_tokens_name_unique UNIQUE (name),
     CONSTRAINT ingest_tokens_digest_unique UNIQUE (digest),
@@ -353,6 +362,8 @@ CREATE TABLE ingest_tokens (
     CONSTRAINT ingest_tokens_traces_dataset_id_fkey FOREIGN KEY(traces_dataset_id) REFERENCES datasets (id),
     CONSTRAINT ingest_tokens_metrics_dataset_id_fkey FOREIGN KEY(metrics_dataset_id) REFERENCES datasets (id)
 );
+
+CREATE INDEX ingest_tokens_changed_index ON ingest_tokens (changed_version);
 
 CREATE TABLE projections (
     id UUID NOT NULL,

@@ -63,6 +63,13 @@ def optional_uuid(value: str, field: str) -> UUID | None:
     return uuid(value, field) if value else None
 
 
+def identifier(which: str | None, id_text: str, name_text: str) -> UUID | str:
+    """What the oneof `identifier` of a request holds: an id, or a name as text."""
+    if which is None:
+        raise InvalidArgument("neither id nor name is set", field="identifier")
+    return uuid(id_text, "id") if which == "id" else name(name_text)
+
+
 def count(value: int, field: str, *, low: int = 0, high: int = INT64_MAX) -> int:
     """A whole number in [low, high]."""
     if not low <= value <= high:

@@ -1,12 +1,14 @@
 """Datasets: names, visibility at versions, settings."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, insert, select
+from sqlalchemy import ARRAY, Row, Uuid, bindparam, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from meta.store import versions
+from meta.errors import NotFound, QuotaExceeded, RaceLost
+from meta.store import keyset, versions
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_stats, dataset_visibility, datasets
 from segments.keys import new_uuid7
@@ -27,10 +29,19 @@ _LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
 _BY_NAME = _LIVE.where(datasets.c.name == bindparam("name"))
 _DEFAULT = _LIVE.where(datasets.c.is_default)
-_INSERT = insert(datasets).returning(*_COLUMNS)
+_ALL_LIVE = _LIVE.order_by(datasets.c.id)
+_COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
+# KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.
+_LOCK = (
+    select(datasets.c.id, datasets.c.key)
+    .where(datasets.c.deleted_at.is_(None))
+    .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+    .order_by(datasets.c.id)
+    .with_for_update(read=True, key_share=True)
+)
+_INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
 _COUNT = insert(dataset_stats)
-_INSERT_DEFAULT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 
 
 def find(tx: Transaction, dataset_id: UUID) -> Dataset | None:
@@ -43,15 +54,64 @@ def find_by_name(tx: Transaction, name: str) -> Dataset | None:
     return _dataset(tx.execute(_BY_NAME, {"name": name}).one_or_none())
 
 
+def find_either(tx: Transaction, identifier: UUID | str) -> Dataset | None:
+    """The live dataset with this id or, as text, this name."""
+    if isinstance(identifier, UUID):
+        return find(tx, identifier)
+    return find_by_name(tx, identifier)
+
+
+def get(tx: Transaction, identifier: UUID | str) -> Dataset:
+    """The live dataset with this id or, as text, this name. Raises NotFound."""
+    found = find_either(tx, identifier)
+    if found is None:
+        raise NotFound("there is no such dataset", dataset=identifier)
+    return found
+
+
 def get_default(tx: Transaction) -> Dataset:
     """The dataset that exists from the start."""
     return Dataset(*tx.execute(_DEFAULT).one())
 
 
-def create(tx: Transaction, name: str) -> Dataset:
-    """Insert a dataset, visible from the version this call draws. Raises NameTaken."""
-    row = tx.execute(_INSERT, {"id": new_uuid7(), "name": name}).one()
-    return _made_visible(tx, Dataset(*row))
+def list_live(tx: Transaction) -> list[Dataset]:
+    """Every live dataset by id; their number has a limit on creation."""
+    return [Dataset(*row) for row in tx.execute(_ALL_LIVE)]
+
+
+def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
+    """One page of the live datasets."""
+    page = keyset.read(tx, _LIVE, datasets.c.id, window)
+    return page.map(lambda row: Dataset(*row))
+
+
+def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
+    """Keep live datasets from being deleted until the commit; answers their keys.
+
+    First in the order of locks: before tokens, streams, tasks and segments. Raises NotFound.
+    """
+    wanted = list(dict.fromkeys(dataset_ids))
+    found = {row.id: row.key for row in tx.execute(_LOCK, {"ids": wanted})}
+    for dataset_id in wanted:
+        if dataset_id not in found:
+            raise NotFound("there is no such dataset", dataset_id=dataset_id)
+    return found
+
+
+def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
+    """The dataset of this name, made unless there is one. Raises QuotaExceeded."""
+    row = tx.execute(_INSERT, {"id": new_uuid7(), "name": name}).one_or_none()
+    if row is None:
+        found = find_by_name(tx, name)
+        if found is None:
+            raise RaceLost("the dataset of this name was deleted meanwhile")
+        return found
+    made = _made_visible(tx, Dataset(*row))
+    # Counted behind the counter's lock, which creations take one after the other.
+    count = tx.execute(_COUNT_LIVE).scalar_one()
+    if count > live_max:
+        raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
+    return made
 
 
 def ensure_default(tx: Transaction, name: str) -> Dataset:
@@ -59,7 +119,7 @@ def ensure_default(tx: Transaction, name: str) -> Dataset:
     found = tx.execute(_DEFAULT).one_or_none()
     if found is None:
         values = {"id": new_uuid7(), "name": name, "is_default": True}
-        row = tx.execute(_INSERT_DEFAULT, values).one_or_none()
+        row = tx.execute(_INSERT, values).one_or_none()
         if row is not None:
             return _made_visible(tx, Dataset(*row))
     return get_default(tx)

@@ -1,13 +1,7 @@
-"""CatalogService."""
+"""CatalogService: one module per noun, joined here."""
 
-from meta.config import Settings
-from meta.rpc import Transactions
-from meta.v1 import catalog_pb2_grpc
+from meta.services.catalog.datasets import DatasetCalls
 
 
-class CatalogServicer(catalog_pb2_grpc.CatalogServiceServicer):
+class CatalogServicer(DatasetCalls):
     """CatalogService; see docs/contract.md."""
-
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings

@@ -1,0 +1,179 @@
+"""Rows to messages and messages to rows, for the types that several services share."""
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from meta.errors import InvalidArgument
+from meta.services import checks
+from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
+from meta.store.datasets import Dataset
+from meta.store.segments import NewSegment, Segment
+from meta.v1 import common_pb2
+from segments.keys import StoreLocation, baby_prefix, join_key, merged_prefix
+
+
+@lru_cache(maxsize=8)
+def bucket(location: StoreLocation) -> common_pb2.CloudBucket:
+    """Where objects are. Shared between calls: put it into other messages, do not change it."""
+    return common_pb2.CloudBucket(
+        provider=location.provider,
+        endpoint=location.endpoint,
+        bucket=location.bucket,
+        region=location.region,
+        path=location.path,
+    )
+
+
+def object_prefix(location: StoreLocation, prefix: str) -> common_pb2.CloudObjectPrefix:
+    """A place under which objects are named; a slash at the end of `prefix` is left out."""
+    return common_pb2.CloudObjectPrefix(bucket=bucket(location), prefix=prefix.rstrip("/"))
+
+
+def merged_place(location: StoreLocation, dataset_id: object) -> common_pb2.CloudObjectPrefix:
+    """Where a dataset's merged segments go."""
+    return object_prefix(location, merged_prefix(str(dataset_id)))
+
+
+def stream_place(location: StoreLocation, stream_id: object) -> common_pb2.CloudObjectPrefix:
+    """Where a stream's baby segments go."""
+    return object_prefix(location, baby_prefix(str(stream_id)))
+
+
+def object_key(location: StoreLocation, prefix: str, name: str) -> common_pb2.CloudObjectKey:
+    """The name of one object."""
+    return common_pb2.CloudObjectKey(prefix=object_prefix(location, prefix), key=name)
+
+
+def new_segment(
+    location: StoreLocation, message: common_pb2.CreateSegment, field: str
+) -> NewSegment:
+    """Check what a writer says of a segment; its object lies under its dataset's own prefix."""
+    dataset_id = checks.uuid(message.dataset_id, f"{field}.dataset_id")
+    if not message.HasField("time_range"):
+        raise InvalidArgument(f"{field} has no time_range", field=f"{field}.time_range")
+    start_ns, end_ns = checks.closed_range(message.time_range, f"{field}.time_range")
+    checks.count(start_ns, f"{field}.time_range.start_time")
+    key_field = f"{field}.cloud_object_key"
+    joined = full_key(location, message.cloud_object_key, key_field)
+    if not joined.startswith(merged_prefix(str(dataset_id))):
+        raise InvalidArgument(
+            f"{key_field} is {joined}, not under {merged_prefix(str(dataset_id))}", field=key_field
+        )
+    return NewSegment(
+        dataset_id=dataset_id,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        size_bytes=checks.count(message.size_bytes, f"{field}.size_bytes"),
+        compressed_size_bytes=checks.count(
+            message.compressed_size_bytes, f"{field}.compressed_size_bytes"
+        ),
+        number_of_events=checks.count(
+            message.number_of_events, f"{field}.number_of_events", high=checks.EVENTS_MAX
+        ),
+        prefix=message.cloud_object_key.prefix.prefix.strip("/"),
+        object_name=message.cloud_object_key.key.strip("/"),
+        object_key=joined,
+    )
+
+
+def full_key(location: StoreLocation, message: common_pb2.CloudObjectKey, field: str) -> str:
+    """Join prefix and key, relative to the store's base path, which must be the configured one."""
+    if not message.key:
+        raise InvalidArgument(f"{field}.key must not be empty", field=f"{field}.key")
+    _check_bucket(location, message.prefix.bucket, f"{field}.prefix.bucket")
+    try:
+        return join_key(message.prefix.prefix, message.key)
+    except ValueError as error:
+        raise InvalidArgument(f"{field}: {error}", field=field) from None
+
+
+def segment_info(location: StoreLocation, segment: Segment) -> common_pb2.SegmentInfo:
+    """A registered segment."""
+    return common_pb2.SegmentInfo(
+        id=str(segment.id),
+        time_range=common_pb2.TimeRange(start_time=segment.start_ns, end_time=segment.end_ns),
+        size_bytes=segment.size_bytes,
+        compressed_size_bytes=segment.compressed_size_bytes,
+        number_of_events=segment.number_of_events,
+        dataset_id=str(segment.dataset_id),
+        cloud_object_key=object_key(location, segment.prefix, segment.object_name),
+        created_version=segment.created_version,
+        tombstone_version=segment.tombstone_version,
+        merge_count=segment.merge_count,
+    )
+
+
+def dataset_info(
+    location: StoreLocation, dataset: Dataset, layout: Layout
+) -> common_pb2.DatasetInfo:
+    """A dataset as the data plane needs it."""
+    return common_pb2.DatasetInfo(
+        id=str(dataset.id),
+        name=dataset.name,
+        cloud_object_prefix=merged_place(location, dataset.id),
+        sharding_fields=sharding_messages(layout.sharding_fields),
+        promoted_columns=promoted_messages(layout.promoted_columns),
+    )
+
+
+def sharding_messages(fields: Sequence[ShardingField]) -> list[common_pb2.ShardingField]:
+    """Sharding fields in stored order."""
+    return [common_pb2.ShardingField(field_name=f.field_name, weight=f.weight) for f in fields]
+
+
+def sharding_fields(
+    messages: Sequence[common_pb2.ShardingField], field: str
+) -> tuple[ShardingField, ...]:
+    """Check sharding fields: named once each, weights finite and above 0."""
+    checks.at_most(messages, field, 100)
+    found = []
+    for index, message in enumerate(messages):
+        at = f"{field}[{index}]"
+        if not (math.isfinite(message.weight) and message.weight > 0):
+            raise InvalidArgument(
+                f"{at}.weight is {message.weight}, not finite and above 0", field=f"{at}.weight"
+            )
+        name = checks.name(message.field_name, f"{at}.field_name")
+        found.append(ShardingField(name, message.weight))
+    checks.distinct([f.field_name for f in found], field)
+    return tuple(found)
+
+
+def promoted_messages(columns: Sequence[PromotedColumn]) -> list[common_pb2.PromotedColumn]:
+    """Promoted columns in stored order."""
+    return [
+        common_pb2.PromotedColumn(
+            name=c.name,
+            type=common_pb2.KqlType.ValueType(c.kql_type),
+            scope=common_pb2.AttributeScope.ValueType(c.scope),
+            attribute=c.attribute,
+        )
+        for c in columns
+    ]
+
+
+def time_text(moment: datetime | None) -> str:
+    """RFC 3339 in UTC with microseconds; "" for None."""
+    if moment is None:
+        return ""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def nanos_text(nanos: int) -> str:
+    """RFC 3339 in UTC with microseconds, of nanoseconds since the unix epoch."""
+    seconds, rest = divmod(nanos, 1_000_000_000)
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return time_text(moment.replace(microsecond=rest // 1_000))
+
+
+def _check_bucket(location: StoreLocation, found: common_pb2.CloudBucket, field: str) -> None:
+    """Refuse another store than the configured one; empty fields say nothing."""
+    expected = bucket(location)
+    for name in ("provider", "endpoint", "bucket", "region", "path"):
+        value, wanted = getattr(found, name), getattr(expected, name)
+        if value and value.strip("/") != wanted.strip("/"):
+            raise InvalidArgument(
+                f"{field}.{name} is not the configured store's", field=f"{field}.{name}"
+            )

@@ -1,0 +1,92 @@
+"""Object identities: who may use an object key.
+
+One unique index over all keys, live, deleted or condemned. Every registration and every
+condemnation inserts into it, so that the second of two waits for the first and finds its row; two
+separate checks would be a write skew (a live segment whose object is being deleted).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Text, Uuid, bindparam, delete, func, select, text, update
+
+from meta.store.engine import Transaction
+from meta.store.tables import object_identities
+
+
+class State(IntEnum):
+    """What a known object key stands for."""
+
+    REGISTERED = 1
+    CONDEMNED = 2
+    DELETED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A known object key; only a registered one has a segment."""
+
+    object_key: str
+    state: State
+    segment_id: UUID | None
+
+
+# Ordered by key, so that two calls over the same keys wait for one another and do not deadlock.
+_INSERT = text(
+    "INSERT INTO object_identities (object_key, state, segment_id)"
+    ' SELECT k, :state, s FROM unnest(:keys, :ids) AS new (k, s) ORDER BY k COLLATE "C"'
+    " ON CONFLICT DO NOTHING RETURNING object_key"
+).bindparams(
+    bindparam("keys", type_=ARRAY(Text)),
+    bindparam("ids", type_=ARRAY(Uuid)),
+)
+_SELECT = select(
+    object_identities.c.object_key, object_identities.c.state, object_identities.c.segment_id
+).where(object_identities.c.object_key == func.any(bindparam("keys", type_=ARRAY(Text))))
+_DELETE = delete(object_identities).where(
+    object_identities.c.object_key == func.any(bindparam("keys", type_=ARRAY(Text)))
+)
+_MARK_DELETED = (
+    update(object_identities)
+    .where(object_identities.c.object_key == func.any(bindparam("keys", type_=ARRAY(Text))))
+    .values(state=int(State.DELETED), segment_id=None, changed_at=func.now())
+)
+
+
+def register(tx: Transaction, keys: Sequence[str], segment_ids: Sequence[UUID]) -> frozenset[str]:
+    """Insert keys for new segments; returns those that nobody had, now locked until the commit."""
+    return _insert(tx, State.REGISTERED, keys, segment_ids)
+
+
+def condemn(tx: Transaction, keys: Sequence[str]) -> frozenset[str]:
+    """Declare keys garbage; returns those that nobody had."""
+    return _insert(tx, State.CONDEMNED, keys, [None] * len(keys))
+
+
+def find(tx: Transaction, keys: Sequence[str]) -> dict[str, Identity]:
+    """The keys that are known, as this statement sees them."""
+    if not keys:
+        return {}
+    rows = tx.execute(_SELECT, {"keys": list(keys)})
+    return {key: Identity(key, State(state), segment) for key, state, segment in rows}
+
+
+def forget(tx: Transaction, keys: Sequence[str]) -> None:
+    """Take back what this transaction has registered."""
+    if keys:
+        tx.execute(_DELETE, {"keys": list(keys)})
+
+
+def mark_deleted(tx: Transaction, keys: Sequence[str]) -> None:
+    """Remember keys whose objects are gone, so that a late registration is refused."""
+    if keys:
+        tx.execute(_MARK_DELETED, {"keys": list(keys)})
+
+
+def _insert(
+    tx: Transaction, state: State, keys: Sequence[str], ids: Sequence[UUID | None]
+) -> frozenset[str]:
+    values = {"state": int(state), "keys": list(keys), "ids": list(ids)}
+    return frozenset(tx.execute(_INSERT, values).scalars())

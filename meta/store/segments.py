@@ -1,0 +1,225 @@
+"""Segments: claiming their object keys, inserting and reading their rows.
+
+A registration takes three steps, so that the version can be drawn last: `claim` locks the datasets
+and the object keys, the caller draws the version, `insert` writes the rows at it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Select, Uuid, bindparam, func, select
+from sqlalchemy import insert as sql_insert
+
+from meta.errors import KeyTaken, MetaError, ObjectCondemned, RaceLost
+from meta.store import datasets, identities, stats
+from meta.store.engine import Transaction
+from meta.store.identities import Identity, State
+from meta.store.tables import datasets as datasets_table
+from meta.store.tables import segments
+from meta.store.versions import Version
+from segments.keys import new_uuid7
+
+DURATION_CLASS_MAX = 17
+_CLASS_ZERO_NANOS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewSegment:
+    """A complete object that waits to be registered; times in nanoseconds, range closed.
+
+    `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined.
+    """
+
+    dataset_id: UUID
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    compressed_size_bytes: int
+    number_of_events: int
+    prefix: str
+    object_name: str
+    object_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A registered segment; without a tombstone_version it is live."""
+
+    id: UUID
+    dataset_id: UUID
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    compressed_size_bytes: int
+    number_of_events: int
+    prefix: str
+    object_name: str
+    created_version: int
+    tombstone_version: int | None
+    merge_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One object key after `claim`: new, the same registration again, or refused."""
+
+    new: NewSegment
+    segment_id: UUID
+    dataset_key: int
+    # The version at which an earlier call registered the same segment; None = this one does.
+    registered_at: Version | None = None
+    refusal: MetaError | None = None
+
+
+_COLUMNS = (
+    segments.c.id,
+    datasets_table.c.id,
+    segments.c.start_ns,
+    segments.c.end_ns,
+    segments.c.size_bytes,
+    segments.c.compressed_size_bytes,
+    segments.c.number_of_events,
+    segments.c.prefix,
+    segments.c.object_name,
+    segments.c.created_version,
+    segments.c.tombstone_version,
+    segments.c.merge_count,
+)
+_BY_IDS: Select[*tuple[Any, ...]] = (
+    select(*_COLUMNS)
+    .join(datasets_table, datasets_table.c.key == segments.c.dataset_key)
+    .where(segments.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+    .order_by(segments.c.id)
+)
+_INSERT = sql_insert(segments)
+
+
+def claim(tx: Transaction, new: Sequence[NewSegment]) -> tuple[Claim, ...]:
+    """Lock the datasets and claim the object keys, which must differ; answers in order.
+
+    A refused key is told in its claim and not raised, so that calls that share a transaction can
+    be answered one by one; `release` takes the others of a refused call back. Raises NotFound for
+    a dataset that is not live.
+    """
+    keys = datasets.lock_shared(tx, [segment.dataset_id for segment in new])
+    ids = [new_uuid7() for _ in new]
+    mine = identities.register(tx, [segment.object_key for segment in new], ids)
+    known = identities.find(tx, [s.object_key for s in new if s.object_key not in mine])
+    found = {s.id: s for s in get_many(tx, [i.segment_id for i in known.values() if i.segment_id])}
+    claims = []
+    for segment, segment_id in zip(new, ids, strict=True):
+        claimed = Claim(segment, segment_id, keys[segment.dataset_id])
+        if segment.object_key not in mine:
+            claimed = _known(claimed, known.get(segment.object_key), found)
+        claims.append(claimed)
+    return tuple(claims)
+
+
+def raise_refusal(claims: Sequence[Claim]) -> None:
+    """Raise the first refusal, if any."""
+    for claimed in claims:
+        if claimed.refusal is not None:
+            raise claimed.refusal
+
+
+def release(tx: Transaction, claims: Sequence[Claim]) -> None:
+    """Take back what `claim` inserted for a call that is refused for another reason."""
+    identities.forget(tx, [c.new.object_key for c in claims if _is_new(c)])
+
+
+def insert(
+    tx: Transaction, claims: Sequence[Claim], version: Version, *, merge_count: int = 0
+) -> None:
+    """Write the rows of the new claims, visible from `version`, and count them."""
+    new = [claimed for claimed in claims if _is_new(claimed)]
+    if not new:
+        return
+    tx.execute(_INSERT, [_values(claimed, version, merge_count) for claimed in new])
+    stats.add(tx, [_counted(claimed) for claimed in new])
+
+
+def get_many(tx: Transaction, ids: Sequence[UUID]) -> list[Segment]:
+    """The segments that exist, tombstoned ones too, by id."""
+    if not ids:
+        return []
+    return [Segment(*row) for row in tx.execute(_BY_IDS, {"ids": list(ids)})]
+
+
+def duration_class(start_ns: int, end_ns: int) -> int:
+    """The smallest c >= 0 with end - start < 4^c seconds; never above DURATION_CLASS_MAX."""
+    seconds = (end_ns - start_ns) // _CLASS_ZERO_NANOS
+    return (seconds.bit_length() + 1) // 2
+
+
+def class_span_nanos(duration: int) -> int:
+    """A segment of this duration class is shorter than this."""
+    return int(4**duration) * _CLASS_ZERO_NANOS
+
+
+def _is_new(claimed: Claim) -> bool:
+    return claimed.refusal is None and claimed.registered_at is None
+
+
+def _known(claimed: Claim, identity: Identity | None, found: dict[UUID, Segment]) -> Claim:
+    """Say what an object key that somebody already has means for this claim."""
+    new = claimed.new
+    refusal: MetaError
+    if identity is None:
+        # Its remembrance ended between two statements; the next try inserts it.
+        refusal = RaceLost("the object key was forgotten meanwhile", object_key=new.object_key)
+    elif identity.state is not State.REGISTERED:
+        refusal = ObjectCondemned("the object was declared garbage", object_key=new.object_key)
+    else:
+        segment = found.get(identity.segment_id) if identity.segment_id else None
+        if segment is not None and _is_same(segment, new):
+            version = Version(segment.created_version)
+            return Claim(new, segment.id, claimed.dataset_key, registered_at=version)
+        refusal = KeyTaken(
+            "the object key is registered with other facts",
+            object_key=new.object_key,
+            segment_id=identity.segment_id,
+        )
+    return Claim(new, claimed.segment_id, claimed.dataset_key, refusal=refusal)
+
+
+def _is_same(segment: Segment, new: NewSegment) -> bool:
+    # The key is the same already, however the two split it.
+    return (
+        segment.dataset_id == new.dataset_id
+        and segment.start_ns == new.start_ns
+        and segment.end_ns == new.end_ns
+        and segment.size_bytes == new.size_bytes
+        and segment.compressed_size_bytes == new.compressed_size_bytes
+        and segment.number_of_events == new.number_of_events
+    )
+
+
+def _values(claimed: Claim, version: Version, merge_count: int) -> dict[str, object]:
+    new = claimed.new
+    return {
+        "id": claimed.segment_id,
+        "dataset_key": claimed.dataset_key,
+        "dur_class": duration_class(new.start_ns, new.end_ns),
+        "start_ns": new.start_ns,
+        "end_ns": new.end_ns,
+        "created_version": version,
+        "size_bytes": new.size_bytes,
+        "compressed_size_bytes": new.compressed_size_bytes,
+        "number_of_events": new.number_of_events,
+        "prefix": new.prefix,
+        "object_name": new.object_name,
+        "merge_count": merge_count,
+    }
+
+
+def _counted(claimed: Claim) -> stats.Change:
+    new = claimed.new
+    return stats.Change(
+        dataset_key=claimed.dataset_key,
+        live_segments=1,
+        live_size_bytes=new.size_bytes,
+        live_compressed_size_bytes=new.compressed_size_bytes,
+        all_segments=1,
+    )

@@ -1,0 +1,184 @@
+"""Ingest tokens: digests, routing, revocation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
+
+from meta.errors import NotFound, QuotaExceeded
+from meta.store import versions
+from meta.store.engine import Transaction
+from meta.store.tables import ingest_tokens
+from meta.store.versions import Version
+from segments.keys import new_uuid7
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The dataset of each signal; None = the signal is refused."""
+
+    logs: UUID | None
+    traces: UUID | None
+    metrics: UUID | None
+
+    def datasets(self) -> tuple[UUID, ...]:
+        """The datasets that anything goes to, each once, in a fixed order."""
+        return tuple(sorted({d for d in (self.logs, self.traces, self.metrics) if d is not None}))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An ingest token without its secret."""
+
+    id: UUID
+    name: str
+    hint: str
+    created_at: datetime
+    revoked_at: datetime | None
+    routing: Routing
+
+
+_COLUMNS = (
+    ingest_tokens.c.id,
+    ingest_tokens.c.name,
+    ingest_tokens.c.hint,
+    ingest_tokens.c.created_at,
+    ingest_tokens.c.revoked_at,
+    ingest_tokens.c.logs_dataset_id,
+    ingest_tokens.c.traces_dataset_id,
+    ingest_tokens.c.metrics_dataset_id,
+)
+_ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS)
+_BY_ID = _ALL.where(ingest_tokens.c.id == bindparam("id"))
+_LOCK_SHARED = _BY_ID.with_for_update(read=True)
+_LOCK = _BY_ID.with_for_update()
+_BY_DIGEST = _ALL.where(ingest_tokens.c.digest == bindparam("digest"))
+_IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
+_ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
+_COUNT = select(func.count()).select_from(ingest_tokens)
+_INSERT = insert(ingest_tokens).returning(*_COLUMNS)
+_STAMP = (
+    update(ingest_tokens)
+    .where(ingest_tokens.c.id == bindparam("token"))
+    .values(changed_version=bindparam("version"))
+)
+_REVOKE = (
+    update(ingest_tokens)
+    .where(ingest_tokens.c.id == bindparam("token"))
+    .values(revoked_at=func.now())
+)
+_ROUTE = (
+    update(ingest_tokens)
+    .where(ingest_tokens.c.id == bindparam("token"))
+    .values(
+        logs_dataset_id=bindparam("logs"),
+        traces_dataset_id=bindparam("traces"),
+        metrics_dataset_id=bindparam("metrics"),
+    )
+)
+_DELETE = delete(ingest_tokens).where(ingest_tokens.c.id == bindparam("token"))
+
+
+def find_by_digest(tx: Transaction, digest: bytes) -> Token | None:
+    """The token of this digest, revoked or not."""
+    return _token(tx.execute(_BY_DIGEST, {"digest": digest}).one_or_none())
+
+
+def find(tx: Transaction, token_id: UUID) -> Token | None:
+    """The token with this id, revoked or not."""
+    return _token(tx.execute(_BY_ID, {"id": token_id}).one_or_none())
+
+
+def get(tx: Transaction, token_id: UUID) -> Token:
+    """The token with this id; raises NotFound."""
+    return _found(find(tx, token_id), token_id)
+
+
+def lock_shared(tx: Transaction, token_id: UUID) -> Token | None:
+    """Keep a token's routing and revocation as they are until the commit."""
+    return _token(tx.execute(_LOCK_SHARED, {"id": token_id}).one_or_none())
+
+
+def find_locked(tx: Transaction, token_id: UUID) -> Token | None:
+    """Lock a token to change it. After datasets, before streams in the order of locks."""
+    return _token(tx.execute(_LOCK, {"id": token_id}).one_or_none())
+
+
+def get_locked(tx: Transaction, token_id: UUID) -> Token:
+    """Lock a token to change it; raises NotFound."""
+    return _found(find_locked(tx, token_id), token_id)
+
+
+def list_all(tx: Transaction) -> list[Token]:
+    """Every token, oldest first; their number has a limit on creation."""
+    return [_made(row) for row in tx.execute(_IN_ORDER)]
+
+
+def list_active(tx: Transaction) -> list[Token]:
+    """Every token that is not revoked, oldest first."""
+    return [_made(row) for row in tx.execute(_ACTIVE)]
+
+
+def create(
+    tx: Transaction, name: str, digest: bytes, hint: str, dataset_id: UUID, *, tokens_max: int
+) -> Token:
+    """Insert a token whose three signals go to one dataset. Raises NameTaken, QuotaExceeded."""
+    values = {
+        "id": new_uuid7(),
+        "name": name,
+        "digest": digest,
+        "hint": hint,
+        "logs_dataset_id": dataset_id,
+        "traces_dataset_id": dataset_id,
+        "metrics_dataset_id": dataset_id,
+    }
+    token = _made(tx.execute(_INSERT, values).one())
+    stamp(tx, token.id, versions.allocate(tx))
+    # Counted behind the counter's lock, which creations take one after the other.
+    if tx.execute(_COUNT).scalar_one() > tokens_max:
+        raise QuotaExceeded(f"there are {tokens_max} ingest tokens already", limit=tokens_max)
+    return token
+
+
+def revoke(tx: Transaction, token_id: UUID) -> None:
+    """Stop a locked token for good."""
+    tx.execute(_REVOKE, {"token": token_id})
+
+
+def route(tx: Transaction, token_id: UUID, routing: Routing) -> None:
+    """Replace a locked token's routing."""
+    values = {"logs": routing.logs, "traces": routing.traces, "metrics": routing.metrics}
+    tx.execute(_ROUTE, {"token": token_id, **values})
+
+
+def stamp(tx: Transaction, token_id: UUID, version: Version) -> None:
+    """Say at which version a token last changed for nurseries."""
+    tx.execute(_STAMP, {"token": token_id, "version": version})
+
+
+def delete_one(tx: Transaction, token_id: UUID) -> None:
+    """Remove a locked token."""
+    tx.execute(_DELETE, {"token": token_id})
+
+
+def references(tx: Transaction, dataset_id: UUID) -> Sequence[UUID]:
+    """The active tokens that route something to a dataset."""
+    return [token.id for token in list_active(tx) if dataset_id in token.routing.datasets()]
+
+
+def _found(token: Token | None, token_id: UUID) -> Token:
+    if token is None:
+        raise NotFound("there is no such ingest token", token_id=token_id)
+    return token
+
+
+def _token(row: Row[*tuple[Any, ...]] | None) -> Token | None:
+    return None if row is None else _made(row)
+
+
+def _made(row: Row[*tuple[Any, ...]]) -> Token:
+    *facts, logs, traces, metrics = row
+    return Token(*facts, Routing(logs, traces, metrics))

@@ -53,7 +53,8 @@ class StoreLocation:
         except ValueError as error:
             raise ValueError(f"object store URL {url!r} cannot be parsed: {error}") from error
         if parts.fragment or parts.username or parts.password:
-            raise ValueError(f"object store URL {url!r} must hold no fragment and no credentials")
+            # Not quoted: it may hold a secret.
+            raise ValueError("the object store URL must hold no fragment and no credentials")
         path = unquote(parts.path).strip("/")
         if parts.scheme == "file":
             return _folder_location(url, parts.netloc, path, parts.query)
@@ -251,7 +252,7 @@ def _s3_location(url: str, bucket: str, path: str, query: str) -> StoreLocation:
         )
     endpoint = options.get("endpoint", [""])[0].rstrip("/")
     if endpoint and not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", endpoint):
-        raise ValueError(f"object store endpoint {endpoint!r} must be http://host or https://host")
+        raise ValueError("the object store's endpoint must be http://host or https://host")
     if path:
         join_key(path)
     return StoreLocation("s3", endpoint, bucket, options.get("region", [""])[0], path)

@@ -24,7 +24,8 @@ class RangeReader(io.RawIOBase):
         self._read_range = read_range
         self._size = size_bytes
         self._position = 0
-        self._start, self._buffer = -1, b""
+        self._start, self._buffer = 0, b""
+        self._read_end = -1
         self._window = RANGE_BYTES_MIN
         self._ahead: tuple[int, Future[bytes]] | None = None
 
@@ -52,16 +53,18 @@ class RangeReader(io.RawIOBase):
         """Read up to size bytes; fewer only at the object's end."""
         rest = max(0, self._size - self._position)
         wanted = rest if size is None or size < 0 else min(size, rest)
+        is_sequential = self._position == self._read_end
         pieces = []
         while wanted:
             offset = self._position - self._start
-            if self._start < 0 or not 0 <= offset < len(self._buffer):
-                self._fill(wanted)
+            if not 0 <= offset < len(self._buffer):
+                self._fill(wanted, is_sequential)
                 offset = 0
             piece = self._buffer[offset : offset + wanted]
             pieces.append(piece)
             self._position += len(piece)
             wanted -= len(piece)
+        self._read_end = self._position
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def readall(self) -> bytes:
@@ -79,23 +82,21 @@ class RangeReader(io.RawIOBase):
         self._buffer, self._ahead = b"", None
         super().close()
 
-    def _fill(self, wanted: int) -> None:
+    def _fill(self, wanted: int, is_sequential: bool) -> None:
         start = self._position
-        is_sequential = self._start >= 0 and start == self._start + len(self._buffer)
+        grown = min(self._window * 2, RANGE_BYTES_MAX)
+        self._window = grown if is_sequential else RANGE_BYTES_MIN
         ahead, self._ahead = self._ahead, None
         if ahead and ahead[0] == start:
             buffer = ahead[1].result()
         else:
-            self._window = (
-                min(self._window * 2, RANGE_BYTES_MAX) if is_sequential else RANGE_BYTES_MIN
-            )
             buffer = self._read_range(start, self._length(start, max(wanted, self._window)))
         if not buffer:
             raise EOFError(f"object ends at {start}, expected {self._size} bytes")
         self._start, self._buffer = start, buffer
-        end = start + len(buffer)
-        if end < self._size and (is_sequential or wanted > len(buffer)):
-            length = self._length(end, max(wanted - len(buffer), self._window))
+        end, missing = start + len(buffer), wanted - len(buffer)
+        if end < self._size and (is_sequential or missing > 0):
+            length = self._length(end, max(missing, self._window if is_sequential else 0))
             self._ahead = end, _pool(os.getpid()).submit(self._read_range, end, length)
 
     def _length(self, start: int, wanted: int) -> int:

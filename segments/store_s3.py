@@ -103,7 +103,7 @@ class S3Store:
 
     def probe(self) -> None:
         """Prove that the bucket can be reached and that neither kind of write overwrites."""
-        client = _client(os.getpid(), self.location, PROBE_TRIES)
+        client = _client_of(self.location, PROBE_TRIES)
         try:
             client.head_bucket(Bucket=self.location.bucket)
         except (ClientError, BotoCoreError) as error:
@@ -139,8 +139,7 @@ class S3Store:
 
     @property
     def _client(self) -> "S3Client":
-        # Looked up per call: a fork or a pickle must not carry connections along.
-        return _client(os.getpid(), self.location, CALL_TRIES)
+        return _client_of(self.location, CALL_TRIES)
 
     @property
     def _base(self) -> str:
@@ -194,9 +193,17 @@ class S3Store:
         return 1
 
 
+def _client_of(location: StoreLocation, tries: int) -> "S3Client":
+    # Looked up per call and process: a fork or a pickle must not carry connections along.
+    try:
+        return _client(os.getpid(), location.endpoint, location.region, tries)
+    except (BotoCoreError, ValueError) as error:
+        raise StoreUnusable(f"{location.url()} cannot be opened: {error}") from error
+
+
 @functools.cache
-def _client(_process_id: int, location: StoreLocation, tries: int) -> "S3Client":
-    """One client per process and location; its id keeps forked children apart."""
+def _client(_process_id: int, endpoint: str, region: str, tries: int) -> "S3Client":
+    """One client, so one connection pool, per process and endpoint."""
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_SECS,
         read_timeout=READ_TIMEOUT_SECS,
@@ -206,17 +213,16 @@ def _client(_process_id: int, location: StoreLocation, tries: int) -> "S3Client"
         # The signature then covers a SHA-256 of the body, which every store checks.
         s3={
             "payload_signing_enabled": True,
-            "addressing_style": "path" if location.endpoint else "auto",
+            "addressing_style": "path" if endpoint else "auto",
         },
     )
-    try:
-        session = boto3.session.Session()
-        region = location.region or session.region_name or "us-east-1"
-        return session.client(
-            "s3", endpoint_url=location.endpoint or None, region_name=region, config=config
-        )
-    except (BotoCoreError, ValueError) as error:
-        raise StoreUnusable(f"{location.url()} cannot be opened: {error}") from error
+    session = boto3.session.Session()
+    return session.client(
+        "s3",
+        endpoint_url=endpoint or None,
+        region_name=region or session.region_name or "us-east-1",
+        config=config,
+    )
 
 
 def _nanos(time: datetime) -> int:

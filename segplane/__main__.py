@@ -4,7 +4,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from segplane.commands import datasets, running, segments, stats, streams, tasks, tokens
+from segplane.commands import datasets, demo, running, segments, stats, streams, tasks, tokens
 
 HELP = """
 A control plane for telemetry on object storage.
@@ -24,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("dev")(running.dev)
+app.command("demo")(demo.demo)
 app.command("serve")(running.serve)
 app.command("migrate")(running.migrate)
 app.add_typer(datasets.app, name="datasets")

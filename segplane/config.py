@@ -14,7 +14,10 @@ DEFAULT_DATA_DIR = Path("segplane-data")
 # For a person at a screen: records are queryable within seconds, merges follow within a minute.
 DEV_PACE = {
     "META_FLUSH_TIMEOUT_MS": "500",
-    "NURSERY_INTERVAL_SECS": "1",
+    "NURSERY_INTERVAL_SECS": "0.5",
+    "NURSERY_WAIT_SECS": "1",
+    "NURSERY_IDLE_ADVANCE_SECS": "2",
+    "NURSERY_REAP_INTERVAL_SECS": "5",
     "JANITOR_INTERVAL_SECS": "5",
     "MERGE_WORKER_INTERVAL_SECS": "1",
 }

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Self
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from meta.client import MetaClient
 from segplane import config, preflight
@@ -87,6 +86,12 @@ class Stack:
         """Where the processes' logs are."""
         return self.settings.data_dir / "logs"
 
+    def start_parts(self, *names: str) -> None:
+        """Start processes beside meta and wait until they are ready."""
+        for name in names:
+            self._launch(self._spec(name))
+        self._await_ready(*names)
+
     def check(self) -> None:
         """Restart what died; call it often. Raises ChildFailed for what cannot be helped."""
         if self._postgres is not None and self._postgres.pid is None:
@@ -118,9 +123,7 @@ class Stack:
         self._claim_ports()
         self.log_dir.mkdir(exist_ok=True)
         self._start_meta(self._database_url())
-        for name in self._parts:
-            self._launch(self._spec(name))
-        self._await_ready(*self._parts)
+        self.start_parts(*self._parts)
 
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:
@@ -206,6 +209,9 @@ class Stack:
 
 def is_serving(address: str) -> bool:
     """Ask grpc.health.v1."""
+    # Only where processes run is their part of the distribution installed.
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
     with grpc.insecure_channel(address) as channel:
         try:
             reply = health_pb2_grpc.HealthStub(channel).Check(

@@ -1,0 +1,61 @@
+"""One run of the demo: starts a stack of its own in a folder, and stops it."""
+
+import time
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from meta.client import MetaClient
+from meta.errors import MetaError
+from segplane import config
+from segplane.connection import EXIT_REFUSED, complain
+from segplane.console import one_line_errors, timed_report
+from segplane.demo.relay import Relay
+from segplane.demo.sender import SendFailed
+from segplane.demo.sources import find_lines
+from segplane.demo.stages import Demo, DemoFailed
+from segplane.demo.watch import Late
+from segplane.dev import COLLECTOR, SPARK_PARTS, Stack
+
+# The processes' own telemetry reaches the collector through the demo's relay.
+TELEMETRY_PACE = {
+    "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+    "OTEL_METRIC_EXPORT_INTERVAL": "3000",
+    "OTEL_BSP_SCHEDULE_DELAY": "1000",
+    "OTEL_BLRP_SCHEDULE_DELAY": "1000",
+}
+
+
+def run(folder: Path) -> None:
+    """Exit with an error line unless everything held."""
+    try:
+        with one_line_errors():
+            _run(folder)
+    except (DemoFailed, SendFailed, Late, MetaError) as error:
+        complain(f"the demo failed: {error}")
+        raise typer.Exit(EXIT_REFUSED) from None
+
+
+def _run(folder: Path) -> None:
+    console = Console()
+    started = time.monotonic()
+    lines = find_lines()
+    console.print(f"{len(lines):,} lines in {len({line.source for line in lines})} log files")
+    settings = config.StackSettings(
+        data_dir=folder,
+        meta_port=0,
+        otlp_grpc_port=0,
+        otlp_http_port=0,
+        is_unsafe_grace=True,
+        inherited=config.inherited_environment(),
+    )
+    parts = (COLLECTOR, *SPARK_PARTS)
+    with Relay() as relay:
+        telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": relay.endpoint, **TELEMETRY_PACE}
+        stack = Stack(settings, timed_report(), parts=parts, telemetry=telemetry)
+        with stack, MetaClient(stack.settings.meta_address) as client:
+            demo = Demo(stack, relay, client, console, lines)
+            demo.stages.append(("start", time.monotonic() - started))
+            demo.run()
+    console.print(f"all of it held, {time.monotonic() - started:.0f} s")

@@ -1,0 +1,80 @@
+"""Real log lines: what package managers, builds and the system wrote on this machine."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+LOG_ROOTS = ("/var/log", "~/.npm/_logs", "~/.cache/pip/log", "/var/cache/debconf", "/usr/share/doc")
+LINES_PER_FILE_MAX = 20_000
+LINES_MAX = 60_000
+LINE_CHARS_MAX = 8_000
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ]+(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of a log file; the time is the line's own, or of the nearest one before it."""
+
+    source: str
+    number: int
+    text: str
+    time_nanos: int
+
+
+def find_lines(roots: Sequence[str] = LOG_ROOTS) -> list[LogLine]:
+    """Read the machine's log files, shortest first so that every kind has its share."""
+    lines: list[LogLine] = []
+    for path in sorted(_log_files(roots), key=lambda p: (p.stat().st_size, p)):
+        lines += read_lines(path)
+        if len(lines) >= LINES_MAX:
+            break
+    return lines[:LINES_MAX]
+
+
+def read_lines(path: Path) -> list[LogLine]:
+    """Read one log file; unreadable and binary ones give nothing."""
+    try:
+        raw = path.read_bytes()
+        fallback = path.stat().st_mtime_ns
+    except OSError:
+        return []
+    if b"\0" in raw[:4096]:
+        return []
+    lines: list[LogLine] = []
+    time_nanos = fallback
+    for number, text in enumerate(raw.decode(errors="replace").splitlines(), start=1):
+        if not text.strip():
+            continue
+        time_nanos = line_time(text) or time_nanos
+        lines.append(LogLine(str(path), number, text[:LINE_CHARS_MAX], time_nanos))
+        if len(lines) == LINES_PER_FILE_MAX:
+            break
+    return lines
+
+
+def line_time(text: str) -> int | None:
+    """Return the first time that a line names, as UTC nanoseconds."""
+    found = _TIME.search(text)
+    if found is None:
+        return None
+    try:
+        year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return None
+    micros = int((found[7] or "0").ljust(6, "0"))
+    return int(moment.timestamp()) * 1_000_000_000 + micros * 1000
+
+
+def _log_files(roots: Sequence[str]) -> Iterator[Path]:
+    for root in roots:
+        for folder, _, names in os.walk(Path(root).expanduser()):
+            for name in names:
+                path = Path(folder, name)
+                with contextlib.suppress(OSError):
+                    if path.suffix == ".log" and path.is_file() and path.stat().st_size:
+                        yield path

@@ -1,0 +1,205 @@
+"""The demo from start to finish; every stage says how long it took, every check must hold."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from meta.client import MetaClient, location
+from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
+from segments.keys import QUARANTINE_ROOT, merged_prefix
+from segments.store import open_store
+from segplane.demo import picture, proof, sender
+from segplane.demo.relay import Relay
+from segplane.demo.sources import LogLine
+from segplane.demo.watch import Figures, read_figures, wait_for
+from segplane.dev import Stack
+from segplane.output import size_text
+
+MACHINE = "machine"
+OWN = "segplane"
+# Every wave is merged before the next is sent, so each day has as many small segments as waves.
+WAVES = 8
+MERGE_DEADLINE_SECS = 180.0
+COMPACT_DEADLINE_SECS = 300.0
+# A machine without log files, or processes without telemetry, would prove nothing.
+RECORDS_MIN = 100
+
+
+class DemoFailed(Exception):
+    """A check did not hold; the message says which."""
+
+
+@dataclass(slots=True)
+class Demo:
+    """One run over a running stack whose janitor is not started yet."""
+
+    stack: Stack
+    relay: Relay
+    client: MetaClient
+    console: Console
+    lines: Sequence[LogLine]
+    sent: set[str] = field(default_factory=set)
+    stages: list[tuple[str, float]] = field(default_factory=list)
+    machine_id: str = ""
+
+    def run(self) -> None:
+        """Raises DemoFailed, SendFailed or Late if anything does not hold."""
+        with self._stage("datasets and tokens"):
+            self.machine_id, token = self._dataset(MACHINE)
+            _, own_token = self._dataset(OWN)
+            self.relay.open(self.stack.settings.otlp_http_url, own_token)
+        with self._stage("collect and merge"):
+            self._send_in_waves(token)
+        with self._stage("query before compaction"):
+            before = proof.read_segments(self.client, MACHINE)
+            self._show(before)
+            self._must_hold("before compaction", before, self.sent, self.sent)
+        with self._stage("compact and delete"):
+            self._compact(before)
+        with self._stage("query after compaction"):
+            after = proof.read_segments(self.client, MACHINE)
+            self._must_hold("after compaction", after, self.sent, self.sent)
+            self._objects_must_match(after)
+            self.console.print(picture.draw(MACHINE, before.segments, after.segments))
+        with self._stage("own telemetry"):
+            self._prove_own()
+        self._show_stages()
+
+    def _dataset(self, name: str) -> tuple[str, str]:
+        dataset = self.client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
+        token = self.client.ingest_token.CreateIngestToken(
+            ingest_token_pb2.CreateIngestTokenRequest(name=f"demo {name}", dataset_name=name)
+        )
+        return dataset.id, token.plaintext_token
+
+    def _send_in_waves(self, token: str) -> None:
+        with self._progress() as progress:
+            lines = progress.add_task("log lines acknowledged", total=len(self.lines))
+            merged = progress.add_task("babies merged", total=None)
+            segments = progress.add_task("merged segments", total=None)
+
+            def show(figures: Figures) -> None:
+                progress.update(merged, completed=figures.merged, total=figures.babies)
+                progress.update(segments, completed=figures.segments)
+
+            for wave in range(WAVES):
+                part = self.lines[wave::WAVES]
+                for ids in sender.send(part, self.stack.settings.otlp_http_url, token):
+                    self.sent.update(ids)
+                    progress.advance(lines, len(ids))
+                    show(self._figures())
+                self._await_merged(MACHINE, self.machine_id, show)
+
+    def _await_merged(self, name: str, dataset_id: str, show: Callable[[Figures], None]) -> None:
+        """Wait until everything committed by now is merged."""
+        goal = read_figures(self.client, name, dataset_id).babies
+
+        def is_merged() -> bool:
+            self.stack.check()
+            figures = read_figures(self.client, name, dataset_id)
+            show(figures)
+            return figures.merged >= goal
+
+        wait_for(f"merging {goal} babies", is_merged, MERGE_DEADLINE_SECS)
+
+    def _compact(self, before: proof.Reading) -> None:
+        """Start the janitor and wait until nothing is left to merge or to delete."""
+        self.stack.start_parts("janitor")
+        with self._progress() as progress:
+            count = len(before.segments)
+            gone = progress.add_task("segments compacted away", total=count)
+            deleted = progress.add_task("tombstoned objects deleted", total=None)
+            most_tombstoned = 0
+
+            def is_done() -> bool:
+                nonlocal most_tombstoned
+                self.stack.check()
+                figures = self._figures()
+                compacted = count - figures.segments
+                most_tombstoned = max(most_tombstoned, figures.tombstoned, compacted)
+                progress.update(gone, completed=compacted)
+                left = most_tombstoned - figures.tombstoned
+                progress.update(deleted, completed=left, total=most_tombstoned)
+                return compacted > 0 and figures.tasks == figures.tombstoned == 0
+
+            wait_for("compaction and deletion", is_done, COMPACT_DEADLINE_SECS)
+            progress.update(gone, total=count - self._figures().segments)
+
+    def _prove_own(self) -> None:
+        """Close the relay, wait for what it let through, and compare it with its log."""
+        self.relay.close()
+        dataset = self.client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=OWN))
+        self._await_merged(OWN, dataset.id, lambda _: None)
+        reading = proof.read_segments(self.client, OWN)
+        self._show(reading)
+        acknowledged, offered = self.relay.acknowledged, self.relay.offered
+        self._must_hold("own telemetry", reading, acknowledged, offered)
+
+    def _figures(self) -> Figures:
+        return read_figures(self.client, MACHINE, self.machine_id)
+
+    def _must_hold(
+        self,
+        when: str,
+        reading: proof.Reading,
+        acknowledged: set[str] | frozenset[str],
+        offered: set[str] | frozenset[str],
+    ) -> None:
+        verdict = proof.compare(reading, acknowledged, offered)
+        self.console.print(
+            f"proof, {when}: {verdict.sent:,} acknowledged, {verdict.found:,} found, "
+            f"{verdict.missing} missing, {verdict.doubled} twice, {verdict.unknown} unknown: "
+            + ("[green]every record exactly once[/]" if verdict.holds else "[red]BROKEN[/]")
+        )
+        if not verdict.holds:
+            raise DemoFailed(f"{when}: the records found are not the records sent")
+        if verdict.sent < RECORDS_MIN:
+            raise DemoFailed(f"{when}: only {verdict.sent} records were sent, {RECORDS_MIN} prove")
+
+    def _objects_must_match(self, reading: proof.Reading) -> None:
+        """The folder holds the live segments' objects, and no other; nothing was quarantined."""
+        state = self.client.operations.GetServerState(operations_pb2.GetServerStateRequest())
+        store = open_store(location(state.bucket))
+        objects = sum(1 for _ in store.list(merged_prefix(self.machine_id)))
+        if objects != len(reading.segments):
+            raise DemoFailed(f"{objects} objects in the store, {len(reading.segments)} segments")
+        if next(iter(store.list(QUARANTINE_ROOT)), None) is not None:
+            raise DemoFailed("records were quarantined")
+
+    def _show(self, reading: proof.Reading) -> None:
+        table = Table(title=f"dataset {reading.dataset}", title_justify="left")
+        table.add_column("what")
+        table.add_column("records", justify="right")
+        for signal, count in proof.counts_by_signal(reading):
+            table.add_row(f"signal {signal}", f"{count:,}")
+        for service, count in proof.top_services(reading):
+            table.add_row(f"service {service}", f"{count:,}")
+        table.add_row("segments", f"{len(reading.segments):,}")
+        table.add_row("size", size_text(reading.size_bytes))
+        self.console.print(table)
+        for moment, service, body in proof.sample(reading):
+            self.console.print(f"  {moment}  {service}  {body}", markup=False, highlight=False)
+
+    def _show_stages(self) -> None:
+        table = Table(title="time per stage", title_justify="left")
+        table.add_column("stage")
+        table.add_column("seconds", justify="right")
+        for name, secs in self.stages:
+            table.add_row(name, f"{secs:.1f}")
+        self.console.print(table)
+
+    def _progress(self) -> Progress:
+        columns = (TextColumn("{task.description:28}"), BarColumn(), MofNCompleteColumn())
+        return Progress(*columns, TimeElapsedColumn(), console=self.console)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        self.console.rule(f"[bold]{name}", align="left")
+        started = time.monotonic()
+        yield
+        self.stages.append((name, time.monotonic() - started))

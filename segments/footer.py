@@ -60,6 +60,7 @@ class SegmentFooter:
 class StoredFooter:
     """A footer as read back: the writer's part, and what it found while writing.
 
+    `rows_by_signal` names every signal whose columns the file has, also those without rows.
     Times are nanoseconds, both ends inclusive. `sort_order` is the order of the whole file.
     """
 
@@ -135,8 +136,8 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
 
 def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
     """Read a footer back; raises CorruptObject for a file that is not a segment of ours."""
-    found = {k.removeprefix(_PREFIX).decode(): v for k, v in (metadata or {}).items()}
     try:
+        found = {k.removeprefix(_PREFIX).decode(): v for k, v in (metadata or {}).items()}
         version = _int(json.loads(found["format_version"]))
         if version > FORMAT_VERSION:
             raise CorruptObject(

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,6 +43,29 @@ class RowGroup:
         table = pa.Table.from_batches(self._batches).unify_dictionaries()
         (batch,) = table.combine_chunks().to_batches()
         return compact(batch)
+
+
+class GroupBuffer:
+    """Cuts a stream of batches into row groups."""
+
+    def __init__(self) -> None:
+        self._pending = RowGroup()
+
+    def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take in rows; yields every row group that they fill."""
+        while batch.num_rows:
+            rows = self._pending.rows_that_fit(batch)
+            if rows:
+                self._pending.add(batch.slice(0, rows))
+                batch = batch.slice(rows)
+            if batch.num_rows or self._pending.is_full:
+                yield from self.flush()
+
+    def flush(self) -> Iterator[pa.RecordBatch]:
+        """Yield what is left, if anything."""
+        if self._pending.rows:
+            group, self._pending = self._pending, RowGroup()
+            yield group.as_batch()
 
 
 class HashingSink(io.RawIOBase):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from segments.footer import SegmentFacts, SegmentFooter, StoredFooter, encode_footer
-from segments.groups import GROUP_ROWS_MAX, HashingSink, RowGroup
+from segments.groups import GROUP_ROWS_MAX, GroupBuffer, HashingSink
 from segments.reader import SegmentFile, read_footer, read_segment
 from segments.schema import (
     SIGNALS,
@@ -69,7 +69,7 @@ class SegmentWriter:
         self._sections = {s: section_schema(s, spec.promoted) for s in self._signals}
         self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
         self._times: list[int] = []
-        self._pending = RowGroup()
+        self._buffer = GroupBuffer()
         self._signal: Signal | None = None
         self._metadata: list[pq.FileMetaData] = []
         self._sink = HashingSink(path)
@@ -102,19 +102,19 @@ class SegmentWriter:
         if table.schema != schema:
             raise ValueError(f"columns of {signal} are not those of the format: {table.schema}")
         if signal != self._signal:
-            self._flush()
+            self._write_groups(self._buffer.flush())
             self._signal = signal
-        for batch in table.to_batches(GROUP_ROWS_MAX):
-            self._append(batch)
+        for batch in table.to_batches():
+            self._write_groups(self._buffer.push(batch))
 
     def close(self) -> SegmentFacts:
         """Write the footer and finish the file; a file must hold at least one row."""
-        self._flush()
+        self._write_groups(self._buffer.flush())
         if not self._times:
             raise ValueError("a segment without rows is never written")
         stored = StoredFooter(
             self._footer,
-            {s: n for s, n in self._rows.items() if n},
+            dict(self._rows),
             min(self._times),
             max(self._times),
             self._order,
@@ -135,28 +135,17 @@ class SegmentWriter:
             sha256=self._sink.sha256(),
         )
 
-    def _append(self, batch: pa.RecordBatch) -> None:
-        while batch.num_rows:
-            rows = self._pending.rows_that_fit(batch)
-            if rows:
-                self._pending.add(batch.slice(0, rows))
-                batch = batch.slice(rows)
-            if batch.num_rows or self._pending.is_full:
-                self._flush()
-
-    def _flush(self) -> None:
-        """Write what is pending as one row group, the other signals' columns null."""
-        if not self._pending.rows or self._signal is None:
-            return
-        batch = self._pending.as_batch()
-        self._pending = RowGroup()
-        rows, names = batch.num_rows, set(batch.schema.names)
-        self._note(self._signal, batch)
-        columns = [
-            batch.column(f.name) if f.name in names else pa.nulls(rows, f.type)
-            for f in self._schema
-        ]
-        self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=rows)
+    def _write_groups(self, groups: Iterable[pa.RecordBatch]) -> None:
+        """Write row groups of the current section, the other signals' columns null."""
+        for group in groups:
+            assert self._signal is not None
+            self._note(self._signal, group)
+            rows, names = group.num_rows, set(group.schema.names)
+            columns = [
+                group.column(f.name) if f.name in names else pa.nulls(rows, f.type)
+                for f in self._schema
+            ]
+            self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=rows)
 
     def _note(self, signal: Signal, batch: pa.RecordBatch) -> None:
         """Count the rows and widen the hull; refuses rows that belong to no section or time."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from segments.errors import CorruptObject
-from segments.footer import StoredFooter, decode_footer
-from segments.schema import SIGNALS, Signal, dictionary_columns, section_columns
+from segments.footer import FORMAT_VERSION, StoredFooter, decode_footer
+from segments.schema import SIGNALS, Signal, dictionary_columns, section_columns, wide_columns
 from segments.store import ObjectStore
 
 
@@ -26,7 +26,7 @@ class SegmentFile:
         with _corruption_found("not a readable Parquet file"):
             self._footer_only = pq.read_metadata(where)
             self.stored: StoredFooter = decode_footer(self._footer_only.metadata)
-            present = set(self._footer_only.schema.to_arrow_schema().names)
+            present = _checked_names(self._footer_only, self.stored)
             dictionaries = dictionary_columns(self.stored.promoted)
             self._file = pq.ParquetFile(
                 where,
@@ -71,18 +71,26 @@ class SegmentFile:
         """Bytes of a section's row groups before compression."""
         return sum(self._footer_only.row_group(i).total_byte_size for i in self.row_groups(signal))
 
-    def batches(
-        self, signal: Signal, batch_rows: int, row_groups: tuple[int, ...] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Read a section in file order, only the columns that the file's format gives it."""
+    def batches(self, signal: Signal, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Read a section in file order, only the columns that the file's format gives it.
+
+        At its end the rows are counted: raises CorruptObject if they are not what the footer says.
+        """
         present = set(self._file.schema_arrow.names)
         columns = section_columns(signal, self.stored.promoted)
+        rows = 0
         with _corruption_found(f"rows of {signal} cannot be read"):
-            yield from self._file.iter_batches(
+            for batch in self._file.iter_batches(
                 batch_size=batch_rows,
-                row_groups=list(self.row_groups(signal) if row_groups is None else row_groups),
+                row_groups=list(self.row_groups(signal)),
                 columns=[c.name for c in columns if c.name in present],
                 use_threads=False,
+            ):
+                rows += batch.num_rows
+                yield batch
+        if rows != self.rows(signal):
+            raise CorruptObject(
+                f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"
             )
 
 
@@ -96,7 +104,7 @@ def _corruption_found(what: str) -> Iterator[None]:
         yield
     except pa.ArrowMemoryError:
         raise
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise CorruptObject(f"{what}: {error}") from error
     except OSError as error:
         if error.errno is not None:
@@ -117,6 +125,23 @@ def read_segment(store: ObjectStore, key: str) -> Mapping[Signal, pa.Table]:
             signal: pa.Table.from_batches(segment.batches(signal, 65_536))
             for signal in segment.signals
         }
+
+
+def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset[str]:
+    """Return the file's column names; raises CorruptObject if they are not the format's.
+
+    Nothing but this finds a flipped bit in a column's name, which would read as a null column.
+    """
+    found = metadata.schema.to_arrow_schema()
+    columns = wide_columns(stored.rows_by_signal, stored.promoted)
+    types = {c.name: pa.string() if pa.types.is_dictionary(c.type) else c.type for c in columns}
+    unknown = [f.name for f in found if types.get(f.name) != f.type]
+    missing = set(types).difference(found.names)
+    if unknown or (missing and stored.footer.format_version == FORMAT_VERSION):
+        raise CorruptObject(
+            f"its columns are not those of the format: unknown {unknown}, missing {sorted(missing)}"
+        )
+    return frozenset(found.names)
 
 
 def _groups_by_signal(

@@ -211,6 +211,11 @@ def wide_schema(signals: Iterable[Signal], promoted: Sequence[PromotedColumn] = 
     return _schema(wide_columns(signals, promoted))
 
 
+def promoted_type(column: PromotedColumn) -> pa.DataType:
+    """Return the Arrow type of a promoted column."""
+    return _KQL_TYPES[column.kql_type][0]
+
+
 def dictionary_columns(promoted: Sequence[PromotedColumn] = ()) -> tuple[str, ...]:
     """Return the names of the columns that are dictionaries in memory and on disk, any signal."""
     columns = wide_columns(SIGNALS, promoted)

@@ -1,7 +1,6 @@
 """What a segment's writer promises: exact rows, row groups, pages, statistics, footer."""
 
 import random
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,30 +9,28 @@ import pytest
 
 from segments import groups
 from segments.errors import CorruptObject, ObjectExists
-from segments.footer import BatchPart, OffsetRange
 from segments.keys import StoreLocation
 from segments.parquet import (
-    SegmentFacts,
     SegmentFile,
-    SegmentFooter,
     SegmentWriter,
     read_footer,
     read_segment,
     sort_table,
     upload_segment,
 )
-from segments.schema import SIGNALS, PromotedColumn, SegmentSpec, Signal, section_schema
+from segments.schema import SIGNALS, PromotedColumn, SegmentSpec, section_schema
 from segments.store import ObjectStore, open_store
-
-DATASET = "0198a7c0-0000-7000-8000-000000000001"
-KEY = f"dataset/{DATASET}/merged/0198a7c0-0000-7000-8000-000000000002.parquet"
-FOOTER = SegmentFooter(
+from tests.segments.rows import (
     DATASET,
-    "nursery 0.1.0",
-    batches=(BatchPart("batch", 1, 1),),
-    ranges=(OffsetRange("stream-b", 5, 9), OffsetRange("stream-a", 0, 4)),
+    FOOTER,
+    PLAIN,
+    plain,
+    plain_sections,
+    rows_of,
+    write_segment,
 )
-PLAIN = SegmentSpec()
+
+KEY = f"dataset/{DATASET}/merged/0198a7c0-0000-7000-8000-000000000002.parquet"
 
 
 @pytest.fixture
@@ -42,51 +39,14 @@ def store(tmp_path: Path) -> ObjectStore:
     return open_store(StoreLocation.from_url(f"file://{tmp_path}/store"))
 
 
-def rows_of(signal: Signal, count: int, spec: SegmentSpec = PLAIN, seed: int = 0) -> pa.Table:
-    """Make unsorted rows whose columns are partly null."""
-    rng = random.Random(f"{signal}{seed}")
-    makers: list[tuple[Callable[[pa.DataType], bool], Callable[[], object]]] = [
-        (pa.types.is_dictionary, lambda: f"name-{rng.randrange(9)}"),
-        (pa.types.is_string, lambda: f"{rng.getrandbits(128):032x}"),
-        (pa.types.is_boolean, lambda: rng.random() < 0.5),
-        (pa.types.is_integer, lambda: rng.randrange(100)),
-        (pa.types.is_floating, rng.random),
-        (pa.types.is_timestamp, lambda: rng.randrange(10**15)),
-    ]
-    columns: list[pa.Array] = []  # type: ignore[type-arg]
-    schema = section_schema(signal, spec.promoted)
-    for field in schema:
-        make = next((m for test, m in makers if test(field.type)), lambda: None)
-        values = [
-            make() if not field.nullable or rng.random() < 0.8 else None for _ in range(count)
-        ]
-        if field.name == "signal":
-            values = [signal] * count
-        plain = pa.string() if pa.types.is_dictionary(field.type) else field.type
-        column = pa.array(values, plain)
-        columns.append(column.dictionary_encode() if plain != field.type else column)
-    return pa.table(columns, schema=schema)
-
-
-def write(
-    path: Path, tables: dict[Signal, pa.Table], spec: SegmentSpec = PLAIN
-) -> tuple[dict[Signal, pa.Table], SegmentFacts]:
-    """Write sorted tables; returns them as sorted, and the facts."""
-    ordered = {s: sort_table(tables[s], spec, s) for s in SIGNALS if s in tables}
-    with SegmentWriter(path, tables, spec, FOOTER) as writer:
-        for signal, table in ordered.items():
-            writer.write(signal, table)
-        return ordered, writer.close()
-
-
 def test_what_was_written_is_what_is_read(tmp_path: Path, store: ObjectStore) -> None:
     tables = {signal: rows_of(signal, 500) for signal in SIGNALS}
 
-    ordered, facts = write(tmp_path / "x.parquet", tables)
+    ordered, facts = write_segment(tmp_path / "x.parquet", tables)
     upload_segment(store, KEY, tmp_path / "x.parquet", facts)
 
     found = read_segment(store, KEY)
-    assert _plain(found) == _plain(ordered)
+    assert plain_sections(found) == plain_sections(ordered)
     assert {s: t.schema for s, t in found.items()} == {s: section_schema(s) for s in SIGNALS}
 
 
@@ -94,7 +54,7 @@ def test_the_footer_says_whose_the_segment_is_and_what_it_holds(
     tmp_path: Path, store: ObjectStore
 ) -> None:
     spec = SegmentSpec(("severity_text",), (PromotedColumn("user", "string", "record", "user.id"),))
-    _, facts = write(tmp_path / "x.parquet", {"logs": rows_of("logs", 99, spec)}, spec)
+    _, facts = write_segment(tmp_path / "x.parquet", {"logs": rows_of("logs", 99, spec)}, spec)
     upload_segment(store, KEY, tmp_path / "x.parquet", facts)
 
     stored = read_footer(store, KEY)
@@ -113,7 +73,7 @@ def test_a_row_group_never_mixes_signals_and_ends_at_its_limit(
     monkeypatch.setattr(groups, "GROUP_ROWS_MAX", 200)
     path = tmp_path / "x.parquet"
 
-    write(path, {"logs": rows_of("logs", 450), "traces": rows_of("traces", 10)})
+    write_segment(path, {"logs": rows_of("logs", 450), "traces": rows_of("traces", 10)})
 
     metadata = pq.read_metadata(path)
     assert [metadata.row_group(i).num_rows for i in range(4)] == [200, 200, 50, 10]
@@ -132,7 +92,7 @@ def test_large_rows_end_a_row_group_before_its_bytes_pass_the_limit(
     table = table.set_column(table.schema.get_field_index("body"), "body", bodies)
     path = tmp_path / "x.parquet"
 
-    _, facts = write(path, {"logs": table})
+    _, facts = write_segment(path, {"logs": table})
 
     metadata = pq.read_metadata(path)
     sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
@@ -147,7 +107,7 @@ def test_pages_of_long_text_are_about_64_kib(tmp_path: Path) -> None:
     table = table.set_column(table.schema.get_field_index("body"), "body", bodies)
     path = tmp_path / "x.parquet"
 
-    write(path, {"logs": table})
+    write_segment(path, {"logs": table})
 
     column = _column(path, "body")
     assert column.has_offset_index
@@ -158,7 +118,7 @@ def test_pages_of_long_text_are_about_64_kib(tmp_path: Path) -> None:
 def test_statistics_are_kept_for_keys_ids_and_numbers_but_not_for_text(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
 
-    write(path, {"traces": rows_of("traces", 100)})
+    write_segment(path, {"traces": rows_of("traces", 100)})
 
     for name in ("signal", "service_name", "timestamp", "trace_id", "duration_ns", "status_code"):
         assert _column(path, name).is_stats_set, name
@@ -175,7 +135,7 @@ def test_a_repeated_dictionary_value_is_stored_once(tmp_path: Path) -> None:
     table = table.set_column(table.schema.get_field_index("service_name"), "service_name", repeated)
     path = tmp_path / "x.parquet"
 
-    write(path, {"logs": table})
+    write_segment(path, {"logs": table})
 
     with SegmentFile(path) as segment:
         (batch,) = segment.batches("logs", 100)
@@ -224,7 +184,7 @@ def test_a_writer_that_was_not_closed_leaves_no_file(tmp_path: Path) -> None:
 
 def test_an_upload_whose_first_answer_was_lost_succeeds(tmp_path: Path, store: ObjectStore) -> None:
     path = tmp_path / "x.parquet"
-    _, facts = write(path, {"logs": rows_of("logs", 10)})
+    _, facts = write_segment(path, {"logs": rows_of("logs", 10)})
     store.put_file_if_absent(KEY, path)
 
     upload_segment(store, KEY, path, facts)
@@ -232,7 +192,7 @@ def test_an_upload_whose_first_answer_was_lost_succeeds(tmp_path: Path, store: O
 
 def test_an_upload_never_replaces_another_object(tmp_path: Path, store: ObjectStore) -> None:
     path = tmp_path / "x.parquet"
-    _, facts = write(path, {"logs": rows_of("logs", 10)})
+    _, facts = write_segment(path, {"logs": rows_of("logs", 10)})
     store.put_if_absent(KEY, b"someone else's")
 
     with pytest.raises(ObjectExists):
@@ -241,8 +201,8 @@ def test_an_upload_never_replaces_another_object(tmp_path: Path, store: ObjectSt
 
 def test_a_flipped_bit_in_the_pages_never_changes_a_row_unseen(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    ordered, _ = write(path, {"logs": rows_of("logs", 2_000)})
-    whole, rows = path.read_bytes(), _plain(ordered)["logs"]
+    ordered, _ = write_segment(path, {"logs": rows_of("logs", 2_000)})
+    whole, rows = path.read_bytes(), plain(ordered["logs"])
     rng = random.Random(7)
     outcomes: list[str] = []
     for _ in range(100):
@@ -251,8 +211,8 @@ def test_a_flipped_bit_in_the_pages_never_changes_a_row_unseen(tmp_path: Path) -
         (tmp_path / "broken.parquet").write_bytes(broken)
         try:
             with SegmentFile(tmp_path / "broken.parquet") as segment:
-                found = _plain({"logs": pa.Table.from_batches(segment.batches("logs", 500))})
-            outcomes.append("same" if found["logs"] == rows else "other")
+                found = plain(pa.Table.from_batches(segment.batches("logs", 500)))
+            outcomes.append("same" if found == rows else "other")
         except CorruptObject:
             outcomes.append("found")
 
@@ -298,14 +258,3 @@ def _pages(path: Path, name: str) -> int:
     column = _column(path, name)
     start, size = column.data_page_offset, column.total_compressed_size
     return path.read_bytes()[start : start + size].count(bytes.fromhex("28b52ffd"))
-
-
-def _plain(tables: Mapping[Signal, pa.Table]) -> dict[Signal, list[dict[str, object]]]:
-    """Turn tables into comparable rows, times as nanoseconds."""
-    rows: dict[Signal, list[dict[str, object]]] = {}
-    for signal, table in tables.items():
-        for index, field in enumerate(table.schema):
-            if pa.types.is_timestamp(field.type):
-                table = table.set_column(index, field.name, table[field.name].cast(pa.int64()))
-        rows[signal] = table.to_pylist()
-    return rows

@@ -1,0 +1,142 @@
+"""The streaming merge itself: sorted sources of record batches in, sorted tables out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from segments.errors import CorruptObject
+from segments.sorting import compact, sort_by
+
+# One key column of one row, comparable within its column: numbers and text, then NaN, then null.
+KeyPart = tuple[int, Any]
+Key = tuple[KeyPart, ...]
+
+_NAN: KeyPart = (1, 0)
+_NULL: KeyPart = (2, 0)
+
+
+def merge_sorted(
+    sources: Sequence[Iterator[pa.RecordBatch]], names: Sequence[str]
+) -> Iterator[pa.Table]:
+    """Merge sources that are each sorted by the columns `names`, ascending, nulls last.
+
+    All batches have one schema. Raises CorruptObject if a source turns out not to be in order.
+    """
+    cursors = [cursor for cursor in (_Cursor(s, names) for s in sources) if cursor.fill()]
+    while cursors:
+        bound = min(cursor.last for cursor in cursors)
+        pieces = [cursor.take(bound) for cursor in cursors if cursor.first <= bound]
+        yield from _in_order(pieces, names)
+        cursors = [cursor for cursor in cursors if cursor.fill()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Neighbouring rows of one source."""
+
+    first: Key
+    last: Key
+    batch: pa.RecordBatch
+
+
+class _Cursor:
+    """The place in one source: a batch, and which of its rows are still to come."""
+
+    def __init__(self, source: Iterator[pa.RecordBatch], names: Sequence[str]) -> None:
+        self._source = source
+        self._names = names
+        self._batch: pa.RecordBatch | None = None
+        self._start = 0
+        self._columns: list[_KeyColumn] = []
+        self.first: Key = ()
+        self.last: Key = ()
+
+    def fill(self) -> bool:
+        """Make sure that there are rows to take; false at the end of the source."""
+        while self._batch is None or self._start >= self._batch.num_rows:
+            batch = next(self._source, None)
+            if batch is None:
+                return False
+            if batch.num_rows:
+                self._enter(compact(batch))
+        return True
+
+    def take(self, bound: Key) -> _Piece:
+        """Take the rows up to and including the key `bound`; the first row is one of them."""
+        assert self._batch is not None
+        end = self._batch.num_rows
+        if self.last > bound:
+            end = bisect_right(range(end), bound, lo=self._start, key=self._key)
+        last = self._key(end - 1)
+        piece = _Piece(self.first, last, self._batch.slice(self._start, end - self._start))
+        self._start = end
+        if end < self._batch.num_rows:
+            self.first = self._key(end)
+        return piece
+
+    def _enter(self, batch: pa.RecordBatch) -> None:
+        before = self.last
+        self._batch, self._start = batch, 0
+        self._columns = [_KeyColumn(batch.column(name)) for name in self._names]
+        self.first, self.last = self._key(0), self._key(batch.num_rows - 1)
+        if before > self.first or self.first > self.last:
+            raise CorruptObject(f"rows are not sorted by {', '.join(self._names)}")
+
+    def _key(self, row: int) -> Key:
+        return tuple([column.part(row) for column in self._columns])
+
+
+class _KeyColumn:
+    """Access to one key column row by row, without leaving its dictionary twice for one value."""
+
+    def __init__(self, column: pa.Array[Any]) -> None:
+        self._values: list[KeyPart] | None = None
+        if isinstance(column, pa.DictionaryArray):
+            self._values = [_part(value) for value in column.dictionary.to_pylist()]
+            self._column: pa.Array[Any] = column.indices
+        elif pa.types.is_temporal(column.type):
+            self._column = column.cast(pa.int64())
+        else:
+            self._column = column
+
+    def part(self, row: int) -> KeyPart:
+        value = self._column[row].as_py()
+        if self._values is None or value is None:
+            return _part(value)
+        code: int = value
+        return self._values[code]
+
+
+def _part(value: Any) -> KeyPart:
+    if value is None:
+        return _NULL
+    return _NAN if value != value else (0, value)
+
+
+def _in_order(pieces: list[_Piece], names: Sequence[str]) -> Iterator[pa.Table]:
+    """Join a block's pieces in key order; only pieces whose keys overlap are sorted row by row.
+
+    Segments of one day mostly hold different times, so most of a merge is copying in order.
+    """
+    group: list[_Piece] = []
+    end: Key = ()
+    for piece in sorted(pieces, key=lambda piece: piece.first):
+        if group and piece.first >= end:
+            yield _sorted(group, names)
+            group = []
+        end = max(end, piece.last) if group else piece.last
+        group.append(piece)
+    if group:
+        yield _sorted(group, names)
+
+
+def _sorted(group: Sequence[_Piece], names: Sequence[str]) -> pa.Table:
+    table = pa.Table.from_batches([piece.batch for piece in group])
+    if len(group) == 1:
+        return table
+    return sort_by(table.unify_dictionaries().combine_chunks(), names)

@@ -262,6 +262,7 @@ class CommitOffsetRequest(_message.Message):
     NUM_RECORDS_FIELD_NUMBER: _builtins.int
     FLUSH_ID_FIELD_NUMBER: _builtins.int
     DATASET_IDS_FIELD_NUMBER: _builtins.int
+    DATASET_RECORDS_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
     """Stream id."""
     committed_offset: _builtins.int
@@ -280,6 +281,12 @@ class CommitOffsetRequest(_message.Message):
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the datasets that the baby's stamps name; empty for an unstamped baby."""
 
+    @_builtins.property
+    def dataset_records(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records per dataset, in the order of dataset_ids: what counts towards a dataset's monthly
+        limit. Empty = num_records is split evenly over dataset_ids.
+        """
+
     def __init__(
         self,
         *,
@@ -291,10 +298,11 @@ class CommitOffsetRequest(_message.Message):
         num_records: _builtins.int = ...,
         flush_id: _builtins.bytes = ...,
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+        dataset_records: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed_offset", b"committed_offset", "dataset_ids", b"dataset_ids", "end_time", b"end_time", "flush_id", b"flush_id", "num_records", b"num_records", "size_bytes", b"size_bytes", "start_time", b"start_time", "stream_id", b"stream_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed_offset", b"committed_offset", "dataset_ids", b"dataset_ids", "dataset_records", b"dataset_records", "end_time", b"end_time", "flush_id", b"flush_id", "num_records", b"num_records", "size_bytes", b"size_bytes", "start_time", b"start_time", "stream_id", b"stream_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

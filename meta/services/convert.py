@@ -10,7 +10,8 @@ from meta.services import checks
 from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
 from meta.store.datasets import Dataset
 from meta.store.segments import NewSegment, Segment
-from meta.v1 import common_pb2
+from meta.store.tokens import Routing
+from meta.v1 import common_pb2, ingest_token_pb2
 from segments.keys import StoreLocation, baby_prefix, join_key, merged_prefix
 
 
@@ -115,6 +116,15 @@ def dataset_info(
         cloud_object_prefix=merged_place(location, dataset.id),
         sharding_fields=sharding_messages(layout.sharding_fields),
         promoted_columns=promoted_messages(layout.promoted_columns),
+    )
+
+
+def routing_message(routing: Routing) -> ingest_token_pb2.IngestTokenRouting:
+    """Where a token's signals go; "" = refused."""
+    return ingest_token_pb2.IngestTokenRouting(
+        logs_dataset_id=str(routing.logs or ""),
+        traces_dataset_id=str(routing.traces or ""),
+        metrics_dataset_id=str(routing.metrics or ""),
     )
 
 

@@ -1,8 +1,19 @@
-"""IngestTokenService."""
+"""IngestTokenService: what exporters show, and which dataset each of their signals goes to."""
+
+from uuid import UUID
+
+import grpc
 
 from meta.config import Settings
+from meta.errors import NotDrained, NotFound, TokenRevoked, TokenUnknown
 from meta.rpc import Transactions
-from meta.v1 import ingest_token_pb2_grpc
+from meta.services import checks, convert
+from meta.store import datasets, routing, stream_datasets, streams, token_secrets, tokens, versions
+from meta.store.engine import Transaction
+from meta.store.stream_datasets import NewEntry
+from meta.store.token_secrets import TokenHasher
+from meta.store.tokens import Routing, Token
+from meta.v1 import ingest_token_pb2, ingest_token_pb2_grpc
 
 
 class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
@@ -11,3 +22,166 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._hasher = TokenHasher(settings.token_pepper)
+
+    def CreateIngestToken(
+        self, request: ingest_token_pb2.CreateIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.CreateIngestTokenResponse:
+        """Make a token; its plaintext is in this reply and nowhere else."""
+        name = checks.name(request.name)
+        dataset_name = checks.name(request.dataset_name, "dataset_name")
+        plaintext = token_secrets.new_plaintext()
+
+        def work(tx: Transaction) -> Token:
+            dataset = datasets.find_by_name(tx, dataset_name)
+            if dataset is None:
+                raise NotFound("there is no such dataset", dataset_name=dataset_name)
+            datasets.lock_shared(tx, [dataset.id])
+            return tokens.create(
+                tx,
+                name,
+                self._hasher.digest(tx, plaintext),
+                token_secrets.hint(plaintext),
+                dataset.id,
+                tokens_max=self._settings.tokens_max,
+            )
+
+        token = self._transactions.write(work)
+        return ingest_token_pb2.CreateIngestTokenResponse(
+            plaintext_token=plaintext, token=_info(token)
+        )
+
+    def ValidateIngestToken(
+        self, request: ingest_token_pb2.ValidateIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.ValidateIngestTokenResponse:
+        """Say which token a plaintext is."""
+        if not token_secrets.is_well_formed(request.plaintext_token):
+            raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+
+        def work(tx: Transaction) -> Token | None:
+            return tokens.find_by_digest(tx, self._hasher.digest(tx, request.plaintext_token))
+
+        token = self._transactions.read(work)
+        if token is None or token.revoked_at is not None:
+            raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+        return ingest_token_pb2.ValidateIngestTokenResponse(
+            token_id=str(token.id), routing=convert.routing_message(token.routing)
+        )
+
+    def RevokeIngestToken(
+        self, request: ingest_token_pb2.RevokeIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.RevokeIngestTokenResponse:
+        """Stop a token for good; the first time of revocation stays."""
+        token_id = checks.uuid(request.token_id, "token_id")
+
+        def work(tx: Transaction) -> None:
+            token = tokens.get_locked(tx, token_id)
+            if token.revoked_at is not None:
+                return
+            tokens.revoke(tx, token_id)
+            routing.note_revoked(tx, token_id)
+            tokens.stamp(tx, token_id, versions.allocate(tx))
+
+        self._transactions.write(work)
+        return ingest_token_pb2.RevokeIngestTokenResponse()
+
+    def DeleteIngestToken(
+        self, request: ingest_token_pb2.DeleteIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.DeleteIngestTokenResponse:
+        """Remove a revoked token whose streams have merged past the revocation."""
+        token_id = checks.uuid(request.token_id, "token_id")
+
+        def work(tx: Transaction) -> None:
+            token = tokens.find_locked(tx, token_id)
+            if token is None:
+                return
+            if token.revoked_at is None:
+                raise NotDrained("the token is not revoked; revoke it first", token_id=token_id)
+            stream_id = routing.find_undrained(tx, token_id)
+            if stream_id is not None:
+                raise NotDrained(
+                    "a stream has not merged past the revocation",
+                    token_id=token_id,
+                    stream_id=stream_id,
+                )
+            tokens.delete_one(tx, token_id)
+
+        self._transactions.write(work)
+        return ingest_token_pb2.DeleteIngestTokenResponse()
+
+    def ListIngestTokens(
+        self, request: ingest_token_pb2.ListIngestTokensRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.ListIngestTokensResponse:
+        """List all tokens, oldest first."""
+        found = self._transactions.read(tokens.list_all)
+        return ingest_token_pb2.ListIngestTokensResponse(tokens=[_info(t) for t in found])
+
+    def GetIngestToken(
+        self, request: ingest_token_pb2.GetIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.GetIngestTokenResponse:
+        """Read one token."""
+        token_id = checks.uuid(request.token_id, "token_id")
+        token = self._transactions.read(lambda tx: tokens.get(tx, token_id))
+        return ingest_token_pb2.GetIngestTokenResponse(token=_info(token))
+
+    def UpdateIngestTokenRouting(
+        self,
+        request: ingest_token_pb2.UpdateIngestTokenRoutingRequest,
+        context: grpc.ServicerContext,
+    ) -> ingest_token_pb2.UpdateIngestTokenRoutingResponse:
+        """Replace where a token's signals go, with the entries that need it, in one transaction."""
+        token_id = checks.uuid(request.token_id, "token_id")
+        wanted = Routing(
+            logs=_dataset_id(request.routing.logs_dataset_id, "logs_dataset_id"),
+            traces=_dataset_id(request.routing.traces_dataset_id, "traces_dataset_id"),
+            metrics=_dataset_id(request.routing.metrics_dataset_id, "metrics_dataset_id"),
+        )
+
+        def work(tx: Transaction) -> None:
+            datasets.lock_shared(tx, wanted.datasets())
+            token = tokens.get_locked(tx, token_id)
+            if token.revoked_at is not None:
+                raise TokenRevoked("a revoked token takes no new routing", token_id=token_id)
+            if token.routing != wanted:
+                _route(tx, token_id, wanted)
+
+        self._transactions.write(work)
+        return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
+
+
+def _route(tx: Transaction, token_id: UUID, wanted: Routing) -> None:
+    """Change a locked token's routing and give every stream that carries it the new entries.
+
+    The heads are locked, so no baby at or below their offsets can hold records for the new
+    datasets, and none above is committed before the entries are there.
+    """
+    tokens.route(tx, token_id, wanted)
+    heads = streams.lock_heads(tx, routing.carriers(tx, token_id))
+    active = [head for head in heads.values() if not head.is_stopped]
+    routing.begin_period(tx, token_id, wanted, active)
+    made = stream_datasets.create_missing(
+        tx,
+        [
+            NewEntry(head.stream_id, dataset_id, head.committed_offset)
+            for head in active
+            for dataset_id in wanted.datasets()
+        ],
+    )
+    version = versions.allocate(tx)
+    tokens.stamp(tx, token_id, version)
+    stream_datasets.stamp(tx, made, version)
+
+
+def _dataset_id(value: str, name: str) -> UUID | None:
+    return checks.optional_uuid(value, f"routing.{name}")
+
+
+def _info(token: Token) -> ingest_token_pb2.IngestTokenInfo:
+    return ingest_token_pb2.IngestTokenInfo(
+        id=str(token.id),
+        name=token.name,
+        created_at=convert.time_text(token.created_at),
+        revoked_at=convert.time_text(token.revoked_at),
+        routing=convert.routing_message(token.routing),
+        token_hint=token.hint,
+    )

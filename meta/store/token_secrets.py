@@ -13,6 +13,8 @@ from meta.store.tables import meta_state
 
 PREFIX = "it_"
 HINT_CHARACTERS = 4
+# One text for unknown and revoked, so that nobody learns which plaintexts once existed.
+UNKNOWN_MESSAGE = "the ingest token is unknown or revoked"
 _SECRET_BYTES = 32
 _CHECKSUM_CHARACTERS = 6
 _CHARACTERS = len(PREFIX) + 43 + _CHECKSUM_CHARACTERS

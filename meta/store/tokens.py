@@ -1,6 +1,5 @@
 """Ingest tokens: digests, routing, revocation."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -164,11 +163,6 @@ def delete_one(tx: Transaction, token_id: UUID) -> None:
     tx.execute(_DELETE, {"token": token_id})
 
 
-def references(tx: Transaction, dataset_id: UUID) -> Sequence[UUID]:
-    """The active tokens that route something to a dataset."""
-    return [token.id for token in list_active(tx) if dataset_id in token.routing.datasets()]
-
-
 def _found(token: Token | None, token_id: UUID) -> Token:
     if token is None:
         raise NotFound("there is no such ingest token", token_id=token_id)
@@ -180,5 +174,5 @@ def _token(row: Row[*tuple[Any, ...]] | None) -> Token | None:
 
 
 def _made(row: Row[*tuple[Any, ...]]) -> Token:
-    *facts, logs, traces, metrics = row
-    return Token(*facts, Routing(logs, traces, metrics))
+    token_id, name, hint, created_at, revoked_at, logs, traces, metrics = row
+    return Token(token_id, name, hint, created_at, revoked_at, Routing(logs, traces, metrics))

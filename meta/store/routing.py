@@ -1,0 +1,96 @@
+"""Routing of tokens on streams: who carries a token, and where unstamped babies go.
+
+A period says where a token's signals go for babies of a stream from an offset on, until the next
+period of the pair begins. It is the routing in force when those offsets were committed.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from meta.store.engine import Transaction
+from meta.store.streams import Head
+from meta.store.tables import ingest_streams, stream_tokens
+from meta.store.tokens import Routing
+
+_ADD_TOKEN = upsert(stream_tokens).on_conflict_do_nothing()
+_CARRIERS = (
+    select(stream_tokens.c.stream_id)
+    .join(ingest_streams, ingest_streams.c.id == stream_tokens.c.stream_id)
+    .where(stream_tokens.c.token_id == bindparam("token"))
+    .where(ingest_streams.c.stopped_offset.is_(None))
+    .order_by(stream_tokens.c.stream_id)
+)
+_BEGIN = text(
+    "INSERT INTO routing_periods (stream_id, token_id, from_offset, logs_dataset_id,"
+    " traces_dataset_id, metrics_dataset_id)"
+    " SELECT s, :token, o, :logs, :traces, :metrics FROM unnest(:streams, :offsets) AS new (s, o)"
+    " ON CONFLICT (stream_id, token_id, from_offset) DO UPDATE SET"
+    " logs_dataset_id = excluded.logs_dataset_id,"
+    " traces_dataset_id = excluded.traces_dataset_id,"
+    " metrics_dataset_id = excluded.metrics_dataset_id"
+).bindparams(
+    bindparam("streams", type_=ARRAY(Uuid)),
+    bindparam("offsets", type_=ARRAY(BigInteger)),
+    bindparam("token", type_=Uuid),
+    bindparam("logs", type_=Uuid),
+    bindparam("traces", type_=Uuid),
+    bindparam("metrics", type_=Uuid),
+)
+# Only the streams that still have something of it: the rest says "drained" for ever.
+_NOTE_REVOKED = text(
+    "UPDATE stream_tokens t SET revoked_offset = h.committed_offset FROM stream_heads h"
+    " WHERE t.token_id = :token AND h.stream_id = t.stream_id AND t.revoked_offset IS NULL"
+)
+_UNDRAINED = text(
+    "SELECT t.stream_id FROM stream_tokens t JOIN stream_datasets e ON e.stream_id = t.stream_id"
+    " WHERE t.token_id = :token AND e.merged_offset < t.revoked_offset"
+    " ORDER BY t.stream_id LIMIT 1"
+)
+_ROUTES_TO = text(
+    "SELECT EXISTS (SELECT FROM stream_tokens t JOIN ingest_tokens i ON i.id = t.token_id"
+    " WHERE t.stream_id = :stream AND i.revoked_at IS NULL"
+    " AND :dataset IN (i.logs_dataset_id, i.traces_dataset_id, i.metrics_dataset_id))"
+).bindparams(bindparam("dataset", type_=Uuid))
+
+
+def add_token(tx: Transaction, stream_id: UUID, token_id: UUID) -> bool:
+    """Admit a token on a stream; false if it was admitted before."""
+    values = {"stream_id": stream_id, "token_id": token_id}
+    return tx.execute(_ADD_TOKEN, values).rowcount == 1
+
+
+def carriers(tx: Transaction, token_id: UUID) -> list[UUID]:
+    """The active streams that carry a token."""
+    return list(tx.execute(_CARRIERS, {"token": token_id}).scalars())
+
+
+def begin_period(tx: Transaction, token_id: UUID, routing: Routing, heads: Sequence[Head]) -> None:
+    """Route what streams with locked heads commit from now on."""
+    values = {
+        "token": token_id,
+        "logs": routing.logs,
+        "traces": routing.traces,
+        "metrics": routing.metrics,
+        "streams": [head.stream_id for head in heads],
+        "offsets": [head.committed_offset + 1 for head in heads],
+    }
+    tx.execute(_BEGIN, values)
+
+
+def note_revoked(tx: Transaction, token_id: UUID) -> None:
+    """Remember how far each stream had committed when its token was revoked."""
+    tx.execute(_NOTE_REVOKED, {"token": token_id})
+
+
+def find_undrained(tx: Transaction, token_id: UUID) -> UUID | None:
+    """A stream that has not merged past the token's revocation."""
+    return tx.execute(_UNDRAINED, {"token": token_id}).scalar_one_or_none()
+
+
+def routes_to(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> bool:
+    """True while an active token of the stream sends something to the dataset."""
+    values = {"stream": stream_id, "dataset": dataset_id}
+    return bool(tx.execute(_ROUTES_TO, values).scalar_one())

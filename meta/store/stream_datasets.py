@@ -1,0 +1,133 @@
+"""Entries: one per (stream, dataset), each with its own merged offset."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, BigInteger, Select, Uuid, bindparam, delete, func, select, text
+
+from meta.store.engine import Transaction
+from meta.store.tables import datasets, offset_checkpoints, stream_datasets
+from meta.store.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry to make: nothing at or below `base_offset` is of this dataset."""
+
+    stream_id: UUID
+    dataset_id: UUID
+    base_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How far a merge moves one entry: babies (start_offset, end_offset]."""
+
+    stream_id: UUID
+    dataset_id: UUID
+    start_offset: int
+    end_offset: int
+    ingest_time_nanos: int
+
+
+_STREAMS = bindparam("streams", type_=ARRAY(Uuid))
+_DATASETS = bindparam("datasets", type_=ARRAY(Uuid))
+_OFFSETS = bindparam("offsets", type_=ARRAY(BigInteger))
+_INSERT = text(
+    "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
+    " changed_version) SELECT s, d, o, o, 0 FROM unnest(:streams, :datasets, :offsets)"
+    " AS new (s, d, o) ORDER BY s, d ON CONFLICT DO NOTHING RETURNING stream_id, dataset_id"
+).bindparams(_STREAMS, _DATASETS, _OFFSETS)
+_STAMP = text(
+    "UPDATE stream_datasets e SET changed_version = :version"
+    " FROM unnest(:streams, :datasets) AS k (s, d) WHERE stream_id = s AND dataset_id = d"
+).bindparams(_STREAMS, _DATASETS)
+# Sorted, so that two merges over the same entries wait for one another and do not deadlock.
+_LOCK = text(
+    "SELECT stream_id, dataset_id, merged_offset FROM stream_datasets"
+    " JOIN unnest(:streams, :datasets) AS k (s, d) ON stream_id = s AND dataset_id = d"
+    " ORDER BY stream_id, dataset_id FOR UPDATE OF stream_datasets"
+).bindparams(_STREAMS, _DATASETS)
+_MOVE = text(
+    "UPDATE stream_datasets SET merged_offset = o, merged_ingest_time_nanos = t,"
+    " merged_at = clock_timestamp(), changed_version = :version"
+    " FROM unnest(:streams, :datasets, :offsets, :times) AS k (s, d, o, t)"
+    " WHERE stream_id = s AND dataset_id = d"
+).bindparams(_STREAMS, _DATASETS, _OFFSETS, bindparam("times", type_=ARRAY(BigInteger)))
+_OF_STREAM: Select[*tuple[Any, ...]] = select(
+    stream_datasets.c.dataset_id, stream_datasets.c.merged_offset
+).where(stream_datasets.c.stream_id == bindparam("stream"))
+_LIVE = (
+    select(datasets.c.id)
+    .where(datasets.c.id == func.any(_DATASETS), datasets.c.deleted_at.is_(None))
+    .order_by(datasets.c.id)
+    .with_for_update(read=True, key_share=True)
+)
+_DELETE = delete(stream_datasets).where(
+    stream_datasets.c.stream_id == bindparam("stream"),
+    stream_datasets.c.dataset_id == bindparam("dataset"),
+)
+_DELETE_CHECKPOINTS = delete(offset_checkpoints).where(
+    offset_checkpoints.c.stream_id == bindparam("stream"),
+    offset_checkpoints.c.dataset_id == bindparam("dataset"),
+)
+
+Key = tuple[UUID, UUID]
+
+
+def create_missing(tx: Transaction, wanted: Sequence[NewEntry]) -> list[Key]:
+    """Make the entries that are not there; the caller holds the heads and stamps the answer."""
+    if not wanted:
+        return []
+    values = {
+        "streams": [entry.stream_id for entry in wanted],
+        "datasets": [entry.dataset_id for entry in wanted],
+        "offsets": [entry.base_offset for entry in wanted],
+    }
+    return [(row.stream_id, row.dataset_id) for row in tx.execute(_INSERT, values)]
+
+
+def stamp(tx: Transaction, entries: Sequence[Key], version: Version) -> None:
+    """Say at which version entries last changed for nurseries."""
+    if entries:
+        tx.execute(_STAMP, {**_columns(entries), "version": version})
+
+
+def lock(tx: Transaction, entries: Sequence[Key]) -> dict[Key, int]:
+    """Lock entries in the order of their keys; answers merged offsets, missing ones left out."""
+    rows = tx.execute(_LOCK, _columns(entries))
+    return {(row.stream_id, row.dataset_id): row.merged_offset for row in rows}
+
+
+def move(tx: Transaction, moves: Sequence[Move], version: Version) -> None:
+    """Set the merged offsets of locked entries."""
+    values = {
+        "offsets": [move.end_offset for move in moves],
+        "times": [move.ingest_time_nanos for move in moves],
+        "version": version,
+    }
+    tx.execute(_MOVE, {**_columns([(m.stream_id, m.dataset_id) for m in moves]), **values})
+
+
+def of_stream(tx: Transaction, stream_id: UUID) -> Mapping[UUID, int]:
+    """The merged offset of each dataset of a stream."""
+    rows = tx.execute(_OF_STREAM, {"stream": stream_id})
+    return {row.dataset_id: row.merged_offset for row in rows}
+
+
+def lock_live_datasets(tx: Transaction, dataset_ids: Iterable[UUID]) -> frozenset[UUID]:
+    """Keep datasets from being deleted until the commit; those that are gone are left out."""
+    return frozenset(tx.execute(_LIVE, {"datasets": list(dataset_ids)}).scalars())
+
+
+def delete_one(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> None:
+    """Remove a locked entry and its checkpoints."""
+    key = {"stream": stream_id, "dataset": dataset_id}
+    tx.execute(_DELETE, key)
+    tx.execute(_DELETE_CHECKPOINTS, key)
+
+
+def _columns(entries: Sequence[Key]) -> dict[str, object]:
+    return {"streams": [key[0] for key in entries], "datasets": [key[1] for key in entries]}

@@ -1,0 +1,193 @@
+"""Ingest streams: who writes to which, where it ends, and when it retires.
+
+A stream is two rows: `ingest_streams` (cold) and `stream_heads` (hot). Whoever changes what commits
+may do (a stop, a new or removed entry) locks the head, as CommitOffset does.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from meta.store.engine import Transaction
+from meta.store.tables import ingest_streams, stream_heads
+from meta.store.versions import Version
+from segments.keys import new_uuid7
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The hot half of a stream; committed_offset -1 = none yet."""
+
+    stream_id: UUID
+    committed_offset: int
+    is_stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The cold half of a stream; stopped_offset is None while it is active."""
+
+    id: UUID
+    stopped_offset: int | None
+    deleted_offset: int
+    shard_hash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The end of a stream; stopped_at_nanos None = now, by the database's clock."""
+
+    final_offset: int
+    stopped_at_nanos: int | None
+    reason: int
+
+
+_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_HEAD: Select[*tuple[Any, ...]] = select(
+    stream_heads.c.stream_id, stream_heads.c.committed_offset, stream_heads.c.is_stopped
+)
+_HEADS = _HEAD.where(stream_heads.c.stream_id == func.any(_IDS)).order_by(stream_heads.c.stream_id)
+_LOCK_HEADS = _HEADS.with_for_update()
+_STREAM: Select[*tuple[Any, ...]] = select(
+    ingest_streams.c.id,
+    ingest_streams.c.stopped_offset,
+    ingest_streams.c.deleted_offset,
+    ingest_streams.c.shard_hash,
+)
+_LOCK_STREAM = _STREAM.where(ingest_streams.c.id == bindparam("id")).with_for_update()
+_ACTIVE = select(ingest_streams.c.id).where(
+    ingest_streams.c.collector_id == bindparam("collector"),
+    ingest_streams.c.stopped_offset.is_(None),
+)
+_INSERT = (
+    upsert(ingest_streams)
+    .on_conflict_do_nothing(
+        index_elements=[ingest_streams.c.collector_id],
+        index_where=ingest_streams.c.stopped_offset.is_(None),
+    )
+    .returning(ingest_streams.c.id)
+)
+_INSERT_HEAD = insert(stream_heads)
+_TOUCH = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(last_activity_at=func.now())
+)
+_STAMP = (
+    update(ingest_streams)
+    .where(ingest_streams.c.id == func.any(_IDS))
+    .values(changed_version=bindparam("version"))
+)
+_STOP = (
+    update(ingest_streams)
+    .where(ingest_streams.c.id == bindparam("stream"))
+    .values(
+        stopped_offset=bindparam("final"),
+        stopped_at_nanos=func.coalesce(
+            bindparam("at"),
+            text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000"),
+        ),
+        stop_reason=bindparam("reason"),
+    )
+)
+_STOP_HEAD = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(is_stopped=True)
+)
+_ADVANCE = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(
+        committed_offset=bindparam("committed"),
+        last_activity_at=func.clock_timestamp(),
+        is_pending=True,
+    )
+)
+_REAP = (
+    update(ingest_streams)
+    .where(ingest_streams.c.id == bindparam("stream"))
+    .values(deleted_offset=bindparam("deleted"), deleted_ingest_time_nanos=bindparam("at"))
+)
+_RETIRE = text(
+    "UPDATE ingest_streams SET retired_at = now()"
+    " WHERE id = :stream AND retired_at IS NULL AND deleted_offset = stopped_offset"
+    " AND NOT EXISTS (SELECT FROM stream_datasets WHERE stream_id = :stream)"
+)
+
+
+def find_or_create(tx: Transaction, collector_id: str, about: str) -> tuple[UUID, bool]:
+    """The collector's active stream, and whether this call made it.
+
+    A second call for the same collector waits for the first one's commit and finds its stream.
+    """
+    found = tx.execute(_ACTIVE, {"collector": collector_id}).scalar_one_or_none()
+    if found is not None:
+        return found, False
+    stream_id = new_uuid7()
+    values = {
+        "id": stream_id,
+        "collector_id": collector_id,
+        "collector_string": about,
+        # The last bits of a version 7 UUID are random.
+        "shard_hash": stream_id.int & 0x7FFFFFFF,
+    }
+    made = tx.execute(_INSERT, values).scalar_one_or_none()
+    if made is None:
+        return tx.execute(_ACTIVE, {"collector": collector_id}).scalar_one(), False
+    tx.execute(_INSERT_HEAD, {"stream_id": made})
+    return made, True
+
+
+def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
+    """Lock heads in the order of their ids; unknown streams are left out."""
+    ids = list(stream_ids)
+    return {row[0]: Head(*row) for row in tx.execute(_LOCK_HEADS, {"ids": ids})}
+
+
+def find_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
+    """Heads as this statement sees them, without a lock: committed offsets only rise."""
+    return {row[0]: Head(*row) for row in tx.execute(_HEADS, {"ids": list(stream_ids)})}
+
+
+def find_locked(tx: Transaction, stream_id: UUID) -> Stream | None:
+    """Lock the cold half of a stream, after its head."""
+    row: Row[*tuple[Any, ...]] | None = tx.execute(_LOCK_STREAM, {"id": stream_id}).one_or_none()
+    return None if row is None else Stream(*row)
+
+
+def touch(tx: Transaction, stream_id: UUID) -> None:
+    """Note that the collector of a stream is alive."""
+    tx.execute(_TOUCH, {"stream": stream_id})
+
+
+def advance(tx: Transaction, stream_id: UUID, committed_offset: int) -> None:
+    """Move the committed offset of a locked head."""
+    tx.execute(_ADVANCE, {"stream": stream_id, "committed": committed_offset})
+
+
+def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
+    """Close a stream whose both halves are locked."""
+    tx.execute(_STOP_HEAD, {"stream": stream_id})
+    values = {"final": end.final_offset, "at": end.stopped_at_nanos, "reason": end.reason}
+    tx.execute(_STOP, {"stream": stream_id, **values})
+
+
+def reap(tx: Transaction, stream_id: UUID, deleted_offset: int, ingest_time_nanos: int) -> None:
+    """Record how far a locked stream's babies are deleted."""
+    values = {"deleted": deleted_offset, "at": ingest_time_nanos}
+    tx.execute(_REAP, {"stream": stream_id, **values})
+
+
+def retire_if_drained(tx: Transaction, stream_id: UUID) -> bool:
+    """Retire a locked stream that is stopped, without entries and reaped to its end."""
+    return tx.execute(_RETIRE, {"stream": stream_id}).rowcount == 1
+
+
+def stamp(tx: Transaction, stream_ids: Iterable[UUID], version: Version) -> None:
+    """Say at which version locked streams last changed for nurseries."""
+    tx.execute(_STAMP, {"ids": list(stream_ids), "version": version})

@@ -429,6 +429,22 @@ Index(
     segments.c.id,
     postgresql_where=segments.c.tombstone_version.is_(None),
 )
+# What the planner looks at; the bounds are those of meta.planner.Policy.
+Index(
+    "segments_mergeable_index",
+    segments.c.dataset_key,
+    segments.c.start_ns,
+    segments.c.id,
+    postgresql_where=text(
+        "tombstone_version IS NULL AND quarantined_at IS NULL AND merge_count < 4"
+        " AND compressed_size_bytes < 268435456"
+    ),
+)
+Index(
+    "segments_quarantined_index",
+    segments.c.id,
+    postgresql_where=segments.c.quarantined_at.is_not(None),
+)
 Index(
     "segments_tombstoned_index",
     segments.c.tombstone_at,
@@ -459,6 +475,7 @@ registrations = Table(
 Index("registrations_segment_index", registrations.c.segment_id)
 Index("registrations_version_index", registrations.c.dataset_id, registrations.c.version)
 
+# Which segment's merge took a segment in. A row goes once nothing lives that holds the input.
 segment_lineage = Table(
     "segment_lineage",
     metadata,
@@ -466,6 +483,13 @@ segment_lineage = Table(
     Column("output_id", Uuid, primary_key=True),
 )
 Index("segment_lineage_output_index", segment_lineage.c.output_id)
+
+# Segments that are gone without a successor: what they were made of is to be forgotten.
+lineage_ends = Table(
+    "lineage_ends",
+    metadata,
+    Column("segment_id", Uuid, primary_key=True),
+)
 
 merge_tasks = Table(
     "merge_tasks",
@@ -477,13 +501,12 @@ merge_tasks = Table(
     # 1 merge, 2 rewrite (which does not count as a merge).
     Column("kind", SmallInteger, nullable=False, server_default=text("1")),
     Column("attempt", Integer, nullable=False, server_default=text("0")),
+    # Who holds the claim; null while nobody does.
     Column("worker_id", Text),
     _moment("claimed_at"),
     _moment("beat_at"),
-    # The claim is free for others from then on; null = unclaimed.
-    _moment("lease_until"),
-    # Back-off after failures: not claimed before.
-    _now("not_before"),
+    # Nobody may claim it before: the end of a claim's lease or of a back-off. Null = free now.
+    _moment("free_at"),
     Column("failures", Integer, nullable=False, server_default=text("0")),
     # Failures that count towards splitting.
     Column("poison_failures", Integer, nullable=False, server_default=text("0")),
@@ -505,16 +528,34 @@ merge_tasks = Table(
     Column("end_ns", BigInteger, nullable=False),
     CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
 )
+# Two ways to be free: never held back, or held back until a time that has passed.
 Index(
-    "merge_tasks_claim_index",
+    "merge_tasks_smallest_index",
     merge_tasks.c.total_compressed_size,
     merge_tasks.c.id,
-    postgresql_where=merge_tasks.c.state == 1,
+    postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_(None),
 )
 Index(
     "merge_tasks_oldest_index",
     merge_tasks.c.id,
+    postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_(None),
+)
+Index(
+    "merge_tasks_held_index",
+    merge_tasks.c.free_at,
+    postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_not(None),
+)
+Index(
+    "merge_tasks_open_index",
+    merge_tasks.c.dataset_key,
+    merge_tasks.c.id,
     postgresql_where=merge_tasks.c.state == 1,
+)
+Index(
+    "merge_tasks_finished_index",
+    merge_tasks.c.finished_at,
+    merge_tasks.c.state,
+    postgresql_where=merge_tasks.c.state > 1,
 )
 
 # Inputs of open tasks: the primary key is what keeps a segment in one task only.
@@ -558,6 +599,7 @@ dataset_stats = Table(
     Column("live_size_bytes", BigInteger, nullable=False, server_default=text("0")),
     Column("live_compressed_size_bytes", BigInteger, nullable=False, server_default=text("0")),
     Column("all_segments", BigInteger, nullable=False, server_default=text("0")),
+    Column("open_tasks", BigInteger, nullable=False, server_default=text("0")),
     postgresql_with={"fillfactor": "50"},
 )
 

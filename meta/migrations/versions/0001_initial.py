@@ -52,6 +52,7 @@ CREATE TABLE dataset_stats (
     live_size_bytes BIGINT DEFAULT 0 NOT NULL,
     live_compressed_size_bytes BIGINT DEFAULT 0 NOT NULL,
     all_segments BIGINT DEFAULT 0 NOT NULL,
+    open_tasks BIGINT DEFAULT 0 NOT NULL,
     CONSTRAINT dataset_stats_pkey PRIMARY KEY (dataset_key)
 )
  WITH (fillfactor = 50);
@@ -109,6 +110,11 @@ CREATE INDEX ingest_streams_changed_index ON ingest_streams (changed_version) WH
 
 CREATE UNIQUE INDEX ingest_streams_collector_active_unique ON ingest_streams (collector_id) WHERE stopped_offset IS NULL;
 
+CREATE TABLE lineage_ends (
+    segment_id UUID NOT NULL,
+    CONSTRAINT lineage_ends_pkey PRIMARY KEY (segment_id)
+);
+
 CREATE TABLE merge_attempts (
     task_id UUID NOT NULL,
     attempt INTEGER NOT NULL,
@@ -139,8 +145,7 @@ CREATE TABLE merge_tasks (
     worker_id TEXT,
     claimed_at TIMESTAMP WITH TIME ZONE,
     beat_at TIMESTAMP WITH TIME ZONE,
-    lease_until TIMESTAMP WITH TIME ZONE,
-    not_before TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
+    free_at TIMESTAMP WITH TIME ZONE,
     failures INTEGER DEFAULT 0 NOT NULL,
     poison_failures INTEGER DEFAULT 0 NOT NULL,
     failed_at TIMESTAMP WITH TIME ZONE,
@@ -162,9 +167,15 @@ CREATE TABLE merge_tasks (
     CONSTRAINT merge_tasks_state_check CHECK (state IN (1, 2, 3, 4))
 );
 
-CREATE INDEX merge_tasks_claim_index ON merge_tasks (total_compressed_size, id) WHERE state = 1;
+CREATE INDEX merge_tasks_finished_index ON merge_tasks (finished_at, state) WHERE state > 1;
 
-CREATE INDEX merge_tasks_oldest_index ON merge_tasks (id) WHERE state = 1;
+CREATE INDEX merge_tasks_held_index ON merge_tasks (free_at) WHERE state = 1 AND free_at IS NOT NULL;
+
+CREATE INDEX merge_tasks_oldest_index ON merge_tasks (id) WHERE state = 1 AND free_at IS NULL;
+
+CREATE INDEX merge_tasks_open_index ON merge_tasks (dataset_key, id) WHERE state = 1;
+
+CREATE INDEX merge_tasks_smallest_index ON merge_tasks (total_compressed_size, id) WHERE state = 1 AND free_at IS NULL;
 
 CREATE TABLE meta_state (
     id SMALLINT DEFAULT 1 NOT NULL,
@@ -284,6 +295,10 @@ CREATE TABLE segments (
 CREATE INDEX segments_live_index ON segments (dataset_key, created_at, id) WHERE tombstone_version IS NULL;
 
 CREATE INDEX segments_lookup_index ON segments (dataset_key, dur_class, start_ns, id);
+
+CREATE INDEX segments_mergeable_index ON segments (dataset_key, start_ns, id) WHERE tombstone_version IS NULL AND quarantined_at IS NULL AND merge_count < 4 AND compressed_size_bytes < 268435456;
+
+CREATE INDEX segments_quarantined_index ON segments (id) WHERE quarantined_at IS NOT NULL;
 
 CREATE INDEX segments_tombstoned_index ON segments (tombstone_at, id) WHERE tombstone_version IS NOT NULL;
 

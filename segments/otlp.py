@@ -6,13 +6,14 @@ those refuse is reported slice by slice, and does not hold up its neighbours.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from segments import otlp_columns, otlp_metrics, otlp_wire
-from segments.otlp_arrow import constant, make
+from segments.otlp_arrow import Array, constant, make
+from segments.otlp_columns import SLICE_OF_ROW, Columns
 from segments.otlp_wire import UndecodableSlice
 from segments.schema import Signal, section_schema
 
@@ -27,9 +28,14 @@ class FailedSlice:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What came of some payloads; `table` is None if they held no records."""
+    """What came of some payloads; `table` is None if they held no records.
 
-    table: pa.Table | None
+    `slices` says for each row of the table which payload it came from. Log records and spans come
+    in the order of the payloads, data points so within each kind of metric.
+    """
+
+    table: pa.Table | None = None
+    slices: tuple[Array, ...] = ()
     failed: tuple[FailedSlice, ...] = ()
 
 
@@ -39,7 +45,7 @@ def decode(signal: Signal, slices: Sequence[bytes], received_at: Sequence[int]) 
     `received_at` (nanoseconds) is each payload's time for records that carry none.
     """
     try:
-        return Decoded(_table(signal, slices, received_at))
+        return _decode(signal, slices, received_at, range(len(slices)))
     except UndecodableSlice:
         return _decode_canonical(signal, slices, received_at)
 
@@ -58,11 +64,11 @@ def _decode_canonical(
         except UndecodableSlice as error:
             failed.append(FailedSlice(index, str(error)))
     try:
-        table = _table(signal, payloads, [received_at[i] for i in good])
+        decoded = _decode(signal, payloads, [received_at[i] for i in good], good)
     except UndecodableSlice:
-        # Never seen; if a payload beats both decoders it must not take the others with it.
+        # Nested too deep, for example: it must not take the others with it.
         return _decode_apart(signal, payloads, good, received_at, failed)
-    return Decoded(table, tuple(failed))
+    return replace(decoded, failed=tuple(failed))
 
 
 def _decode_apart(
@@ -73,33 +79,35 @@ def _decode_apart(
     failed: Sequence[FailedSlice],
 ) -> Decoded:
     all_failed = list(failed)
-    tables: list[pa.Table] = []
+    found: list[Decoded] = []
     for index, payload in zip(indices, payloads, strict=True):
         try:
-            table = _table(signal, [payload], [received_at[index]])
+            found.append(_decode(signal, [payload], [received_at[index]], [index]))
         except UndecodableSlice as error:
             all_failed.append(FailedSlice(index, str(error)))
-            continue
-        if table is not None:
-            tables.append(table)
-    return Decoded(_concat(tables), tuple(sorted(all_failed, key=lambda f: f.index)))
+    return replace(_joined(found), failed=tuple(sorted(all_failed, key=lambda f: f.index)))
 
 
-def _table(signal: Signal, slices: Sequence[bytes], received_at: Sequence[int]) -> pa.Table | None:
-    if not slices:
-        return None
-    parsed = otlp_wire.frame(signal, slices)
+def _decode(
+    signal: Signal, payloads: Sequence[bytes], received_at: Sequence[int], indices: Sequence[int]
+) -> Decoded:
+    """Decode payloads of which each is fine; `indices` are their places in the caller's list."""
+    if not payloads:
+        return Decoded()
+    parsed = otlp_wire.frame(signal, payloads)
     if len(parsed.records) == 0:
-        return None
+        return Decoded()
     if signal == "logs":
-        return _as_section(signal, otlp_columns.log_columns(parsed, received_at))
-    if signal == "traces":
-        return _as_section(signal, otlp_columns.span_columns(parsed, received_at))
-    kinds = otlp_metrics.metric_columns(parsed, received_at)
-    return _concat([_as_section(signal, columns) for columns in kinds])
+        parts = [otlp_columns.log_columns(parsed, received_at)]
+    elif signal == "traces":
+        parts = [otlp_columns.span_columns(parsed, received_at)]
+    else:
+        parts = otlp_metrics.metric_columns(parsed, received_at)
+    places = make.array(indices, pa.int32())
+    return _joined([_as_section(signal, columns, places) for columns in parts])
 
 
-def _as_section(signal: Signal, columns: otlp_columns.Columns) -> pa.Table:
+def _as_section(signal: Signal, columns: Columns, places: Array) -> Decoded:
     schema = section_schema(signal)
     rows = len(columns["timestamp"])
     columns["signal"] = constant(signal, rows)
@@ -109,10 +117,15 @@ def _as_section(signal: Signal, columns: otlp_columns.Columns) -> pa.Table:
         if array is None:
             array = make.nulls(rows, column.type)
         arrays.append(array if array.type == column.type else array.cast(column.type))
-    return pa.Table.from_arrays(arrays, schema=schema)
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    return Decoded(table, (places.take(columns[SLICE_OF_ROW]),))
 
 
-def _concat(tables: Sequence[pa.Table]) -> pa.Table | None:
+def _joined(parts: Sequence[Decoded]) -> Decoded:
+    tables = [part.table for part in parts if part.table is not None]
     if not tables:
-        return None
-    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries()
+        return Decoded()
+    slices = tuple(one for part in parts for one in part.slices)
+    if len(tables) == 1:
+        return Decoded(tables[0], slices)
+    return Decoded(pa.concat_tables(tables).unify_dictionaries(), slices)

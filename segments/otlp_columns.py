@@ -22,6 +22,8 @@ from segments.otlp_wire import Frame
 from segments.schema import TIMESTAMP
 
 Columns = dict[str, Array]
+# Not a column of the format: which payload each row came from.
+SLICE_OF_ROW = ""
 
 _ENTITY_REF = (
     ("schema_url", otlp_json.text_member("schema_url")),
@@ -119,10 +121,11 @@ def finished(own: Columns, parsed: Frame, scope_of: Array, received_at: Sequence
         **_resource_columns(parsed.resources, resource_of),
         **_scope_columns(parsed.scopes, scope_of),
     }
+    columns[SLICE_OF_ROW] = parsed.resource_slices.take(resource_of)
     if columns["timestamp"].null_count:
         received = make.array(received_at, pa.int64()).cast(TIMESTAMP)
-        own_slice = parsed.resource_slices.take(resource_of)
-        columns["timestamp"] = pc.coalesce(columns["timestamp"], received.take(own_slice))
+        defaults = received.take(columns[SLICE_OF_ROW])
+        columns["timestamp"] = pc.coalesce(columns["timestamp"], defaults)
     return columns
 
 

@@ -1,0 +1,92 @@
+"""The nursery's settings, read once from NURSERY_* in the environment."""
+
+from dataclasses import dataclass
+
+from meta.process import ConfigError, Environment
+from segments.keys import StoreLocation
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator may change; the defaults serve one machine of two cores."""
+
+    # Where meta listens.
+    meta_address: str = "127.0.0.1:9500"
+    # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
+    metrics_port: int = 0
+    # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
+    object_store_url: str = ""
+    # Pause between two cycles.
+    interval_secs: float = 1.0
+    # A stream is merged once its oldest baby segment is this old, or stopped, or batch_bytes_min
+    # have gathered.
+    wait_secs: float = 2.0
+    # Bytes that make a stream worth merging at once.
+    batch_bytes_min: int = 16 * MIB
+    # Bytes of baby segments merged in one cycle.
+    batch_bytes_max: int = 512 * MIB
+    # Baby segments merged in one cycle.
+    batch_babies_max: int = 4_000
+    # Bytes of OTLP that a task decodes at once.
+    decode_bytes_max: int = 64 * MIB
+    # Bytes of columns that a task holds before it writes them as files.
+    task_bytes_max: int = 384 * MIB
+    # Datasets that got nothing move their offset after this time.
+    idle_advance_secs: float = 30.0
+    # Pause between two rounds of deleting merged baby segments and retiring streams.
+    reap_interval_secs: float = 10.0
+    # A stream without commits for this long is stopped; 0 = never.
+    stream_timeout_secs: float = 3_600.0
+    # This nursery takes streams of shard_index out of shard_count.
+    shard_index: int = 0
+    # Number of nurseries that share the streams.
+    shard_count: int = 1
+    # local[n], local[*], spark:// or k8s://.
+    spark_master: str = "local[*]"
+    # Cores this process may take of a cluster; without a bound the first process takes all.
+    spark_cores_max: int = 8
+    # JVM memory of the driver, as Spark writes it; no record passes through it.
+    spark_driver_memory: str = "768m"
+
+
+def load(env: Environment) -> Settings:
+    """Read and check the settings; raises ConfigError."""
+    default = Settings()
+    settings = Settings(
+        meta_address=env.text("META_ADDRESS", default.meta_address),
+        metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
+        object_store_url=_store_url(env),
+        interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
+        wait_secs=env.seconds("WAIT_SECS", default.wait_secs),
+        batch_bytes_min=env.integer("BATCH_BYTES_MIN", default.batch_bytes_min, low=1),
+        batch_bytes_max=env.integer("BATCH_BYTES_MAX", default.batch_bytes_max, low=1),
+        batch_babies_max=env.integer("BATCH_BABIES_MAX", default.batch_babies_max, low=1),
+        decode_bytes_max=env.integer("DECODE_BYTES_MAX", default.decode_bytes_max, low=1),
+        task_bytes_max=env.integer("TASK_BYTES_MAX", default.task_bytes_max, low=1),
+        idle_advance_secs=env.seconds("IDLE_ADVANCE_SECS", default.idle_advance_secs),
+        reap_interval_secs=env.seconds("REAP_INTERVAL_SECS", default.reap_interval_secs),
+        stream_timeout_secs=env.seconds("STREAM_TIMEOUT_SECS", default.stream_timeout_secs),
+        shard_index=env.integer("SHARD_INDEX", default.shard_index, high=2**31),
+        shard_count=env.integer("SHARD_COUNT", default.shard_count, low=1, high=2**31),
+        spark_master=env.text("SPARK_MASTER", default.spark_master),
+        spark_cores_max=env.integer("SPARK_CORES_MAX", default.spark_cores_max, low=1),
+        spark_driver_memory=env.text("SPARK_DRIVER_MEMORY", default.spark_driver_memory),
+    )
+    if settings.shard_index >= settings.shard_count:
+        raise ConfigError(
+            f"NURSERY_SHARD_INDEX is {settings.shard_index}, not below NURSERY_SHARD_COUNT"
+            f" {settings.shard_count}"
+        )
+    return settings
+
+
+def _store_url(env: Environment) -> str:
+    url = env.text("OBJECT_STORE_URL", "")
+    if url:
+        try:
+            StoreLocation.from_url(url)
+        except ValueError as error:
+            raise ConfigError(f"NURSERY_OBJECT_STORE_URL: {error}") from error
+    return url

@@ -1,0 +1,196 @@
+"""Which baby segments to merge in this cycle, and which task does what. Pure.
+
+Oldest baby segments first, over all streams, up to the limits; whole streams are merged up to an
+offset, so that every dataset's offsets stay contiguous.
+"""
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nursery.streams import BabyFacts, Stream
+from nursery.tasks import Share, Task, bin_tasks
+from segments.schema import SegmentSpec
+
+# A dataset that gets nothing moves its offset after so many baby segments, however young.
+_ADVANCE_SPAN = 512
+# Each task reads a baby segment from the store for itself.
+READERS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one cycle. `tasks_max` is what the cluster runs at once."""
+
+    bytes_max: int
+    babies_max: int
+    tasks_max: int = 2
+    wait_secs: float = 0.0
+    bytes_min: int = 1
+    idle_advance_secs: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One (stream, dataset) entry's step: offsets start_merged + 1 to end."""
+
+    stream_id: str
+    start_merged: int
+    end: int
+    end_time: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What is registered in one call: one dataset's spans of one batch."""
+
+    dataset_id: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Streams that are merged together: moves that need records, and the tasks that read them."""
+
+    moves: tuple[Move, ...]
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One cycle's work. `advances` move offsets over babies that hold nothing for the dataset."""
+
+    batches: tuple[Batch, ...] = ()
+    advances: tuple[Move, ...] = ()
+
+    @property
+    def num_babies(self) -> int:
+        """Baby segments in the plan."""
+        return len(
+            {(r.stream_id, r.offset) for b in self.batches for t in b.tasks for r in t.reads}
+        )
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """A stream's share of the cycle."""
+
+    stream: Stream
+    reads: list[BabyFacts] = field(default_factory=list)
+    end: int = -1
+
+
+def plan(
+    streams: Sequence[Stream],
+    specs: Mapping[str, SegmentSpec],
+    limits: Limits,
+    now_nanos: int,
+    blocked: Mapping[str, int] | None = None,
+) -> Plan:
+    """Plan one cycle. `blocked` names, by stream, an offset that cannot be read now."""
+    chosen = _choose(streams, limits, now_nanos, blocked or {})
+    groups = _groups(chosen, limits)
+    batches = tuple(b for group in groups if (b := _batch(group, specs, limits)) is not None)
+    return Plan(batches, _advances(chosen, limits, now_nanos))
+
+
+def _choose(
+    streams: Sequence[Stream], limits: Limits, now_nanos: int, blocked: Mapping[str, int]
+) -> list[_Chosen]:
+    """Take needed babies, the oldest first, until a limit is reached."""
+    queues: list[tuple[int, str, int]] = []
+    needed: dict[str, list[BabyFacts]] = {}
+    chosen: dict[str, _Chosen] = {}
+    for stream in streams:
+        stop = blocked.get(stream.stream_id, stream.committed_offset + 1)
+        known = [baby for baby in stream.unmerged() if baby.offset < stop]
+        if not known:
+            continue
+        wanted = [baby for baby in known if stream.readers(baby) is not None]
+        chosen[stream.stream_id] = _Chosen(stream, end=known[-1].offset)
+        needed[stream.stream_id] = wanted
+        if wanted and not _is_due(stream, wanted, limits, now_nanos):
+            chosen[stream.stream_id].end = wanted[0].offset - 1
+        elif wanted:
+            queues.append((wanted[0].committed_at, stream.stream_id, 0))
+    heapq.heapify(queues)
+    bytes_left, babies_left = limits.bytes_max, limits.babies_max
+    is_first = True
+    while queues:
+        _, stream_id, index = heapq.heappop(queues)
+        share, babies = chosen[stream_id], needed[stream_id]
+        baby = babies[index]
+        # One baby is always taken, so that one above the limit does not stop everything.
+        if not is_first and (bytes_left < baby.size_bytes or babies_left < 1):
+            share.end = baby.offset - 1
+            continue
+        is_first = False
+        share.reads.append(baby)
+        bytes_left -= baby.size_bytes
+        babies_left -= 1
+        if index + 1 < len(babies):
+            heapq.heappush(queues, (babies[index + 1].committed_at, stream_id, index + 1))
+    return list(chosen.values())
+
+
+def _is_due(stream: Stream, wanted: Sequence[BabyFacts], limits: Limits, now_nanos: int) -> bool:
+    age_secs = (now_nanos - wanted[0].committed_at) / 1e9
+    size_bytes = sum(baby.size_bytes for baby in wanted)
+    return stream.is_stopped or age_secs >= limits.wait_secs or size_bytes >= limits.bytes_min
+
+
+def _groups(chosen: Sequence[_Chosen], limits: Limits) -> list[list[_Chosen]]:
+    """Split streams so that at most READERS_MAX tasks read a baby."""
+    count = -(-limits.tasks_max // READERS_MAX)
+    groups: list[list[_Chosen]] = [[] for _ in range(count)]
+    heap = [(0, index) for index in range(count)]
+    for share in sorted(chosen, key=lambda c: -sum(b.size_bytes for b in c.reads)):
+        if share.reads:
+            size_bytes, index = heapq.heappop(heap)
+            groups[index].append(share)
+            heapq.heappush(heap, (size_bytes + sum(b.size_bytes for b in share.reads), index))
+    return [group for group in groups if group]
+
+
+def _batch(
+    group: Sequence[_Chosen], specs: Mapping[str, SegmentSpec], limits: Limits
+) -> Batch | None:
+    spans: dict[str, list[Span]] = {}
+    for share in group:
+        holding = {d for baby in share.reads for d in share.stream.readers(baby) or ()}
+        for dataset_id in sorted(holding):
+            spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
+    shares = [Share(share.stream, tuple(share.reads)) for share in group]
+    tasks = bin_tasks(shares, specs, min(READERS_MAX, limits.tasks_max))
+    moves = tuple(Move(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items()))
+    return Batch(moves, tasks) if tasks else None
+
+
+def _span(share: _Chosen, dataset_id: str) -> Span:
+    times = {baby.offset: baby.committed_at for baby in share.stream.babies}
+    return Span(
+        share.stream.stream_id,
+        share.stream.merged[dataset_id],
+        share.end,
+        times.get(share.end, 0),
+    )
+
+
+def _advances(chosen: Sequence[_Chosen], limits: Limits, now_nanos: int) -> tuple[Move, ...]:
+    """Entries that need no record up to their stream's end, moved now and then."""
+    spans: dict[str, list[Span]] = {}
+    for share in chosen:
+        holding = {d for baby in share.reads for d in share.stream.readers(baby) or ()}
+        for dataset_id, merged in share.stream.merged.items():
+            if dataset_id in holding or merged >= share.end:
+                continue
+            if _is_overdue(share, merged, limits, now_nanos):
+                spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
+    return tuple(Move(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items()))
+
+
+def _is_overdue(share: _Chosen, merged: int, limits: Limits, now_nanos: int) -> bool:
+    if share.stream.is_stopped or share.end - merged >= _ADVANCE_SPAN:
+        return True
+    oldest = min((b.committed_at for b in share.stream.babies if b.offset > merged), default=0)
+    return (now_nanos - oldest) / 1e9 >= limits.idle_advance_secs

@@ -1,0 +1,61 @@
+"""Ingest streams as a nursery sees them: offsets, baby segments, routing."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+# Offsets whose facts meta did not send are few and read as if they were of this size.
+UNKNOWN_BABY_BYTES = 1024 * 1024
+_UNKNOWN_BABIES_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class BabyFacts:
+    """One committed baby segment. No dataset ids: it may hold records of any dataset."""
+
+    offset: int
+    size_bytes: int
+    committed_at: int
+    dataset_ids: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A token's routing (signal -> dataset id) from an offset of one stream on."""
+
+    token_id: str
+    from_offset: int
+    routes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One ingest stream: merged offset by dataset, and what is above the smallest of them."""
+
+    stream_id: str
+    committed_offset: int
+    merged: Mapping[str, int]
+    babies: tuple[BabyFacts, ...] = ()
+    is_stopped: bool = False
+    periods: tuple[Period, ...] = ()
+
+    def unmerged(self) -> Iterator[BabyFacts]:
+        """Every committed baby above the smallest merged offset that is known well enough."""
+        if not self.merged:
+            return
+        known = {baby.offset: baby for baby in self.babies}
+        first = min(self.merged.values()) + 1
+        last = max(known, default=first + _UNKNOWN_BABIES_MAX - 1)
+        for offset in range(first, min(last, self.committed_offset) + 1):
+            yield known.get(offset) or BabyFacts(offset, UNKNOWN_BABY_BYTES, 0, frozenset())
+
+    def readers(self, baby: BabyFacts) -> frozenset[str] | None:
+        """Datasets that a baby must be read for; None if nobody needs it.
+
+        Empty: only to put aside records of a dataset that the stream has no entry for.
+        """
+        behind = {d for d, merged in self.merged.items() if merged < baby.offset}
+        if not baby.dataset_ids:
+            return frozenset(behind)
+        wanting = frozenset(behind & baby.dataset_ids)
+        has_strays = bool(baby.dataset_ids - self.merged.keys())
+        return wanting if wanting or has_strays else None

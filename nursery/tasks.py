@@ -1,0 +1,194 @@
+"""Tasks of one batch: datasets binned by bytes, and the baby segments each task reads. Pure.
+
+A dataset too large for one task is split by baby segments.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nursery.streams import BabyFacts, Period, Stream
+from segments.schema import SegmentSpec
+
+# Below this a second task costs more than it saves.
+TASK_BYTES_MIN = 1024 * 1024
+# A dataset this much above a task's fair share is split.
+_OVERSIZE = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The baby segments of one stream that a batch reads, lowest offset first."""
+
+    stream: Stream
+    reads: tuple[BabyFacts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Offsets of one stream, both ends inclusive."""
+
+    stream_id: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A dataset whose records, in these offsets, are one task's to write."""
+
+    dataset_id: str
+    spec: SegmentSpec
+    ranges: tuple[OffsetRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BabyRead:
+    """One baby segment to read. Its owner puts aside what has no dataset.
+
+    `dataset_ids` is what its commit announced; empty = anything may be in it.
+    """
+
+    stream_id: str
+    offset: int
+    is_owner: bool
+    dataset_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """How records of a stream find their dataset.
+
+    A stamp counts if it names a dataset of `merged`, the merged offset of each entry; `periods`
+    route babies without stamps.
+    """
+
+    stream_id: str
+    merged: Mapping[str, int]
+    periods: tuple[Period, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one Spark task reads and writes."""
+
+    works: tuple[Work, ...]
+    reads: tuple[BabyRead, ...]
+    routes: tuple[Routes, ...]
+
+
+@dataclass(slots=True)
+class _Item:
+    """A dataset, or a piece of one."""
+
+    dataset_id: str
+    weight: float = 0.0
+    reads: list[tuple[str, int]] = field(default_factory=list)
+
+
+def bin_tasks(
+    shares: Sequence[Share], specs: Mapping[str, SegmentSpec], tasks_max: int
+) -> tuple[Task, ...]:
+    """Spread the datasets of a batch over at most `tasks_max` tasks of about equal bytes."""
+    total = sum(baby.size_bytes for share in shares for baby in share.reads)
+    wanted = max(1, min(tasks_max, -(-total // TASK_BYTES_MIN)))
+    bins = _bin(_items(shares, total / wanted), wanted)
+    if not bins:
+        bins = [[]]
+    owners: dict[tuple[str, int], int] = {}
+    for index, items in enumerate(bins):
+        for item in items:
+            for read in item.reads:
+                owners.setdefault(read, index)
+    # What nobody wants is read once too: its records may have to be put aside.
+    every = {(s.stream.stream_id, b.offset) for s in shares for b in s.reads}
+    unwanted = every - owners.keys()
+    owners.update(dict.fromkeys(unwanted, 0))
+    return tuple(_task(shares, specs, items, owners, index) for index, items in enumerate(bins))
+
+
+def _items(shares: Sequence[Share], fair_bytes: float) -> list[_Item]:
+    weights: dict[str, list[tuple[tuple[str, int], float]]] = {}
+    for share in shares:
+        for baby in share.reads:
+            readers = share.stream.readers(baby) or frozenset()
+            weight = baby.size_bytes / max(1, len(baby.dataset_ids) or len(readers))
+            for dataset_id in sorted(readers):
+                read = (share.stream.stream_id, baby.offset)
+                weights.setdefault(dataset_id, []).append((read, weight))
+    return [item for d, found in weights.items() for item in _pieces(d, found, fair_bytes)]
+
+
+def _pieces(
+    dataset_id: str, reads: Sequence[tuple[tuple[str, int], float]], fair_bytes: float
+) -> Iterator[_Item]:
+    total = sum(weight for _, weight in reads)
+    count = max(1, round(total / fair_bytes)) if total > _OVERSIZE * fair_bytes else 1
+    item = _Item(dataset_id)
+    for read, weight in reads:
+        if item.reads and item.weight + weight / 2 > total / count:
+            yield item
+            item = _Item(dataset_id)
+        item.reads.append(read)
+        item.weight += weight
+    yield item
+
+
+def _bin(items: Sequence[_Item], count: int) -> list[list[_Item]]:
+    """Largest first, each to the lightest bin."""
+    bins: list[list[_Item]] = [[] for _ in range(count)]
+    heap = [(0.0, index) for index in range(count)]
+    for item in sorted(items, key=lambda i: (-i.weight, i.dataset_id)):
+        weight, index = heapq.heappop(heap)
+        bins[index].append(item)
+        heapq.heappush(heap, (weight + item.weight, index))
+    return [items for items in bins if items]
+
+
+def _task(
+    shares: Sequence[Share],
+    specs: Mapping[str, SegmentSpec],
+    items: Sequence[_Item],
+    owners: Mapping[tuple[str, int], int],
+    index: int,
+) -> Task:
+    wanted = {read for item in items for read in item.reads}
+    wanted |= {read for read, owner in owners.items() if owner == index}
+    streams = {stream_id for stream_id, _ in wanted}
+    announced = {(s.stream.stream_id, b.offset): b.dataset_ids for s in shares for b in s.reads}
+    return Task(
+        works=tuple(_work(dataset_id, items, specs) for dataset_id in _dataset_ids(items)),
+        reads=tuple(
+            BabyRead(*read, owners[read] == index, announced[read]) for read in sorted(wanted)
+        ),
+        routes=tuple(
+            Routes(s.stream.stream_id, s.stream.merged, s.stream.periods)
+            for s in shares
+            if s.stream.stream_id in streams
+        ),
+    )
+
+
+def _dataset_ids(items: Sequence[_Item]) -> list[str]:
+    return sorted({item.dataset_id for item in items})
+
+
+def _work(dataset_id: str, items: Sequence[_Item], specs: Mapping[str, SegmentSpec]) -> Work:
+    """Two pieces of one dataset in one task are one work again."""
+    offsets: dict[str, list[int]] = {}
+    for item in items:
+        if item.dataset_id == dataset_id:
+            for stream_id, offset in item.reads:
+                offsets.setdefault(stream_id, []).append(offset)
+    ranges = (r for s, found in sorted(offsets.items()) for r in _ranges(s, sorted(found)))
+    return Work(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(ranges))
+
+
+def _ranges(stream_id: str, offsets: Sequence[int]) -> Iterator[OffsetRange]:
+    first = previous = offsets[0]
+    for offset in offsets[1:]:
+        if offset != previous + 1:
+            yield OffsetRange(stream_id, first, previous)
+            first = offset
+        previous = offset
+    yield OffsetRange(stream_id, first, previous)

@@ -1,0 +1,96 @@
+"""The merge worker's settings, read once from MERGE_WORKER_* in the environment."""
+
+import os
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import gettempdir
+from uuid import uuid4
+
+from meta.process import ConfigError, Environment
+from segments.keys import StoreLocation
+
+MIB = 1024 * 1024
+
+
+def _default_worker_id() -> str:
+    # A worker that comes back must not be taken for the one that died.
+    return f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator may change; the defaults serve one machine of two cores."""
+
+    # Where meta listens.
+    meta_address: str = "127.0.0.1:9500"
+    # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
+    metrics_port: int = 0
+    # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
+    object_store_url: str = ""
+    # Name under which merge tasks are claimed; unique to this process by default.
+    worker_id: str = field(default_factory=_default_worker_id)
+    # Pause after a poll that gave no task; doubles up to interval_secs_max while none comes.
+    interval_secs: float = 1.0
+    # Longest pause between two polls.
+    interval_secs_max: float = 15.0
+    # Merge tasks worked on at once, each on one core.
+    concurrent_tasks: int = 2
+    # Bytes of rows that one merge task buffers of all its inputs together, before decoding.
+    buffer_bytes_max: int = 128 * MIB
+    # Folder for the output before it is uploaded, and for inputs that must be sorted anew.
+    work_dir: Path = field(default_factory=lambda: Path(gettempdir()))
+    # On shutdown, merge tasks under way get this long to finish before they are given up.
+    drain_secs: float = 5.0
+    # local[n], local[*], spark:// or k8s://.
+    spark_master: str = "local[*]"
+    # Cores this process may take of a cluster; without a bound the first process takes all.
+    spark_cores_max: int = 8
+    # JVM memory of the driver, as Spark writes it; no record passes through it.
+    spark_driver_memory: str = "768m"
+
+
+def load(env: Environment) -> Settings:
+    """Read and check the settings; raises ConfigError."""
+    default = Settings()
+    return Settings(
+        meta_address=env.text("META_ADDRESS", default.meta_address),
+        metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
+        object_store_url=_store_url(env),
+        worker_id=_worker_id(env, default.worker_id),
+        interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
+        interval_secs_max=env.seconds("INTERVAL_SECS_MAX", default.interval_secs_max, low=0.01),
+        concurrent_tasks=env.integer(
+            "CONCURRENT_TASKS", default.concurrent_tasks, low=1, high=1_024
+        ),
+        buffer_bytes_max=env.integer("BUFFER_BYTES_MAX", default.buffer_bytes_max, low=MIB),
+        work_dir=_work_dir(env, default.work_dir),
+        drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
+        spark_master=env.text("SPARK_MASTER", default.spark_master),
+        spark_cores_max=env.integer("SPARK_CORES_MAX", default.spark_cores_max, low=1),
+        spark_driver_memory=env.text("SPARK_DRIVER_MEMORY", default.spark_driver_memory),
+    )
+
+
+def _store_url(env: Environment) -> str:
+    url = env.text("OBJECT_STORE_URL", "")
+    if url:
+        try:
+            StoreLocation.from_url(url)
+        except ValueError as error:
+            raise ConfigError(f"MERGE_WORKER_OBJECT_STORE_URL: {error}") from error
+    return url
+
+
+def _worker_id(env: Environment, default: str) -> str:
+    worker_id = env.text("WORKER_ID", default)
+    if not worker_id or not worker_id.isprintable() or len(worker_id) > 255:
+        raise ConfigError("MERGE_WORKER_WORKER_ID must have 1 to 255 printable characters")
+    return worker_id
+
+
+def _work_dir(env: Environment, default: Path) -> Path:
+    path = Path(env.text("WORK_DIR", str(default)))
+    if not path.is_absolute() or not path.is_dir() or not os.access(path, os.W_OK):
+        raise ConfigError(f"MERGE_WORKER_WORK_DIR {path} is not a writable, absolute folder")
+    return path

@@ -1,0 +1,1 @@
+"""The janitor: plans merges, deletes what is tombstoned and collects orphans."""

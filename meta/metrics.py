@@ -82,3 +82,7 @@ JANITOR_CHORE_FAILURES = Counter(
 DELETED_OBJECTS = Counter(
     "segplane_janitor_deleted_objects_total", "Objects deleted, by why.", ["why"]
 )
+ORPHANS_LEFT = Gauge(
+    "segplane_janitor_orphans_left",
+    "Orphans beyond the cap of the last sweep. Stays up: a writer fails, or a backup was restored.",
+)

@@ -77,6 +77,10 @@ class ObjectStore(Protocol):
         """Prove that the store is reachable and never overwrites; raises StoreUnusable."""
         ...
 
+    def now_nanos(self) -> int:
+        """The store's own clock, to tell the age of its objects by."""
+        ...
+
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:
         """Drop what unfinished writes under prefix left behind; returns how many there were."""
         ...

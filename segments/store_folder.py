@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,15 @@ class FolderStore:
                 f"folder {self.root} cannot hold objects ({error}): "
                 "check that it can be written and that its file system has hard links"
             ) from error
+
+    def now_nanos(self) -> int:
+        """The file system's clock, which a network drive has of its own."""
+        try:
+            self._make_folder(self.root / TEMPORARY_FOLDER)
+            with tempfile.TemporaryFile(dir=self.root / TEMPORARY_FOLDER) as file:
+                return os.fstat(file.fileno()).st_mtime_ns
+        except OSError as error:
+            raise _refused(error) from error
 
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:  # noqa: ARG002
         """Remove old temporary files, whatever the prefix: they do not say what they were for."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,6 +122,14 @@ class S3Store:
             raise StoreUnusable(
                 f"{self.location.url()} failed the start-up check: {error}"
             ) from error
+
+    def now_nanos(self) -> int:
+        """The server's clock, from the date of an answer; whole seconds."""
+        try:
+            reply = self._client.head_bucket(Bucket=self.location.bucket)
+        except (ClientError, BotoCoreError) as error:
+            raise refused(error, self.location) from error
+        return _nanos(parsedate_to_datetime(reply["ResponseMetadata"]["HTTPHeaders"]["date"]))
 
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:
         """Abort the multipart uploads under prefix that were started before the given time."""

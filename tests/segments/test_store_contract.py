@@ -262,6 +262,14 @@ def test_listed_times_are_about_now(store: ObjectStore) -> None:
     assert abs(store.head("key").modified_at_nanos - listed.modified_at_nanos) < 2 * 10**9
 
 
+def test_the_stores_clock_is_that_of_its_objects(store: ObjectStore) -> None:
+    before = store.now_nanos()
+    store.put_if_absent("key", b"")
+
+    assert before - 2 * 10**9 < store.head("key").modified_at_nanos
+    assert store.head("key").modified_at_nanos < store.now_nanos() + 2 * 10**9
+
+
 def test_deleting_twice_is_fine_and_spares_the_others(store: ObjectStore) -> None:
     for key in ("d/1", "d/2", "d/3"):
         store.put_if_absent(key, b"")

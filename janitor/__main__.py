@@ -1,0 +1,28 @@
+"""`python -m janitor`: plans merges and deletes what is dead."""
+
+from janitor import config, loop
+from meta.errors import MetaError
+from meta.process import (
+    ConfigError,
+    Shutdown,
+    configure_logging,
+    environment,
+    fail,
+    serve_metrics,
+)
+from segments.errors import StoreError
+
+
+def main() -> None:
+    """Read JANITOR_* settings and work until SIGTERM."""
+    configure_logging("janitor")
+    try:
+        settings = config.load(environment("JANITOR_"))
+        serve_metrics(settings.metrics_port)
+        loop.run(settings, Shutdown().install())
+    except (ConfigError, MetaError, StoreError) as error:
+        fail(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The janitor's settings, read once from JANITOR_* in the environment."""
+
+from dataclasses import dataclass
+
+from meta.process import ConfigError, Environment
+from segments.keys import StoreLocation
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator may change; docs/object-stores.md says what the ages protect."""
+
+    # Where meta listens.
+    meta_address: str = "127.0.0.1:9500"
+    # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
+    metrics_port: int = 0
+    # Overrides where meta says the objects are, as a URL; unset = as told.
+    object_store: StoreLocation | None = None
+    # Pause between two rounds of merge planning.
+    merge_interval_secs: float = 10.0
+    # Pause between two rounds of deleting tombstoned segments' objects.
+    deletion_interval_secs: float = 30.0
+    # Pause between two sweeps for orphans; each lists the whole store.
+    orphan_interval_secs: float = 3_600.0
+    # Objects younger than this are no orphans: whoever wrote them may still register them.
+    orphan_min_age_secs: float = 86_400.0
+    # Pause between two rounds of aborting unfinished writes.
+    upload_interval_secs: float = 3_600.0
+    # Writes that were begun longer ago and are not finished are aborted.
+    upload_max_age_secs: float = 86_400.0
+
+
+def load(env: Environment) -> Settings:
+    """Read and check the settings; raises ConfigError."""
+    default = Settings()
+
+    def interval(name: str, secs: float) -> float:
+        return env.seconds(name, secs, low=0.01)
+
+    return Settings(
+        meta_address=env.text("META_ADDRESS", default.meta_address),
+        metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
+        object_store=_object_store(env),
+        merge_interval_secs=interval("MERGE_INTERVAL_SECS", default.merge_interval_secs),
+        deletion_interval_secs=interval("DELETION_INTERVAL_SECS", default.deletion_interval_secs),
+        orphan_interval_secs=interval("ORPHAN_INTERVAL_SECS", default.orphan_interval_secs),
+        orphan_min_age_secs=env.seconds("ORPHAN_MIN_AGE_SECS", default.orphan_min_age_secs),
+        upload_interval_secs=interval("UPLOAD_INTERVAL_SECS", default.upload_interval_secs),
+        upload_max_age_secs=env.seconds("UPLOAD_MAX_AGE_SECS", default.upload_max_age_secs),
+    )
+
+
+def _object_store(env: Environment) -> StoreLocation | None:
+    url = env.text("OBJECT_STORE_URL", "")
+    try:
+        return StoreLocation.from_url(url) if url else None
+    except ValueError as error:
+        raise ConfigError(f"JANITOR_OBJECT_STORE_URL: {error}") from error

@@ -1,8 +1,51 @@
-"""IngestionService."""
+"""IngestionService: what collectors and direct writers call."""
+
+import hashlib
+from dataclasses import dataclass
+from uuid import UUID
+
+import grpc
 
 from meta.config import Settings
+from meta.errors import InvalidArgument, TokenUnknown
 from meta.rpc import Transactions
-from meta.v1 import ingestion_pb2_grpc
+from meta.services import checks, convert
+from meta.store import (
+    commits,
+    dataset_layouts,
+    datasets,
+    routing,
+    segments,
+    stream_datasets,
+    streams,
+    token_secrets,
+    tokens,
+    versions,
+)
+from meta.store.commits import Commit, Committed
+from meta.store.engine import Conflict, Transaction
+from meta.store.segments import NewSegment
+from meta.store.stream_datasets import NewEntry
+from meta.store.token_secrets import TokenHasher
+from meta.store.tokens import Routing, Token
+from meta.v1 import ingestion_pb2, ingestion_pb2_grpc
+
+SEGMENTS_MAX = 1_000
+OTHER_DATASETS_MAX = 1_000
+STAMPS_MAX = 1_000
+ABOUT_CHARACTERS_MAX = 4_096
+FLUSH_ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Admission:
+    """A token admitted on its collector's stream."""
+
+    stream_id: UUID
+    created: bool
+    next_offset: int
+    token_id: UUID
+    routing: Routing
 
 
 class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
@@ -11,3 +54,174 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._hasher = TokenHasher(settings.token_pepper)
+
+    def DownloadConfig(
+        self, request: ingestion_pb2.DownloadConfigRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.DownloadConfigResponse:
+        """Say where objects are and which datasets exist; every worker gets the same."""
+        checks.text(request.worker_id, "worker_id")
+        reply = self._transactions.read(self._config)
+        content = reply.SerializeToString(deterministic=True)
+        reply.config_version = hashlib.sha256(content).hexdigest()
+        return reply
+
+    def SaveSegments(
+        self, request: ingestion_pb2.SaveSegmentsRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.SaveSegmentsResponse:
+        """Register complete segments, all or none, at one version."""
+        if not request.segments:
+            raise InvalidArgument("segments must not be empty", field="segments")
+        checks.at_most(request.segments, "segments", SEGMENTS_MAX)
+        new = [
+            convert.new_segment(self._settings.location, segment, f"segments[{index}]")
+            for index, segment in enumerate(request.segments)
+        ]
+        checks.distinct([segment.object_key for segment in new], "segments")
+        ids = self._transactions.write(lambda tx: _save(tx, new))
+        return ingestion_pb2.SaveSegmentsResponse(ids=[str(i) for i in ids])
+
+    def RegisterForStream(
+        self, request: ingestion_pb2.RegisterForStreamRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.RegisterForStreamResponse:
+        """Admit a token on its collector's stream, with an entry for each dataset it routes to."""
+        collector_id = checks.name(request.collector_id, "collector_id")
+        about = checks.text(
+            request.collector_string,
+            "collector_string",
+            characters_max=ABOUT_CHARACTERS_MAX,
+            lines=True,
+        )
+        if not token_secrets.is_well_formed(request.ingest_token):
+            raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+
+        def work(tx: Transaction) -> _Admission:
+            token = _lock_token(tx, self._hasher.digest(tx, request.ingest_token))
+            return _admit(tx, token, collector_id, about)
+
+        admission = self._transactions.write(work)
+        return ingestion_pb2.RegisterForStreamResponse(
+            stream_id=str(admission.stream_id),
+            config=ingestion_pb2.StreamConfig(
+                cloud_object_prefix=convert.stream_place(
+                    self._settings.location, admission.stream_id
+                ),
+                flush_timeout_ms=self._settings.stream.flush_timeout_ms,
+                max_segment_size_bytes=self._settings.stream.max_segment_size_bytes,
+            ),
+            token_id=str(admission.token_id),
+            next_offset=admission.next_offset,
+            routing=convert.routing_message(admission.routing),
+            created=admission.created,
+        )
+
+    def CommitOffset(
+        self, request: ingestion_pb2.CommitOffsetRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.CommitOffsetResponse:
+        """Acknowledge the baby segment at one offset."""
+        commit = _commit(request)
+
+        def work(tx: Transaction) -> Committed | Exception:
+            return commits.commit_batch(tx, [commit])[0]
+
+        answer = self._transactions.write(work)
+        if isinstance(answer, commits.NeedsEntry):
+            answer = self._transactions.write(lambda tx: commits.commit_one(tx, commit))
+        if isinstance(answer, Exception):
+            raise answer
+        return ingestion_pb2.CommitOffsetResponse(
+            committed_offset=answer.committed_offset,
+            deleted_dataset_ids=[str(d) for d in answer.deleted_dataset_ids],
+        )
+
+    def _config(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
+        live = datasets.list_live(tx)
+        layouts = dataset_layouts.read(tx, [d.id for d in live])
+        infos = {
+            d.id: convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
+        }
+        default = infos.pop(next(d.id for d in live if d.is_default))
+        return ingestion_pb2.DownloadConfigResponse(
+            cloud_object_prefix=default.cloud_object_prefix,
+            default_dataset=default,
+            other_datasets=list(infos.values())[:OTHER_DATASETS_MAX],
+        )
+
+
+def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
+    claims = segments.claim(tx, new)
+    segments.raise_refusal(claims)
+    if any(claimed.registered_at is None for claimed in claims):
+        segments.insert(tx, claims, versions.allocate(tx))
+    return [claimed.segment_id for claimed in claims]
+
+
+def _lock_token(tx: Transaction, digest: bytes) -> Token:
+    """Keep an active token, its routing and the datasets it names as they are until the commit."""
+    found = tokens.find_by_digest(tx, digest)
+    if found is not None:
+        # Datasets come before tokens in the order of locks, so the routing is read twice.
+        stream_datasets.lock_live_datasets(tx, found.routing.datasets())
+        locked = tokens.lock_shared(tx, found.id)
+        if locked is not None and locked.revoked_at is None:
+            if locked.routing != found.routing:
+                raise Conflict("40001")
+            return locked
+    raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+
+
+def _admit(tx: Transaction, token: Token, collector_id: str, about: str) -> _Admission:
+    stream_id, created = streams.find_or_create(tx, collector_id, about)
+    head = streams.lock_heads(tx, [stream_id])[stream_id]
+    if head.is_stopped:
+        # It was stopped since it was found; the next run makes another.
+        raise Conflict("40001")
+    streams.touch(tx, stream_id)
+    is_new = routing.add_token(tx, stream_id, token.id)
+    if is_new:
+        routing.begin_period(tx, token.id, token.routing, [head])
+    made = stream_datasets.create_missing(
+        tx,
+        [NewEntry(stream_id, d, head.committed_offset) for d in token.routing.datasets()],
+    )
+    if created or is_new or made:
+        streams.find_locked(tx, stream_id)
+        version = versions.allocate(tx)
+        streams.stamp(tx, [stream_id], version)
+        stream_datasets.stamp(tx, made, version)
+    return _Admission(stream_id, created, head.committed_offset + 1, token.id, token.routing)
+
+
+def _commit(request: ingestion_pb2.CommitOffsetRequest) -> Commit:
+    """Check a commit; written flat, because this is the hottest call."""
+    if len(request.flush_id) not in (0, FLUSH_ID_BYTES):
+        raise InvalidArgument(
+            f"flush_id has {len(request.flush_id)} bytes, not {FLUSH_ID_BYTES}", field="flush_id"
+        )
+    checks.at_most(request.dataset_ids, "dataset_ids", STAMPS_MAX)
+    stamps = tuple([checks.uuid(d, "dataset_ids") for d in request.dataset_ids])
+    checks.distinct(stamps, "dataset_ids")
+    records = tuple(request.dataset_records)
+    if records and len(records) != len(stamps):
+        raise InvalidArgument(
+            f"dataset_records has {len(records)} items for {len(stamps)} dataset_ids",
+            field="dataset_records",
+        )
+    for count in records:
+        checks.count(count, "dataset_records", high=request.num_records)
+    if request.start_time > request.end_time:
+        raise InvalidArgument(
+            f"start_time {request.start_time} is after end_time {request.end_time}",
+            field="start_time",
+        )
+    return Commit(
+        stream_id=checks.uuid(request.stream_id, "stream_id"),
+        offset=checks.count(request.committed_offset, "committed_offset"),
+        start_ns=checks.count(request.start_time, "start_time"),
+        end_ns=request.end_time,
+        size_bytes=checks.count(request.size_bytes, "size_bytes"),
+        num_records=checks.count(request.num_records, "num_records"),
+        flush_id=request.flush_id,
+        dataset_ids=stamps,
+        dataset_records=records,
+    )

@@ -1,0 +1,59 @@
+"""Usage: records committed per dataset and calendar month (UTC), for quotas."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
+
+from meta.store.engine import Transaction
+
+SLOTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Records of one dataset in one month, written YYYY-MM."""
+
+    dataset_id: UUID
+    month: str
+    records: int
+
+
+_ADD = text(
+    "INSERT INTO dataset_usage (dataset_id, month, slot, records)"
+    " SELECT d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM'), :slot, n"
+    " FROM unnest(:datasets, :counts) AS new (d, n) ORDER BY d"
+    " ON CONFLICT (dataset_id, month, slot)"
+    " DO UPDATE SET records = dataset_usage.records + excluded.records"
+).bindparams(bindparam("datasets", type_=ARRAY(Uuid)), bindparam("counts", type_=ARRAY(BigInteger)))
+_READ = text(
+    "SELECT d, m AS month, coalesce((SELECT sum(records) FROM dataset_usage"
+    " WHERE dataset_id = d AND month = m), 0)::bigint AS records"
+    " FROM unnest(:datasets) WITH ORDINALITY AS wanted (d, n),"
+    " to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m ORDER BY n"
+).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
+
+
+def add(tx: Transaction, records: Mapping[UUID, int]) -> None:
+    """Count records in the current month.
+
+    Each process has a slot, so that committers do not wait for one another's row.
+    """
+    counted = {dataset_id: n for dataset_id, n in records.items() if n}
+    if counted:
+        tx.execute(
+            _ADD,
+            {
+                "slot": os.getpid() % SLOTS,
+                "datasets": list(counted),
+                "counts": list(counted.values()),
+            },
+        )
+
+
+def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> list[Usage]:
+    """This month's records of each dataset, in order."""
+    rows = tx.execute(_READ, {"datasets": list(dataset_ids)})
+    return [Usage(row.d, row.month, row.records) for row in rows]

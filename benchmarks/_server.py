@@ -1,0 +1,73 @@
+"""What the benchmarks of meta run against: a real server process over a real, durable Postgres."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from meta.client import MetaClient
+from segplane.dev import is_serving
+from segplane.postgres import EmbeddedPostgres
+from segplane.preflight import claim_ports
+
+START_SECS_MAX = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class BenchServer:
+    """A running meta."""
+
+    address: str
+    database_url: str
+    pid: int
+
+    def client(self) -> MetaClient:
+        """A new client of it."""
+        return MetaClient(self.address)
+
+
+@contextmanager
+def bench_postgres(settings: Mapping[str, str] | None = None) -> Iterator[EmbeddedPostgres]:
+    """Run a Postgres with its default durability (synchronous_commit on, fsync on)."""
+    folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
+    folder.chmod(0o711)
+    try:
+        with EmbeddedPostgres(folder / "postgres", settings=settings) as postgres:
+            yield postgres
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def bench_server(
+    database_url: str, settings: Mapping[str, str] | None = None
+) -> Iterator[BenchServer]:
+    """Run `python -m meta` as users do, on a port of its own."""
+    port = claim_ports({"meta": 0})["meta"]
+    address = f"127.0.0.1:{port}"
+    environment = {
+        **os.environ,
+        "META_BIND": address,
+        "META_DATABASE_URL": database_url,
+        "META_OBJECT_STORE_URL": "file:///nonexistent/bench",
+        **(settings or {}),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "meta"], env=environment, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + START_SECS_MAX
+        while not is_serving(address):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("meta did not start")
+            time.sleep(0.05)
+        yield BenchServer(address, database_url, process.pid)
+    finally:
+        process.terminate()
+        process.wait()

@@ -1,6 +1,7 @@
 """Baby segments: encoding, decoding, checksums."""
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -42,6 +43,20 @@ BABY = Baby(
 
 def test_a_baby_decodes_to_what_was_encoded() -> None:
     assert decode_baby(encode_baby(BABY)) == BABY
+
+
+@pytest.mark.parametrize("is_stamped", [True, False])
+def test_the_bytes_are_those_that_protobuf_itself_writes(is_stamped: bool) -> None:
+    long = TokenPart("c" * 200, "traces", (b"\x0a\x00" * 9000, b"", b"\x0a\x00"))
+    baby = replace(BABY, parts=(*BABY.parts, long), is_stamped=is_stamped)
+
+    body = encode_baby(baby)
+
+    message = pb.CombinedSignals.FromString(body)
+    message.ClearField("crc32c")
+    plain = message.SerializeToString(deterministic=True)
+    assert body[: len(plain)] == plain
+    assert len(body) - len(plain) == (6 if is_stamped else 0)
 
 
 def test_the_hull_and_count_of_a_baby_are_those_of_its_parts() -> None:

@@ -40,5 +40,5 @@ def probe_put_if_absent(store: Puts) -> None:
         return
     raise StoreUnusable(
         "the object store overwrites objects: it ignores If-None-Match: * on PUT; use one that "
-        "honours it (AWS S3, Cloudflare R2, MinIO and Ceph of the last years do)"
+        "honours it, as AWS S3 and Cloudflare R2 do"
     )

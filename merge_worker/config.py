@@ -34,14 +34,14 @@ class Settings:
     interval_secs: float = 1.0
     # Longest pause between two polls.
     interval_secs_max: float = 15.0
-    # Merge tasks worked on at once, each on one core.
-    concurrent_tasks: int = 2
+    # Merge tasks worked on at once, each on one core; 0 = as many as there are cores.
+    concurrent_tasks: int = 0
     # Bytes of rows that one merge task buffers of all its inputs together, before decoding.
     buffer_bytes_max: int = 128 * MIB
     # Folder for the output before it is uploaded, and for inputs that must be sorted anew.
     work_dir: Path = field(default_factory=lambda: Path(gettempdir()))
     # On shutdown, merge tasks under way get this long to finish before they are given up.
-    drain_secs: float = 5.0
+    drain_secs: float = 15.0
     # local[n], local[*], spark:// or k8s://.
     spark_master: str = "local[*]"
     # Cores this process may take of a cluster; without a bound the first process takes all.
@@ -60,9 +60,7 @@ def load(env: Environment) -> Settings:
         worker_id=_worker_id(env, default.worker_id),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
         interval_secs_max=env.seconds("INTERVAL_SECS_MAX", default.interval_secs_max, low=0.01),
-        concurrent_tasks=env.integer(
-            "CONCURRENT_TASKS", default.concurrent_tasks, low=1, high=1_024
-        ),
+        concurrent_tasks=env.integer("CONCURRENT_TASKS", default.concurrent_tasks, high=1_024),
         buffer_bytes_max=env.integer("BUFFER_BYTES_MAX", default.buffer_bytes_max, low=MIB),
         work_dir=_work_dir(env, default.work_dir),
         drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),

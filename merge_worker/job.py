@@ -1,0 +1,78 @@
+"""The Spark job of one merge task: one stage, one Python task, no record through the JVM.
+
+Each task is a job of its own: in a shared one a poison input would end its neighbours' work.
+"""
+
+from contextlib import suppress
+
+from pyspark.sql import SparkSession
+
+from merge_worker.scratch import scratch_folder
+from merge_worker.tasks import Failed, Merged, MergeTask, Outcome
+from segments.errors import SegmentsError
+from segments.keys import join_key, new_uuid7
+from segments.merge import InputFailed, MergeOrder, merge_segments
+from segments.spark import check_alive
+from segments.store import open_store
+from segments.upload import upload_segment
+
+
+class SparkMerger:
+    """Runs merge tasks on one session; safe to share between threads."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def run(self, task: MergeTask) -> Outcome:
+        """Merge one task's inputs into one verified object.
+
+        What the merge does not like comes back as Failed; raises SparkDied.
+        """
+        context = self._spark.sparkContext
+        try:
+            context.setJobGroup(_group(task), f"merge task {task.task_id}", interruptOnCancel=True)
+            (outcome,) = context.parallelize([task], 1).map(merge).collect()
+        except Exception as error:
+            check_alive(self._spark)
+            # The task's process died, as of too little memory, or the job was cancelled.
+            return Failed(f"the Spark job failed: {_first_line(error)}")
+        return outcome
+
+    def cancel(self, task: MergeTask) -> None:
+        """End a task's job; its `run` returns Failed soon after."""
+        # With the JVM gone there is nothing to end, and `run` says so.
+        with suppress(Exception):
+            self._spark.sparkContext.cancelJobGroup(_group(task))
+
+    def cancel_all(self) -> None:
+        """End all jobs."""
+        with suppress(Exception):
+            self._spark.sparkContext.cancelAllJobs()
+
+
+def merge(task: MergeTask) -> Outcome:
+    """Do one task where it was sent to; errors are values, so that no neighbour suffers."""
+    try:
+        store = open_store(task.location)
+        # Spark may run a lost task again: each run writes under a name of its own.
+        key = join_key(task.prefix, f"{new_uuid7()}.parquet")
+        with scratch_folder(task.work_dir) as folder:
+            order = MergeOrder(task.dataset_id, task.producer, task.spec, task.buffer_bytes_max)
+            result = merge_segments(store, task.inputs, order, folder)
+            upload_segment(store, key, folder / "merged.parquet", result.facts)
+    except InputFailed as error:
+        return Failed(error.message, error.segment_id)
+    except SegmentsError as error:
+        return Failed(f"{type(error).__name__}: {error}")
+    except Exception as error:  # The top of a task: whatever it is, meta shall hear of it.
+        return Failed(f"unexpected {type(error).__name__}: {error}")
+    return Merged(key, result.facts, result.unconverted)
+
+
+def _group(task: MergeTask) -> str:
+    return f"merge-{task.task_id}-{task.attempt}"
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]

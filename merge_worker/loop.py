@@ -1,0 +1,198 @@
+"""The merge worker's cycle: poll, run, complete or fail. Only this module talks to meta."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Protocol, TypeVar
+
+import structlog
+
+from merge_worker.config import Settings
+from merge_worker.heart import Heart
+from merge_worker.tasks import Failed, Merged, MergeTask, Outcome, merge_task
+from meta import metrics
+from meta.client import MetaClient, location
+from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
+from meta.process import Shutdown
+from meta.telemetry import span
+from meta.v1.common_pb2 import CloudObjectKey, CloudObjectPrefix, CreateSegment, TimeRange
+from meta.v1.merge_task_pb2 import (
+    CompleteSegmentMergeTaskRequest,
+    FailSegmentMergeTaskRequest,
+    PollForSegmentMergeTaskRequest,
+    SegmentMergeTaskInfo,
+)
+from segments.keys import StoreLocation, split_key
+
+log = structlog.get_logger()
+ERROR_BYTES_MAX = 8 * 1024
+# The contract's lease of a claim that never beat.
+LEASE_SECS = 3_600.0
+RETRY_SECS = 2.0
+# What time may heal; anything else is an answer.
+_PASSING = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
+Reply = TypeVar("Reply")
+
+
+class Merger(Protocol):
+    """What does the merging: Spark in production."""
+
+    def run(self, task: MergeTask) -> Outcome:
+        """Merge one task."""
+        ...
+
+    def cancel(self, task: MergeTask) -> None:
+        """End a task that `run` is busy with."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A merge worker's parts; every thread of it runs `work`."""
+
+    settings: Settings
+    meta: MetaClient
+    merger: Merger
+    shutdown: Shutdown
+    # Set a while after shutdown: what still runs is given up.
+    give_up: threading.Event
+
+    def work(self) -> None:
+        """Take one merge task after the other until shutdown, resting while there are none."""
+        rest_secs = self.settings.interval_secs
+        while not self.shutdown.is_requested:
+            info = self._poll()
+            if info is None:
+                self.shutdown.wait(rest_secs)
+                rest_secs = min(self.settings.interval_secs_max, rest_secs * 2)
+                continue
+            rest_secs = self.settings.interval_secs
+            with span("merge_task", task_id=info.task_id, inputs=len(info.segments)):
+                self._work_on(info)
+
+    def _poll(self) -> SegmentMergeTaskInfo | None:
+        request = PollForSegmentMergeTaskRequest(worker_id=self.settings.worker_id)
+        try:
+            reply = self.meta.merge_task.PollForSegmentMergeTask(request)
+        except MetaError as error:
+            log.warning("merge_poll_failed", reason=error.reason, error=error.message)
+            return None
+        return reply.task if reply.HasField("task") else None
+
+    def _work_on(self, info: SegmentMergeTaskInfo) -> None:
+        log.info("merge_task_claimed", inputs=len(info.segments), **_ids(info))
+        try:
+            task = merge_task(
+                info,
+                self._location(info),
+                f"segplane merge_worker {version('segplane')}",
+                self.settings.work_dir,
+                self.settings.buffer_bytes_max,
+            )
+        except ValueError as error:
+            self._fail(info, Failed(str(error)))
+            return
+        lease_secs = float(info.lease_secs or LEASE_SECS)
+        with Heart(
+            self.meta, task.task_id, task.attempt, lease_secs, lambda: self.merger.cancel(task)
+        ) as heart:
+            outcome = self.merger.run(task)
+            if heart.is_lost:
+                _count("lost")
+            elif isinstance(outcome, Merged):
+                self._complete(info, outcome)
+            elif self.give_up.is_set() and heart.has_beaten:
+                # The lease passes within a minute, and a failure would count against the inputs.
+                log.info("merge_task_given_up", **_ids(info))
+                _count("given_up")
+            else:
+                self._fail(info, outcome)
+
+    def _location(self, info: SegmentMergeTaskInfo) -> StoreLocation:
+        if self.settings.object_store_url:
+            return StoreLocation.from_url(self.settings.object_store_url)
+        return location(info.cloud_object_prefix.bucket)
+
+    def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> None:
+        request = CompleteSegmentMergeTaskRequest(
+            task_id=info.task_id, merged_segment=_segment(info, merged)
+        )
+        reply = self._persist(lambda: self.meta.merge_task.CompleteSegmentMergeTask(request))
+        if reply is None:
+            _count("unreported")
+        elif reply.HasField("error"):
+            # A verdict: the output is garbage now, which the janitor collects.
+            log.info(
+                "merge_output_dropped",
+                reason=reply.error.reason,
+                error=reply.error.message,
+                **_ids(info),
+            )
+            _count("dropped")
+        else:
+            log.info(
+                "merge_task_completed",
+                rows=merged.facts.rows,
+                compressed_size_bytes=merged.facts.compressed_size_bytes,
+                unconverted=merged.unconverted,
+                **_ids(info),
+            )
+            _count("completed")
+            metrics.MERGE_BYTES.inc(merged.facts.compressed_size_bytes)
+
+    def _fail(self, info: SegmentMergeTaskInfo, failed: Failed) -> None:
+        log.warning(
+            "merge_task_failed", error=failed.message, segment_id=failed.segment_id, **_ids(info)
+        )
+        _count("failed")
+        request = FailSegmentMergeTaskRequest(
+            task_id=info.task_id,
+            error_message=_cut(failed.message),
+            attempt=info.attempt,
+            failed_segment_id=failed.segment_id,
+        )
+        self._persist(lambda: self.meta.merge_task.FailSegmentMergeTask(request))
+
+    def _persist(self, call: Callable[[], Reply]) -> Reply | None:
+        """Make a call again until meta answers or the process must end; None if it refused."""
+        while True:
+            try:
+                return call()
+            except _PASSING as error:
+                log.warning("merge_report_delayed", reason=error.reason, error=error.message)
+                if self.give_up.wait(RETRY_SECS):
+                    return None
+            except MetaError as error:
+                log.error("merge_report_refused", reason=error.reason, error=error.message)
+                return None
+
+
+def _segment(info: SegmentMergeTaskInfo, merged: Merged) -> CreateSegment:
+    facts = merged.facts
+    prefix, name = split_key(merged.key)
+    bucket = info.cloud_object_prefix.bucket
+    return CreateSegment(
+        dataset_id=info.dataset_id,
+        time_range=TimeRange(start_time=facts.start_time, end_time=facts.end_time),
+        size_bytes=facts.size_bytes,
+        compressed_size_bytes=facts.compressed_size_bytes,
+        number_of_events=facts.rows,
+        cloud_object_key=CloudObjectKey(
+            prefix=CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
+        ),
+    )
+
+
+def _ids(info: SegmentMergeTaskInfo) -> dict[str, str | int]:
+    return {"task_id": info.task_id, "dataset_id": info.dataset_id, "attempt": info.attempt}
+
+
+def _count(outcome: str) -> None:
+    metrics.MERGE_TASKS.labels(outcome).inc()
+
+
+def _cut(message: str) -> str:
+    """Make text that meta takes: no control characters, at most 8 KiB."""
+    printable = "".join(c if c.isprintable() else " " for c in message)
+    return printable.encode("utf-8", "replace")[:ERROR_BYTES_MAX].decode("utf-8", "ignore")

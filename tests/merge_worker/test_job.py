@@ -1,0 +1,109 @@
+"""A merge task in Spark: the object is written and verified, errors come back as values."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from merge_worker.job import SparkMerger, merge
+from merge_worker.tasks import Failed, Merged, MergeTask
+from segments.footer import SegmentFooter
+from segments.keys import StoreLocation, attempt_prefix, new_merged_key, parse_key
+from segments.merge import MergeInput
+from segments.parquet import read_footer
+from segments.schema import SegmentSpec
+from segments.spark import SparkSettings, open_session
+from segments.store import ObjectStore, open_store
+from tests.segments.rows import DATASET, PLAIN, rows_of, write_segment
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ObjectStore:
+    (tmp_path / "store").mkdir()
+    return open_store(StoreLocation.from_url(f"file://{tmp_path}/store"))
+
+
+@pytest.fixture(scope="module")
+def merger() -> Iterator[SparkMerger]:
+    spark = open_session(SparkSettings("tests of merge_worker.job", "local[2]"))
+    yield SparkMerger(spark)
+    spark.stop()
+
+
+def task_of(store: ObjectStore, folder: Path, seeds: range) -> MergeTask:
+    """Write segments and describe their merge."""
+    inputs: list[MergeInput] = []
+    for seed in seeds:
+        path, key = folder / f"{seed}.parquet", new_merged_key(DATASET)
+        rows = {"logs": rows_of("logs", 100, seed=seed), "traces": rows_of("traces", 50, seed=seed)}
+        _, facts = write_segment(path, rows, PLAIN, SegmentFooter(DATASET, "test"))  # type: ignore[arg-type]
+        store.put_file_if_absent(key, path)
+        inputs.append(MergeInput(str(seed), key, facts.rows, facts.start_time, facts.end_time))
+    task_id = str(uuid4())
+    return MergeTask(
+        task_id,
+        3,
+        DATASET,
+        tuple(inputs),
+        SegmentSpec(),
+        store.location,
+        attempt_prefix(DATASET, task_id, 3),
+        "merge_worker test",
+        folder,
+        2**20,
+    )
+
+
+def test_the_output_lies_under_the_attempts_prefix_and_nothing_else_is_left(
+    store: ObjectStore, tmp_path: Path
+) -> None:
+    task = task_of(store, tmp_path, range(3))
+    (tmp_path / "work").mkdir()
+
+    outcome = merge(replace(task, work_dir=tmp_path / "work"))
+
+    assert isinstance(outcome, Merged)
+    assert outcome.key.startswith(task.prefix)
+    assert parse_key(outcome.key) is not None
+    assert read_footer(store, outcome.key).rows_by_signal == {"logs": 300, "traces": 150}
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_an_input_that_is_gone_is_named(store: ObjectStore, tmp_path: Path) -> None:
+    task = task_of(store, tmp_path, range(2))
+    store.delete([task.inputs[1].key])
+
+    outcome = merge(task)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.segment_id == task.inputs[1].segment_id
+
+
+def test_a_folder_that_cannot_be_written_is_nobodys_fault(
+    store: ObjectStore, tmp_path: Path
+) -> None:
+    task = task_of(store, tmp_path, range(2))
+
+    outcome = merge(replace(task, work_dir=tmp_path / "absent"))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.segment_id == ""
+    assert "FileNotFoundError" in outcome.message
+
+
+@pytest.mark.spark
+def test_a_poison_task_does_not_hurt_the_one_beside_it(
+    store: ObjectStore, tmp_path: Path, merger: SparkMerger
+) -> None:
+    good, poison = task_of(store, tmp_path, range(2)), task_of(store, tmp_path, range(2, 4))
+    store.delete([poison.inputs[0].key])
+
+    with ThreadPoolExecutor(2) as pool:
+        merged, failed = pool.map(merger.run, [good, poison])
+
+    assert isinstance(merged, Merged)
+    assert isinstance(failed, Failed)
+    assert failed.segment_id == poison.inputs[0].segment_id

@@ -108,8 +108,8 @@ def collect_orphans(tools: Tools) -> None:
         return tools.meta.operations.CondemnObjects(request).condemned_keys
 
     # By the store's clock, as the objects' times are.
-    before = tools.store.now_nanos() - int(tools.settings.orphan_min_age_secs * NANOS)
-    swept = sweep(tools.store, condemn, before, tools.shutdown)
+    until = tools.store.now_nanos() - int(tools.settings.orphan_min_age_secs * NANOS)
+    swept = sweep(tools.store, condemn, until, tools.shutdown)
     metrics.ORPHANS_LEFT.set(swept.left)
     log.info(
         "orphans_swept",

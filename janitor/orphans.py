@@ -69,13 +69,13 @@ class Swept:
 
 
 def sweep(
-    store: ObjectStore, condemn: Condemn, written_before_nanos: int, shutdown: Shutdown
+    store: ObjectStore, condemn: Condemn, written_until_nanos: int, shutdown: Shutdown
 ) -> Swept:
-    """Delete orphans written before the given time; returns early on shutdown."""
+    """Delete orphans written up to the given time; returns early on shutdown."""
     swept = Swept()
     for root in (BABIES_ROOT, DATASETS_ROOT):
         for owner, objects in itertools.groupby(store.list(root), key=owner_of):
-            found = find_orphans(objects, condemn, written_before_nanos, shutdown)
+            found = find_orphans(objects, condemn, written_until_nanos, shutdown)
             if shutdown.is_requested:
                 return swept
             deleted = _delete(store, condemn, found, shutdown)
@@ -103,7 +103,7 @@ def delete_cap(listed: int) -> int:
 def find_orphans(
     objects: Iterable[ObjectInfo],
     condemn: Condemn,
-    written_before_nanos: int,
+    written_until_nanos: int,
     shutdown: Shutdown,
 ) -> Found:
     """Ask meta about the old objects of one dataset or stream; changes nothing."""
@@ -115,7 +115,7 @@ def find_orphans(
             listed += 1
             if not is_ours(info.key):
                 foreign += 1
-            elif info.modified_at_nanos < written_before_nanos:
+            elif info.modified_at_nanos <= written_until_nanos:
                 yield info.key
 
     orphans: list[str] = []

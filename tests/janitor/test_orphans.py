@@ -77,7 +77,7 @@ def test_a_young_object_is_not_even_asked_about(store: ObjectStore, tmp_path: Pa
     os.utime(tmp_path / young, ns=(2_000, 2_000))
     meta = Meta()
 
-    sweep(store, meta.condemn, 2_000, Shutdown())
+    sweep(store, meta.condemn, 1_999, Shutdown())
 
     assert keys_of(store) == [young]
     assert meta.calls == [(1, True), (1, False)]
@@ -138,7 +138,7 @@ def test_an_answer_beyond_the_question_deletes_nothing_more(
     meta = Meta()
     meta.also_answers = [young, "precious", "../outside"]
 
-    sweep(store, meta.condemn, 2_000, Shutdown())
+    sweep(store, meta.condemn, 1_999, Shutdown())
 
     assert keys_of(store) == [young, "precious"]
 

@@ -1,0 +1,34 @@
+"""A janitor's tools over a real meta with no grace and a folder as object store."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from janitor.chores import Tools
+from janitor.config import Settings
+from meta import config
+from meta.client import location
+from meta.process import Shutdown
+from meta.v1.ingestion_pb2 import DownloadConfigRequest
+from segments.store import open_store
+from tests.conftest import MetaServer
+
+
+@pytest.fixture
+def meta_settings(meta_settings: config.Settings) -> config.Settings:
+    """Let tombstoned segments go at once."""
+    return replace(meta_settings, lifetimes=replace(meta_settings.lifetimes, tombstone_grace=0.0))
+
+
+@pytest.fixture
+def tools(meta_server: MetaServer, tmp_path: Path) -> Tools:
+    """What chores work with; no object is too young."""
+    reply = meta_server.client.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="test"))
+    told = location(reply.cloud_object_prefix.bucket)
+    store = open_store(told)
+    store.probe()
+    settings = Settings(
+        meta_address=meta_server.address, orphan_min_age_secs=0.0, upload_max_age_secs=0.0
+    )
+    return Tools(meta_server.client, store, told, settings, Shutdown())

@@ -1,0 +1,164 @@
+"""The schedule, and the process from its start to SIGTERM."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from janitor import config
+from janitor.chores import Tools
+from janitor.config import Settings
+from janitor.loop import Chore, repeat, run_once, schedule
+from meta.errors import Unavailable
+from meta.process import ConfigError, Environment
+from segments.errors import StoreUnusable
+from tests.conftest import MetaServer
+
+
+@pytest.mark.parametrize(
+    "error", [Unavailable("away"), StoreUnusable("gone"), ZeroDivisionError()], ids=repr
+)
+def test_a_chore_that_fails_is_tried_again(tools: Tools, error: Exception) -> None:
+    rounds = 0
+
+    def fail_twice(tools: Tools) -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds <= 2:
+            raise error
+        tools.shutdown.request()
+
+    repeat(Chore("failing", 0.001, fail_twice), tools)
+
+    assert rounds == 3
+
+
+def test_a_failure_is_told_to_the_caller(tools: Tools) -> None:
+    def fail(tools: Tools) -> None:
+        raise Unavailable("away")
+
+    def work(tools: Tools) -> None:
+        pass
+
+    assert run_once(Chore("failing", 1, fail), tools) is False
+    assert run_once(Chore("working", 1, work), tools) is True
+
+
+def test_every_chore_has_its_own_interval() -> None:
+    settings = Settings(
+        merge_interval_secs=1,
+        deletion_interval_secs=2,
+        orphan_interval_secs=3,
+        upload_interval_secs=4,
+    )
+
+    assert [chore.interval_secs for chore in schedule(settings)] == [1, 2, 3, 4]
+
+
+def test_settings_are_read_by_their_names() -> None:
+    values = {
+        f"JANITOR_{field.name.upper()}": str(number)
+        for number, field in enumerate(fields(Settings), start=1)
+        if field.name != "object_store"
+    }
+    values["JANITOR_OBJECT_STORE_URL"] = "s3://bucket"
+
+    settings = config.load(Environment("JANITOR_", values))
+
+    assert settings.meta_address == "1"
+    assert settings.object_store is not None
+    assert settings.upload_max_age_secs == len(fields(Settings))
+    assert config.load(Environment("JANITOR_", {})) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MERGE_INTERVAL_SECS", "0"),
+        ("ORPHAN_MIN_AGE_SECS", "-1"),
+        ("ORPHAN_MIN_AGE_SECS", "a day"),
+        ("OBJECT_STORE_URL", "gs://bucket"),
+        ("METRICS_PORT", "70000"),
+    ],
+)
+def test_a_malformed_setting_is_named(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"JANITOR_{name}"):
+        config.load(Environment("JANITOR_", {f"JANITOR_{name}": value}))
+
+
+@contextmanager
+def janitor(**settings: str) -> Iterator["subprocess.Popen[str]"]:
+    environment = {f"JANITOR_{name}": value for name, value in settings.items()}
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "janitor"],
+        env={**os.environ, **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(process: "subprocess.Popen[str]", event: str) -> str:
+    """Read the log up to an event; the process is killed, and its log ends, after a minute."""
+    assert process.stderr is not None
+    deadline = threading.Timer(60, process.kill)
+    deadline.start()
+    lines = []
+    try:
+        for line in process.stderr:
+            lines.append(line)
+            if event in line:
+                return line
+    finally:
+        deadline.cancel()
+    raise AssertionError(f"no {event} in: {''.join(lines)}")
+
+
+def test_the_process_ends_on_sigterm_after_its_step(meta_server: MetaServer) -> None:
+    with janitor(META_ADDRESS=meta_server.address) as process:
+        wait_for(process, "janitor_started")
+        process.send_signal(signal.SIGTERM)
+
+        wait_for(process, "janitor_stopped")
+        assert process.wait(30) == 0
+
+
+def test_the_process_waits_for_meta() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # Bound but not listening: nobody answers.
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with janitor(META_ADDRESS=address) as process:
+            wait_for(process, "waiting_for_meta")
+            process.send_signal(signal.SIGTERM)
+
+            assert process.wait(60) == 0
+
+
+def test_a_store_that_cannot_serve_ends_the_process_with_one_line(
+    meta_server: MetaServer, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    url = (tmp_path / "file" / "objects").as_uri()
+
+    with janitor(META_ADDRESS=meta_server.address, OBJECT_STORE_URL=url) as process:
+        line = wait_for(process, "error: ")
+        assert "cannot hold objects" in line
+        assert process.wait(30) == 2
+
+
+def test_a_malformed_setting_ends_the_process_with_one_line() -> None:
+    with janitor(MERGE_INTERVAL_SECS="soon") as process:
+        assert wait_for(process, "error: ").startswith("error: JANITOR_MERGE_INTERVAL_SECS")
+        assert process.wait(30) == 2

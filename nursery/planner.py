@@ -58,10 +58,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One cycle's work. `advances` move offsets over babies that hold nothing for the dataset."""
+    """One cycle's work. `advances` move offsets over babies that hold nothing for the dataset.
+
+    `is_cut`: a limit was reached, so there is more to do at once.
+    """
 
     batches: tuple[Batch, ...] = ()
     advances: tuple[Move, ...] = ()
+    is_cut: bool = False
 
     @property
     def num_babies(self) -> int:
@@ -78,6 +82,7 @@ class _Chosen:
     stream: Stream
     reads: list[BabyFacts] = field(default_factory=list)
     end: int = -1
+    is_cut: bool = False
 
 
 def plan(
@@ -91,7 +96,8 @@ def plan(
     chosen = _choose(streams, limits, now_nanos, blocked or {})
     groups = _groups(chosen, limits)
     batches = tuple(b for group in groups if (b := _batch(group, specs, limits)) is not None)
-    return Plan(batches, _advances(chosen, limits, now_nanos))
+    is_cut = any(share.is_cut for share in chosen)
+    return Plan(batches, _advances(chosen, limits, now_nanos), is_cut)
 
 
 def _choose(
@@ -113,6 +119,10 @@ def _choose(
             chosen[stream.stream_id].end = wanted[0].offset - 1
         elif wanted:
             queues.append((wanted[0].committed_at, stream.stream_id, 0))
+            # Meta names so many babies at a time; the next are due as well.
+            chosen[stream.stream_id].is_cut = known[-1].offset + 1 < min(
+                stop, stream.committed_offset + 1
+            )
     heapq.heapify(queues)
     bytes_left, babies_left = limits.bytes_max, limits.babies_max
     is_first = True
@@ -123,6 +133,7 @@ def _choose(
         # One baby is always taken, so that one above the limit does not stop everything.
         if not is_first and (bytes_left < baby.size_bytes or babies_left < 1):
             share.end = baby.offset - 1
+            share.is_cut = True
             continue
         is_first = False
         share.reads.append(baby)

@@ -1,19 +1,36 @@
-"""The Spark session of the nursery and the merge workers: one a process, started once, kept."""
+"""The Spark session: one builder, for the nursery and the merge worker alike.
+
+Only plain tasks over Python objects run in it: no record passes through the JVM.
+"""
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from segments.errors import SegmentsError
+
+JAVA_MAJOR_MIN = 17
+_JAVA_TIMEOUT_SECS = 30
+
+
+class SparkUnusable(SegmentsError):
+    """Spark cannot run as the machine is set up; the message says what an operator must change."""
+
+
+class SparkDied(SegmentsError):
+    """The session's JVM is gone. Nothing can be run in this process any more: end it."""
+
 
 @dataclass(frozen=True, slots=True)
-class SessionSettings:
-    """What a session is made of.
-
-    `master` is local[n], spark:// or k8s://; `cores_max` bounds what it takes of a cluster, which
-    otherwise is everything; `driver_memory` is the JVM's, as Spark writes it.
-    """
+class SparkSettings:
+    """What differs between processes. `cores_max` bounds what one takes of a cluster."""
 
     app_name: str
     master: str = "local[*]"
@@ -21,34 +38,82 @@ class SessionSettings:
     driver_memory: str = "768m"
 
 
-def build_session(settings: SessionSettings) -> SparkSession:
-    """Start the session; takes 5 to 20 s. Raises whatever Spark does, with Java's reason in it.
+def open_session(settings: SparkSettings) -> SparkSession:
+    """Start the process's one session, which takes seconds: do it before the first poll.
 
-    Takes over SIGINT as PySpark does: install the process's own handlers afterwards.
+    Raises SparkUnusable if Java is missing or too old, or the session will not start.
     """
-    # PySpark reads the worker's interpreter from here alone; any other would lack our packages.
+    check_java()
+    # Executors run the interpreter that runs us, with the packages that we have.
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = SparkSession.Builder().appName(settings.app_name).master(settings.master)
-    for name, value in _options(settings).items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
+    with as_file(files("segments") / "spark-log4j2.properties") as log_config:
+        try:
+            spark = _builder(settings, log_config).getOrCreate()
+            # The first job also starts the Python workers, which takes seconds more.
+            spark.sparkContext.parallelize([0], 1).count()
+        except Exception as error:
+            raise SparkUnusable(f"Spark at {settings.master} did not start: {error}") from error
+    return spark
 
 
-def _options(settings: SessionSettings) -> dict[str, str]:
+def cores(spark: SparkSession, settings: SparkSettings) -> int:
+    """How many tasks run at once."""
+    if settings.master.startswith("local"):
+        return spark.sparkContext.defaultParallelism
+    return settings.cores_max
+
+
+def check_alive(spark: SparkSession) -> None:
+    """Raise SparkDied if the JVM is gone: a dead gateway poisons every later session."""
+    gateway = spark.sparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is not None and process.poll() is not None:
+        raise SparkDied(f"the Spark JVM ended with code {process.returncode}")
+    try:
+        is_stopped = bool(spark.sparkContext._jsc.sc().isStopped())
+    except Exception as error:
+        raise SparkDied(f"the Spark JVM does not answer: {type(error).__name__}") from error
+    if is_stopped:
+        raise SparkDied("the Spark context was stopped")
+
+
+def check_java() -> None:
+    """Raise SparkUnusable unless Java 17 or newer can be started."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    advice = f"install Java {JAVA_MAJOR_MIN} or newer, or set JAVA_HOME"
+    if java is None or not os.access(java, os.X_OK):
+        raise SparkUnusable(f"no java found{f' in {home}' if home else ''}: {advice}")
+    try:
+        done = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_SECS
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SparkUnusable(f"{java} does not start: {error}") from error
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    if done.returncode or not found:
+        raise SparkUnusable(f"{java} does not say its version: {advice}")
+    if int(found[1]) < JAVA_MAJOR_MIN:
+        raise SparkUnusable(f"{java} is Java {found[1]}: {advice}")
+
+
+def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
     options = {
-        "spark.cores.max": str(settings.cores_max),
-        "spark.driver.memory": settings.driver_memory,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # A second copy of a task would only write a second object.
+        # A second copy of a task would write a second copy of its files.
         "spark.speculation": "false",
-        # Python workers stay for the next job: starting one costs more than a small job.
-        "spark.python.worker.reuse": "true",
-        "spark.scheduler.mode": "FAIR",
+        "spark.cores.max": str(settings.cores_max),
+        "spark.driver.memory": settings.driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_config}",
+        "spark.log.level": "ERROR",
+        # The driver and local executors talk over loopback whatever the host is called.
+        **({"spark.driver.host": "127.0.0.1"} if settings.master.startswith("local") else {}),
+        "spark.sql.session.timeZone": "UTC",
     }
-    if settings.master.startswith("local"):
-        options["spark.driver.host"] = options["spark.driver.bindAddress"] = "127.0.0.1"
-    return options
+    # pyspark's `builder` is a class property that its types do not know.
+    builder: SparkSession.Builder = SparkSession.Builder().appName(settings.app_name)
+    builder = builder.master(settings.master)
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    return builder

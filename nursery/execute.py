@@ -1,0 +1,214 @@
+"""What one Spark task does: reads baby segments, decodes its datasets, writes their segments.
+
+Knows neither Spark nor meta. Nothing is raised for a dataset or a baby that fails: an exception
+would end the whole job, and with it the neighbours' finished work.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from nursery import quarantine
+from nursery.decoding import Undecodable, decode_together
+from nursery.files import DatasetColumns, write_segments
+from nursery.results import DatasetResult, TaskResult, UnreadableBaby, WrittenSegment
+from nursery.routing import Payload, Routed, Router
+from nursery.tasks import BabyRead, Task
+from segments.combined import Baby, decode_baby
+from segments.errors import CorruptObject, SegmentsError
+from segments.keys import baby_key
+from segments.schema import SIGNALS, Signal
+from segments.store import ObjectStore
+
+PREFETCH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Bytes of OTLP decoded at once, and of columns held before they are written."""
+
+    decode_bytes_max: int
+    held_bytes_max: int
+
+
+def execute(task: Task, store: ObjectStore, budget: Budget, folder: Path) -> TaskResult:
+    """Run one task; `folder` is empty local disk for its files."""
+    return _Execution(task, store, budget, folder).run()
+
+
+class _Execution:
+    """The state of one task while it streams through its baby segments."""
+
+    def __init__(self, task: Task, store: ObjectStore, budget: Budget, folder: Path) -> None:
+        self._task = task
+        self._store = store
+        self._budget = budget
+        self._folder = folder
+        self._router = Router(task)
+        self._pending: dict[Signal, list[tuple[int, Payload]]] = {}
+        self._pending_bytes = 0
+        self._columns: dict[int, DatasetColumns] = {}
+        self._held_bytes = 0
+        self._written: dict[int, list[WrittenSegment]] = {}
+        self._errors: dict[int, str] = {}
+        self._unreadable: dict[str, UnreadableBaby] = {}
+        self._quarantined: Counter[str] = Counter()
+        self._bytes_read = 0
+
+    def run(self) -> TaskResult:
+        for read, body in self._bodies():
+            self._take(read, body)
+            if self._pending_bytes >= self._budget.decode_bytes_max:
+                self._decode()
+            if self._held_bytes >= self._budget.held_bytes_max:
+                self._write()
+        self._decode()
+        self._write()
+        return TaskResult(
+            datasets=tuple(
+                DatasetResult(
+                    work.dataset_id, tuple(self._written.get(i, ())), self._errors.get(i, "")
+                )
+                for i, work in enumerate(self._task.works)
+            ),
+            unreadable=tuple(self._unreadable.values()),
+            quarantined=tuple(sorted(self._quarantined.items())),
+            bytes_read=self._bytes_read,
+        )
+
+    def _bodies(self) -> Iterator[tuple[BabyRead, bytes | Exception]]:
+        """Baby segments in order, a few of them read ahead."""
+        reads = self._task.reads
+        with ThreadPoolExecutor(PREFETCH) as pool:
+            ahead = [pool.submit(self._fetch, read) for read in reads[:PREFETCH]]
+            for index, read in enumerate(reads):
+                body = ahead.pop(0).result()
+                if index + PREFETCH < len(reads):
+                    ahead.append(pool.submit(self._fetch, reads[index + PREFETCH]))
+                yield read, body
+
+    def _fetch(self, read: BabyRead) -> bytes | Exception:
+        try:
+            return self._store.get(baby_key(read.stream_id, read.offset))
+        except SegmentsError as error:
+            return error
+
+    def _take(self, read: BabyRead, body: bytes | Exception) -> None:
+        """Route one baby; whatever goes wrong stops its stream here, for this cycle."""
+        if read.stream_id in self._unreadable:
+            return
+        try:
+            if isinstance(body, Exception):
+                raise body
+            self._bytes_read += len(body)
+            baby = self._decoded_baby(read, body)
+            for routed in self._router.route(read, baby, self._received_at(read, baby)):
+                self._keep(routed)
+        except SegmentsError as error:
+            self._stop_stream(read, error)
+
+    def _decoded_baby(self, read: BabyRead, body: bytes) -> Baby:
+        """Decode a baby; what cannot be read is put aside whole and counts as empty."""
+        try:
+            return _decode_checked(read, body)
+        except CorruptObject:
+            # Damage on the way must not send acknowledged records to the quarantine.
+            again = self._store.get(baby_key(read.stream_id, read.offset))
+        try:
+            return _decode_checked(read, again)
+        except CorruptObject as error:
+            if read.is_owner:
+                cause = f"corrupt_baby: {error}"
+                quarantine.put_whole(self._store, read.stream_id, read.offset, again, cause)
+                self._quarantined["corrupt_baby"] += 1
+            return Baby(is_stamped=False)
+
+    def _received_at(self, read: BabyRead, baby: Baby) -> int:
+        if baby.received_at or not baby.parts:
+            return baby.received_at
+        return self._store.head(baby_key(read.stream_id, read.offset)).modified_at_nanos
+
+    def _keep(self, routed: Routed) -> None:
+        payload = routed.payload
+        if routed.work is None:
+            self._put_aside(payload, routed.cause, routed.cause)
+            return
+        self._pending.setdefault(payload.signal, []).append((routed.work, payload))
+        self._pending_bytes += len(payload.body)
+
+    def _put_aside(self, payload: Payload, cause: str, note: str) -> None:
+        quarantine.put_slice(
+            self._store,
+            payload.stream_id,
+            payload.offset,
+            payload.token_id,
+            payload.signal,
+            payload.slice_index,
+            payload.body,
+            note,
+        )
+        self._quarantined[cause] += 1
+
+    def _stop_stream(self, read: BabyRead, error: Exception) -> None:
+        """No dataset may pass this baby: all works that read the stream fail."""
+        message = f"{type(error).__name__}: {error}"
+        self._unreadable[read.stream_id] = UnreadableBaby(read.stream_id, read.offset, message)
+        for index, work in enumerate(self._task.works):
+            if any(span.stream_id == read.stream_id for span in work.ranges):
+                self._fail(index, message)
+
+    def _fail(self, work: int, message: str) -> None:
+        self._errors.setdefault(work, message)
+        if columns := self._columns.pop(work, None):
+            self._held_bytes -= columns.size_bytes
+
+    def _decode(self) -> None:
+        pending, self._pending, self._pending_bytes = self._pending, {}, 0
+        specs = [work.spec for work in self._task.works]
+        for signal in SIGNALS:
+            payloads = [p for p in pending.get(signal, ()) if p[0] not in self._errors]
+            if not payloads:
+                continue
+            try:
+                pieces, failed = decode_together(signal, payloads, specs)
+            except Exception as error:
+                # A bug or a lack of memory; the works fail, and with them nothing else.
+                for work in {work for work, _ in payloads}:
+                    self._fail(work, f"{type(error).__name__}: {error}")
+                continue
+            for piece in pieces:
+                self._held_bytes += self._columns_of(piece.work).add(signal, piece.table)
+            for work, payload in payloads:
+                self._columns_of(work).ranges.add((payload.stream_id, payload.offset))
+            for one in failed:
+                self._reject(one)
+
+    def _columns_of(self, work: int) -> DatasetColumns:
+        return self._columns.setdefault(work, DatasetColumns())
+
+    def _reject(self, failed: Undecodable) -> None:
+        try:
+            self._put_aside(failed.payload, "undecodable", f"undecodable: {failed.error}")
+        except SegmentsError as error:
+            self._fail(failed.work, f"{type(error).__name__}: {error}")
+
+    def _write(self) -> None:
+        columns, self._columns, self._held_bytes = self._columns, {}, 0
+        for index, found in columns.items():
+            if index in self._errors or not found.tables:
+                continue
+            try:
+                written = write_segments(self._store, self._task.works[index], found, self._folder)
+            except Exception as error:
+                self._fail(index, f"{type(error).__name__}: {error}")
+                continue
+            self._written.setdefault(index, []).extend(written)
+
+
+def _decode_checked(read: BabyRead, body: bytes) -> Baby:
+    baby = decode_baby(body)
+    if read.dataset_ids and not baby.is_stamped:
+        raise CorruptObject("the commit announced stamps, the baby segment has none")
+    return baby

@@ -1,0 +1,135 @@
+"""Writes one dataset's columns as sorted merged segments, one per UTC day, and uploads them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nursery.results import WrittenSegment
+from nursery.tasks import Work
+from segments.footer import BatchPart, OffsetRange, SegmentFooter, coalesce
+from segments.keys import new_merged_key, new_uuid7
+from segments.otlp_arrow import Array, pc
+from segments.parquet import SegmentWriter, sort_table, upload_segment
+from segments.schema import SIGNALS, Signal
+from segments.store import ObjectStore
+
+PRODUCER = "segplane-nursery/1"
+# A client with a random clock must not flood the bucket: smaller days share one file.
+DAY_FILES_MAX = 8
+_DAY_NANOS = 86_400 * 10**9
+
+
+@dataclass(slots=True)
+class DatasetColumns:
+    """What a task has decoded for one dataset and not yet written."""
+
+    tables: dict[Signal, list[pa.Table]] = field(default_factory=dict)
+    ranges: set[tuple[str, int]] = field(default_factory=set)
+    size_bytes: int = 0
+
+    def add(self, signal: Signal, table: pa.Table) -> int:
+        """Keep some records; returns about how many bytes they hold."""
+        self.tables.setdefault(signal, []).append(table)
+        # Dictionaries are shared between the datasets of a pass: counting them for each would
+        # multiply them.
+        rows_bytes = sum(c.nbytes for c in table.columns if not pa.types.is_dictionary(c.type))
+        self.size_bytes += rows_bytes
+        return rows_bytes
+
+    def joined(self) -> dict[Signal, pa.Table]:
+        """One table per signal."""
+        return {
+            signal: pa.concat_tables(self.tables[signal]).unify_dictionaries()
+            for signal in SIGNALS
+            if signal in self.tables
+        }
+
+
+def write_segments(
+    store: ObjectStore, work: Work, columns: DatasetColumns, folder: Path
+) -> list[WrittenSegment]:
+    """Write, upload and verify everything in `columns`; the local files are removed."""
+    tables = columns.joined()
+    days = list(_day_files(tables))
+    batch_id = str(new_uuid7())
+    lineage = coalesce(OffsetRange(stream, offset, offset) for stream, offset in columns.ranges)
+    written = []
+    for part, wanted in enumerate(days, start=1):
+        footer = SegmentFooter(
+            dataset_id=work.dataset_id,
+            producer=PRODUCER,
+            batches=(BatchPart(batch_id, part, len(days) if part == len(days) else 0),),
+            ranges=lineage,
+        )
+        path = folder / f"{batch_id}-{part}.parquet"
+        written.append(_write_one(store, work, _of_days(tables, wanted), footer, path))
+    return written
+
+
+def _write_one(
+    store: ObjectStore,
+    work: Work,
+    tables: Mapping[Signal, pa.Table],
+    footer: SegmentFooter,
+    path: Path,
+) -> WrittenSegment:
+    try:
+        with SegmentWriter(path, tables.keys(), work.spec, footer) as writer:
+            for signal in SIGNALS:
+                if signal in tables:
+                    writer.write(signal, sort_table(tables[signal], work.spec, signal))
+            facts = writer.close()
+        key = new_merged_key(work.dataset_id)
+        upload_segment(store, key, path, facts)
+    finally:
+        path.unlink(missing_ok=True)
+    return WrittenSegment(
+        key=key,
+        rows=facts.rows,
+        size_bytes=facts.size_bytes,
+        compressed_size_bytes=facts.compressed_size_bytes,
+        start_time=facts.start_time,
+        end_time=facts.end_time,
+    )
+
+
+def _day_files(tables: Mapping[Signal, pa.Table]) -> Iterator[frozenset[int] | None]:
+    """The days of each file; None = all there are."""
+    rows: dict[int, int] = {}
+    for table in tables.values():
+        hull = pc.min_max(table["timestamp"].cast(pa.int64())).as_py()
+        first, last = hull["min"] // _DAY_NANOS, hull["max"] // _DAY_NANOS
+        if first == last:
+            rows[first] = rows.get(first, 0) + table.num_rows
+            continue
+        for item in pc.value_counts(_days(table)).to_pylist():
+            rows[item["values"]] = rows.get(item["values"], 0) + item["counts"]
+    if len(rows) == 1:
+        yield None
+        return
+    largest_first = sorted(rows, key=lambda day: (-rows[day], day))
+    for day in sorted(largest_first[:DAY_FILES_MAX]):
+        yield frozenset((day,))
+    if rest := largest_first[DAY_FILES_MAX:]:
+        yield frozenset(rest)
+
+
+def _of_days(
+    tables: Mapping[Signal, pa.Table], wanted: frozenset[int] | None
+) -> dict[Signal, pa.Table]:
+    if wanted is None:
+        return dict(tables)
+    values = pa.array(sorted(wanted), pa.int64())
+    found = {s: _kept(t, pc.is_in(_days(t), value_set=values)) for s, t in tables.items()}
+    return {signal: table for signal, table in found.items() if table.num_rows}
+
+
+def _kept(table: pa.Table, mask: Any) -> pa.Table:
+    return table.filter(mask)
+
+
+def _days(table: pa.Table) -> Array:
+    return pc.divide(table["timestamp"].cast(pa.int64()), pa.scalar(_DAY_NANOS, pa.int64()))

@@ -1,0 +1,57 @@
+"""The nursery's Spark job: one stage, no shuffle, one task for each of the plan's."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from nursery.execute import Budget, execute
+from nursery.results import TaskResult
+from nursery.tasks import Task
+from segments.keys import StoreLocation
+from segments.spark import check_alive
+from segments.store import open_store
+
+
+class JobFailed(Exception):
+    """Spark gave the job up: a worker died or ran out of memory. Plan a smaller batch."""
+
+
+def run(
+    spark: SparkSession, budget: Budget, tasks: Sequence[Task], location: StoreLocation
+) -> list[TaskResult]:
+    """Run all tasks at once and return their results in order.
+
+    Raises JobFailed, or SparkDied if the session is gone.
+    """
+    if not tasks:
+        return []
+    context = spark.sparkContext
+    numbered = context.parallelize(list(enumerate(tasks)), len(tasks))
+    try:
+        rows = numbered.mapPartitions(partial(_run_partition, location, budget)).collect()
+    except Exception as error:
+        check_alive(spark)
+        raise JobFailed(_first_line(error)) from error
+    return [result for _, result in sorted(rows, key=lambda row: row[0])]
+
+
+def _run_partition(
+    location: StoreLocation, budget: Budget, tasks: Iterable[tuple[int, Task]]
+) -> Iterator[tuple[int, TaskResult]]:
+    """Run in an executor's Python: the location is pickled, the store opened once a process."""
+    store = open_store(location)
+    for index, task in tasks:
+        folder = Path(tempfile.mkdtemp(prefix="segplane-nursery-"))
+        try:
+            yield index, execute(task, store, budget, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]

@@ -1,0 +1,241 @@
+"""The nursery's cycle: poll, plan, merge, register, reap, retire. Alone talks to meta."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import structlog
+
+from meta import metrics
+from meta.client import MetaClient, location
+from meta.errors import MetaError
+from meta.telemetry import span
+from meta.v1 import common_pb2, nursery_pb2
+from nursery import reaper
+from nursery.config import Settings
+from nursery.job import JobFailed
+from nursery.planner import Batch, Limits, Move, Plan, plan
+from nursery.registration import register
+from nursery.results import TaskResult, UnreadableBaby, WrittenSegment
+from nursery.snapshot import Snapshot, StreamInfo, read_snapshot
+from nursery.tasks import Task
+from segments.errors import StoreError
+from segments.keys import StoreLocation
+from segments.store import ObjectStore, open_store
+
+log = structlog.get_logger()
+
+# Runs tasks over the objects of one location, all of them at once.
+RunTasks = Callable[[Sequence[Task], StoreLocation], list[TaskResult]]
+REGISTRATIONS_AT_ONCE = 8
+# How long a stream waits after a baby that could not be read; another nursery may have reaped it.
+BLOCKED_SECS = 10.0
+# How long after a baby that alone makes a job fail.
+POISON_SECS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, so that tests can turn it."""
+
+    now_nanos: Callable[[], int] = time.time_ns
+    monotonic: Callable[[], float] = time.monotonic
+
+
+class Nursery:
+    """One nursery's state between cycles; everything else is meta's."""
+
+    def __init__(
+        self,
+        client: MetaClient,
+        settings: Settings,
+        run_tasks: RunTasks,
+        tasks_max: int,
+        clock: Clock | None = None,
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._run_tasks = run_tasks
+        self._tasks_max = tasks_max
+        self._clock = clock or Clock()
+        self._seen_seq = 0
+        self._location: StoreLocation | None = None
+        # Halved by every failed job, down to one, and doubled by every good one.
+        self._babies_max = settings.batch_babies_max
+        self._blocked: dict[str, tuple[int, float]] = {}
+        self._reaped_at = float("-inf")
+
+    def cycle(self) -> bool:
+        """Run one cycle; true if there is more to merge already.
+
+        Raises MetaError if meta is away, StoreError if the store is, SparkDied.
+        """
+        with span("nursery.cycle"):
+            snapshot = self._poll()
+            if snapshot is None or snapshot.bucket is None:
+                return False
+            store = self._open_store(snapshot.bucket)
+            wanted = self._plan(snapshot)
+            is_more = self._merge(wanted, snapshot.bucket)
+            self._tend(snapshot, store)
+            return is_more
+
+    def _poll(self) -> Snapshot | None:
+        reply = self._client.nursery.GetIngestStreamsForNursery(
+            nursery_pb2.GetIngestStreamsRequest(
+                shard_index=self._settings.shard_index, shard_count=self._settings.shard_count
+            )
+        )
+        if reply.response_seq < self._seen_seq:
+            # An instance of meta that lags behind what another one has shown us.
+            log.info("stale_snapshot", response_seq=reply.response_seq, seen=self._seen_seq)
+            return None
+        self._seen_seq = reply.response_seq
+        snapshot = read_snapshot(reply)
+        metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
+        return snapshot
+
+    def _open_store(self, bucket: common_pb2.CloudBucket) -> ObjectStore:
+        url = self._settings.object_store_url
+        found = StoreLocation.from_url(url) if url else location(bucket)
+        store = open_store(found)
+        if found != self._location:
+            store.probe()
+            self._location = found
+        return store
+
+    def _plan(self, snapshot: Snapshot) -> Plan:
+        settings = self._settings
+        limits = Limits(
+            bytes_max=settings.batch_bytes_max,
+            babies_max=self._babies_max,
+            tasks_max=self._tasks_max,
+            wait_secs=settings.wait_secs,
+            bytes_min=settings.batch_bytes_min,
+            idle_advance_secs=settings.idle_advance_secs,
+        )
+        now = self._clock.monotonic()
+        self._blocked = {s: (o, until) for s, (o, until) in self._blocked.items() if until > now}
+        blocked = {stream_id: offset for stream_id, (offset, _) in self._blocked.items()}
+        streams = [info.stream for info in snapshot.streams]
+        return plan(streams, snapshot.specs, limits, self._clock.now_nanos(), blocked)
+
+    def _merge(self, wanted: Plan, bucket: common_pb2.CloudBucket) -> bool:
+        tasks = [task for batch in wanted.batches for task in batch.tasks]
+        assert self._location is not None
+        started = self._clock.monotonic()
+        try:
+            with span("nursery.job", tasks=len(tasks), babies=wanted.num_babies):
+                results = self._run_tasks(tasks, self._location)
+        except JobFailed as error:
+            self._plan_smaller(wanted, tasks, str(error))
+            return False
+        self._babies_max = min(self._settings.batch_babies_max, self._babies_max * 2)
+        _observe("job", self._clock.monotonic() - started)
+        self._note(results)
+        blocked = {baby.stream_id for result in results for baby in result.unreadable}
+        moves: list[tuple[Move, Sequence[WrittenSegment]]] = []
+        for batch in wanted.batches:
+            own, results = results[: len(batch.tasks)], results[len(batch.tasks) :]
+            moves.extend(_finished(batch, own, blocked))
+        advances = [(move, ()) for move in wanted.advances if not _touches(move, blocked)]
+        self._register([*moves, *advances], bucket)
+        return wanted.is_cut and not blocked
+
+    def _plan_smaller(self, wanted: Plan, tasks: Sequence[Task], error: str) -> None:
+        """A batch that kills its job is halved; the one baby that is left in the end waits."""
+        self._babies_max = max(1, wanted.num_babies // 2)
+        log.warning("job_failed", error=error, babies=wanted.num_babies)
+        if wanted.num_babies == 1:
+            read = tasks[0].reads[0]
+            self._block(
+                UnreadableBaby(read.stream_id, read.offset, error),
+                self._clock.monotonic() + POISON_SECS,
+            )
+
+    def _note(self, results: Iterable[TaskResult]) -> None:
+        """Count what was put aside, and remember the babies that nothing may pass for now."""
+        until = self._clock.monotonic() + BLOCKED_SECS
+        for result in results:
+            for cause, count in result.quarantined:
+                metrics.QUARANTINED_SLICES.labels(cause).inc(count)
+                log.warning("slices_quarantined", cause=cause, count=count)
+            for baby in result.unreadable:
+                self._block(baby, until)
+            for one in result.datasets:
+                if one.error:
+                    log.warning("dataset_failed", dataset_id=one.dataset_id, error=one.error)
+
+    def _block(self, baby: UnreadableBaby, until: float) -> None:
+        offset, _ = self._blocked.get(baby.stream_id, (baby.offset, 0.0))
+        self._blocked[baby.stream_id] = (min(offset, baby.offset), until)
+        log.warning(
+            "baby_unreadable", stream_id=baby.stream_id, offset=baby.offset, error=baby.error
+        )
+
+    def _register(
+        self,
+        moves: Sequence[tuple[Move, Sequence[WrittenSegment]]],
+        bucket: common_pb2.CloudBucket,
+    ) -> None:
+        if not moves:
+            return
+        started = self._clock.monotonic()
+        # Calls that wait together share one database commit.
+        with ThreadPoolExecutor(min(REGISTRATIONS_AT_ONCE, len(moves))) as pool:
+            done = pool.map(lambda m: register(self._client, bucket, *m), moves)
+            self._seen_seq = max([self._seen_seq, *(seq for seq in done if seq is not None)])
+        _observe("register", self._clock.monotonic() - started)
+
+    def _tend(self, snapshot: Snapshot, store: ObjectStore) -> None:
+        """Reap, retire and stop dead streams, now and then; one stream's failure is its own."""
+        started = self._clock.monotonic()
+        if started - self._reaped_at < self._settings.reap_interval_secs:
+            return
+        self._reaped_at = started
+        for info in snapshot.streams:
+            try:
+                self._tend_one(info, snapshot, store)
+            except (MetaError, StoreError) as error:
+                log.warning("tending_failed", stream_id=info.stream_id, error=str(error))
+        _observe("reap", self._clock.monotonic() - started)
+
+    def _tend_one(self, info: StreamInfo, snapshot: Snapshot, store: ObjectStore) -> None:
+        reaped = reaper.reap(self._client, store, info)
+        if reaped:
+            log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
+        reaper.retire(self._client, info, snapshot.routed_dataset_ids)
+        timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
+        silent_nanos = self._clock.now_nanos() - info.last_activity
+        if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
+            reaper.stop_dead(self._client, store, info)
+
+
+def _finished(
+    batch: Batch, results: Sequence[TaskResult], blocked: set[str]
+) -> list[tuple[Move, Sequence[WrittenSegment]]]:
+    """The moves whose every task succeeded, with the segments of all of them."""
+    failed = {one.dataset_id for result in results for one in result.datasets if one.error}
+    written: dict[str, list[WrittenSegment]] = {}
+    for result in results:
+        for one in result.datasets:
+            written.setdefault(one.dataset_id, []).extend(one.segments)
+    return [
+        (move, written.get(move.dataset_id, ()))
+        for move in batch.moves
+        if move.dataset_id not in failed and not _touches(move, blocked)
+    ]
+
+
+def _touches(move: Move, stream_ids: set[str]) -> bool:
+    return any(span.stream_id in stream_ids for span in move.spans)
+
+
+def _backlog(info: StreamInfo) -> int:
+    merged = info.stream.merged.values()
+    return info.stream.committed_offset - min(merged) if merged else 0
+
+
+def _observe(step: str, seconds: float) -> None:
+    metrics.NURSERY_CYCLE_SECONDS.labels(step).observe(seconds)

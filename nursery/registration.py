@@ -1,0 +1,102 @@
+"""Tells meta what was merged: one call per dataset, all of its segments at one version."""
+
+from collections.abc import Sequence
+
+import structlog
+
+from meta import metrics
+from meta.client import MetaClient
+from meta.errors import (
+    KeyTaken,
+    MetaError,
+    NotFound,
+    ObjectCondemned,
+    OffsetConflict,
+    OffsetNotCommitted,
+)
+from meta.v1 import common_pb2, nursery_pb2
+from nursery.planner import Move
+from nursery.results import WrittenSegment
+from segments.keys import split_key
+
+log = structlog.get_logger()
+# The number of events is an int32 in the contract, far above what one file holds.
+_EVENTS_MAX = 2**31 - 1
+
+
+def register(
+    client: MetaClient,
+    bucket: common_pb2.CloudBucket,
+    move: Move,
+    written: Sequence[WrittenSegment],
+) -> int | None:
+    """Make segments visible and move the offsets; without segments, the offsets alone.
+
+    Returns response_seq, or None if the move was refused: another nursery merged the same babies
+    first, or the state moved on. What was written for it is garbage then, and the janitor's.
+    """
+    segments = [_segment(bucket, move.dataset_id, one) for one in written]
+    request = nursery_pb2.RegisterMergedSegmentRequest(
+        segment=segments[0] if segments else None,
+        more_segments=segments[1:],
+        stream_offsets=[
+            nursery_pb2.StreamOffsetInfo(
+                stream_id=span.stream_id,
+                dataset_id=move.dataset_id,
+                start_merged_offset=span.start_merged,
+                new_merged_offset=span.end,
+                ingest_time_nanos=span.end_time // 10**9 * 10**9,
+            )
+            for span in move.spans
+        ],
+    )
+    try:
+        reply = client.nursery.RegisterMergedSegment(request)
+    except OffsetConflict as error:
+        metrics.NURSERY_RACES_LOST.inc()
+        log.info("race_lost", dataset_id=move.dataset_id, found=str(error))
+        return None
+    except (ObjectCondemned, OffsetNotCommitted, KeyTaken, NotFound) as error:
+        log.info("registration_refused", dataset_id=move.dataset_id, reason=error.reason)
+        return None
+    except MetaError as error:
+        # The outcome is unknown; the next poll tells.
+        log.warning("registration_failed", dataset_id=move.dataset_id, error=str(error))
+        return None
+    _count(move, written, reply.segment_version)
+    return reply.response_seq
+
+
+def _count(move: Move, written: Sequence[WrittenSegment], version: int) -> None:
+    if not written:
+        return
+    rows = sum(segment.rows for segment in written)
+    metrics.NURSERY_SEGMENTS.inc(len(written))
+    metrics.NURSERY_RECORDS.inc(rows)
+    log.info(
+        "segment_registered",
+        dataset_id=move.dataset_id,
+        version=version,
+        segments=len(written),
+        rows=rows,
+        size_bytes=sum(segment.compressed_size_bytes for segment in written),
+        streams=len(move.spans),
+        babies=sum(span.end - span.start_merged for span in move.spans),
+    )
+
+
+def _segment(
+    bucket: common_pb2.CloudBucket, dataset_id: str, written: WrittenSegment
+) -> common_pb2.CreateSegment:
+    assert written.rows <= _EVENTS_MAX
+    prefix, name = split_key(written.key)
+    return common_pb2.CreateSegment(
+        dataset_id=dataset_id,
+        time_range=common_pb2.TimeRange(start_time=written.start_time, end_time=written.end_time),
+        size_bytes=written.size_bytes,
+        compressed_size_bytes=written.compressed_size_bytes,
+        number_of_events=written.rows,
+        cloud_object_key=common_pb2.CloudObjectKey(
+            prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
+        ),
+    )

@@ -1,0 +1,83 @@
+"""Finds the dataset of every payload in a baby segment, without decoding any. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nursery.tasks import BabyRead, Routes, Task
+from segments.combined import Baby, TokenPart
+from segments.schema import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """One OTLP payload and where it stands. `received_at` serves records without a time."""
+
+    stream_id: str
+    offset: int
+    token_id: str
+    signal: Signal
+    slice_index: int
+    body: bytes
+    received_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A payload of one of the task's works, by index; `work` None: put aside, for `cause`."""
+
+    payload: Payload
+    work: int | None
+    cause: str = ""
+
+
+class Router:
+    """Routes the baby segments of one task."""
+
+    def __init__(self, task: Task) -> None:
+        self._routes = {routes.stream_id: routes for routes in task.routes}
+        self._works = {
+            (span.stream_id, work.dataset_id, offset): index
+            for index, work in enumerate(task.works)
+            for span in work.ranges
+            for offset in range(span.first, span.last + 1)
+        }
+
+    def route(self, read: BabyRead, baby: Baby, received_at: int) -> Iterator[Routed]:
+        """Yield the payloads that are this task's: its datasets', and strays if it owns them."""
+        routes = self._routes[read.stream_id]
+        for part in baby.parts:
+            dataset_id = _dataset_of(part, baby, routes, read.offset)
+            work = self._works.get((read.stream_id, dataset_id or "", read.offset))
+            cause = "" if work is not None else _cause(dataset_id, routes, read)
+            if work is None and not cause:
+                continue
+            for index, body in enumerate(part.slices):
+                at = part.received_at(index, received_at)
+                payload = Payload(
+                    read.stream_id, read.offset, part.token_id, part.signal, index, body, at
+                )
+                yield Routed(payload, work, cause)
+
+
+def _dataset_of(part: TokenPart, baby: Baby, routes: Routes, offset: int) -> str | None:
+    if baby.is_stamped:
+        return part.dataset_id
+    periods = [p for p in routes.periods if p.token_id == part.token_id and p.from_offset <= offset]
+    if not periods:
+        return None
+    return max(periods, key=lambda p: p.from_offset).routes.get(part.signal)
+
+
+def _cause(dataset_id: str | None, routes: Routes, read: BabyRead) -> str:
+    """Why a payload that no work takes must be put aside; "" if it is another task's or merged."""
+    if not read.is_owner:
+        return ""
+    if dataset_id is None:
+        return "no_route"
+    if dataset_id not in routes.merged:
+        return "no_entry"
+    is_announced = not read.dataset_ids or dataset_id in read.dataset_ids
+    if is_announced or read.offset <= routes.merged[dataset_id]:
+        return ""
+    # The commit did not name this dataset, so no task was told to look for it here.
+    return "unannounced"

@@ -62,6 +62,9 @@ class S3Store:
         try:
             reply = self._client.head_object(Bucket=self.location.bucket, Key=self._name(key))
         except (ClientError, BotoCoreError) as error:
+            if code_of(error) == "404":
+                # A HEAD has no body to tell a missing bucket by.
+                self.now_nanos()
             raise self._failed(error, key) from error
         return ObjectInfo(key, reply["ContentLength"], _nanos(reply["LastModified"]))
 
@@ -161,11 +164,9 @@ class S3Store:
         return Target(self._client, self.location, key, self._name(key))
 
     def _failed(self, error: ClientError | BotoCoreError, key: str) -> StoreError:
-        return (
-            ObjectMissing(f"no object {key}")
-            if is_missing(error)
-            else refused(error, self.location)
-        )
+        if is_missing(error):
+            return ObjectMissing(f"no object {key}")
+        return refused(error, self.location)
 
     def _read(self, key: str, byte_range: str) -> bytes:
         for tries_left in reversed(range(BODY_TRIES)):

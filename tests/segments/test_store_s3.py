@@ -303,8 +303,15 @@ def test_the_probe_names_a_missing_bucket(s3_location: StoreLocation) -> None:
 
     with pytest.raises(StoreUnusable, match=r"no-such-bucket at http.* does not exist: create it"):
         store.probe()
-    with pytest.raises(StoreUnusable, match="does not exist"):
-        store.put_if_absent("key", b"")
+    for use in (
+        lambda: store.put_if_absent("key", b""),
+        lambda: store.get("key"),
+        lambda: store.head("key"),
+        lambda: list(store.list("")),
+        lambda: store.delete(["key"]),
+    ):
+        with pytest.raises(StoreUnusable, match="does not exist"):
+            use()
 
 
 def test_the_probe_names_an_endpoint_that_nobody_listens_at(s3_location: StoreLocation) -> None:

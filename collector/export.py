@@ -1,10 +1,11 @@
 """One OTLP export: validated by parsing once, counted, and known by its digest.
 
-The bytes that came are the bytes that are stored: nothing here serializes.
+The bytes that came are the bytes that are stored: nothing here serializes. The official classes
+decide what is valid; times are read through `otlp_times.proto`, which costs a third of a walk.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError
@@ -14,6 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from collector.refusal import malformed
 from segments.combined import Signal
+from segments.v1.otlp_times_pb2 import LogTimes, SpanTimes
 
 DIGEST_BYTES = 16
 # A time of 0 or from here on counts as absent: it would not fit a signed column.
@@ -55,70 +57,48 @@ def digest_of(token_id: str, signal: Signal, payload: bytes) -> bytes:
     return digest.digest()[:DIGEST_BYTES]
 
 
-class _Tally:
-    """Counts records and spans their times."""
-
-    __slots__ = ("end", "num_records", "num_timed", "start")
-
-    def __init__(self) -> None:
-        self.num_records = 0
-        self.num_timed = 0
-        self.start = _TIME_END
-        self.end = 0
-
-    def add(self, times: list[int]) -> None:
-        """Add one record per time; absent times count as records only."""
-        if not times:
-            return
-        self.num_records += len(times)
-        if min(times) == 0 or max(times) >= _TIME_END:
-            times = [time for time in times if 0 < time < _TIME_END]
-        if times:
-            self.num_timed += len(times)
-            self.start = min(self.start, min(times))
-            self.end = max(self.end, max(times))
-
-    def content(self) -> Content:
-        times = (self.start, self.end) if self.num_timed else None
-        return Content(self.num_records, times, self.num_timed < self.num_records)
-
-
 def _read_logs(payload: bytes) -> Content:
-    tally = _Tally()
-    for resource in LogsData.FromString(payload).resource_logs:
-        for scope in resource.scope_logs:
-            times = [record.time_unix_nano for record in scope.log_records]
-            if times and (min(times) == 0 or max(times) >= _TIME_END):
-                times = _observed_times(scope.log_records)
-            tally.add(times)
-    return tally.content()
-
-
-def _observed_times(records: Iterable[LogRecord]) -> list[int]:
-    """Event times where some are absent: a log then happened when it was observed."""
-    return [
-        record.time_unix_nano
-        if 0 < record.time_unix_nano < _TIME_END
-        else record.observed_time_unix_nano
-        for record in records
+    scopes = [
+        scope
+        for resource in LogsData.FromString(payload).resource_logs
+        for scope in resource.scope_logs
     ]
+    num_records = sum(len(scope.log_records) for scope in scopes)
+    merged = LogTimes.FromString(payload).resource_logs.scope_logs.log_records
+    content = _content(num_records, merged.time_unix_nano[:])
+    if not content.has_untimed:
+        return content
+    return _content(
+        num_records, [_event_time(record) for scope in scopes for record in scope.log_records]
+    )
+
+
+def _event_time(record: LogRecord) -> int:
+    """When a log happened; one that does not say so happened when it was observed."""
+    if 0 < record.time_unix_nano < _TIME_END:
+        return record.time_unix_nano
+    return record.observed_time_unix_nano
 
 
 def _read_traces(payload: bytes) -> Content:
-    tally = _Tally()
-    for resource in TracesData.FromString(payload).resource_spans:
-        for scope in resource.scope_spans:
-            tally.add([span.start_time_unix_nano for span in scope.spans])
-    return tally.content()
+    num_records = sum(
+        len(scope.spans)
+        for resource in TracesData.FromString(payload).resource_spans
+        for scope in resource.scope_spans
+    )
+    merged = SpanTimes.FromString(payload).resource_spans.scope_spans.spans
+    return _content(num_records, merged.start_time_unix_nano[:])
 
 
 def _read_metrics(payload: bytes) -> Content:
-    tally = _Tally()
-    for resource in MetricsData.FromString(payload).resource_metrics:
-        for scope in resource.scope_metrics:
-            # One list for all: most metrics hold a point or two.
-            tally.add([time for metric in scope.metrics for time in _point_times(metric)])
-    return tally.content()
+    times = [
+        time
+        for resource in MetricsData.FromString(payload).resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        for time in _point_times(metric)
+    ]
+    return _content(len(times), times)
 
 
 def _point_times(metric: Metric) -> list[int]:
@@ -135,6 +115,16 @@ def _point_times(metric: Metric) -> list[int]:
             return [point.time_unix_nano for point in metric.summary.data_points]
         case _:
             return []
+
+
+def _content(num_records: int, times: list[int]) -> Content:
+    """Span times that may be unordered, absent or too few."""
+    # Sorted rather than min and max: records come mostly in order, and that is three times faster.
+    times.sort()
+    if times and (times[0] == 0 or times[-1] >= _TIME_END):
+        times = [time for time in times if 0 < time < _TIME_END]
+    hull = (times[0], times[-1]) if times else None
+    return Content(num_records, hull, len(times) < num_records)
 
 
 _READERS: dict[Signal, Callable[[bytes], Content]] = {

@@ -14,6 +14,9 @@ from collector.session import not_routed
 from meta.metrics import EXPORT_BYTES, EXPORTS
 from segments.combined import Signal
 
+# Below this a digest takes less time than handing it to a thread.
+DIGEST_THREAD_BYTES_MIN = 128 * 1024
+
 
 @dataclass(slots=True)
 class Intake:
@@ -58,16 +61,18 @@ class Intake:
 
     async def _accept(self, signal: Signal, plaintext: str, payload: bytes) -> str:
         token = await self.admit(signal, plaintext, len(payload))
-        content = read_content(signal, payload)
+        content, digest = await _read(token.token_id, signal, payload)
         if not content.num_records:
             return "empty"
-        digest = digest_of(token.token_id, signal, payload)
         if digest in self.digests:
             return "duplicate"
         pending = self._pending.get(digest)
         if pending is not None:
             await self._answer(pending)
             return "duplicate"
+        # Again: others may have come in while the digest was computed.
+        self._require_open()
+        self._require_room(token, len(payload))
         pending = self._add(token, signal, plaintext, payload, digest, content)
         await self._answer(pending)
         return "accepted"
@@ -106,3 +111,12 @@ class Intake:
     def _require_room(self, token: Token, size_bytes: int) -> None:
         if not self.buffer.has_room(token.token_id, size_bytes):
             raise unavailable("collector's buffer is full")
+
+
+async def _read(token_id: str, signal: Signal, payload: bytes) -> tuple[Content, bytes]:
+    """Validate and digest a payload, at the same time where it is worth a thread."""
+    if len(payload) < DIGEST_THREAD_BYTES_MIN:
+        return read_content(signal, payload), digest_of(token_id, signal, payload)
+    # Hashing lets go of the interpreter, parsing does not.
+    digest = asyncio.get_running_loop().run_in_executor(None, digest_of, token_id, signal, payload)
+    return read_content(signal, payload), await digest

@@ -7,6 +7,8 @@ An export is one message either way, so the server may read it as a unary call, 
 as a stream of one, which lets it check the token and the room before any byte of the body is read.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -31,7 +33,7 @@ _STATUS_KEY = "grpc-status-details-bin"
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
-Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
+Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 
 
 class OtlpHandler(grpc.GenericRpcHandler):

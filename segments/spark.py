@@ -45,7 +45,7 @@ def open_session(settings: SparkSettings) -> SparkSession:
     """
     check_java()
     # Executors run the interpreter that runs us, with the packages that we have.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     with as_file(files("segments") / "spark-log4j2.properties") as log_config:
         try:
             spark = _builder(settings, log_config).getOrCreate()
@@ -107,10 +107,12 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_config}",
         "spark.log.level": "ERROR",
-        # The driver and local executors talk over loopback whatever the host is called.
-        **({"spark.driver.host": "127.0.0.1"} if settings.master.startswith("local") else {}),
-        "spark.sql.session.timeZone": "UTC",
+        # Several merge tasks run side by side as jobs of their own.
+        "spark.scheduler.mode": "FAIR",
     }
+    if settings.master.startswith("local"):
+        # Whatever the host is called, nobody else is spoken to.
+        options["spark.driver.host"] = options["spark.driver.bindAddress"] = "127.0.0.1"
     # pyspark's `builder` is a class property that its types do not know.
     builder: SparkSession.Builder = SparkSession.Builder().appName(settings.app_name)
     builder = builder.master(settings.master)

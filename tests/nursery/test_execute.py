@@ -1,0 +1,291 @@
+"""One task on real files: what is written, what is put aside, what stops a stream."""
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from nursery.execute import Budget, execute
+from nursery.results import TaskResult
+from nursery.streams import Period
+from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
+from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from segments.errors import StoreUnavailable
+from segments.footer import OffsetRange as Lineage
+from segments.keys import StoreLocation, baby_key, quarantine_key, quarantine_whole_key
+from segments.parquet import read_footer, read_segment
+from segments.schema import PromotedColumn, SegmentSpec, Signal
+from segments.store import ObjectStore, open_store
+from segments.store_folder import FolderStore
+
+DAY = 86_400 * 10**9
+NOW = 1_700_000_000 * 10**9
+STREAM, TOKEN, ONE, TWO = (str(uuid4()) for _ in range(4))
+ROOMY = Budget(decode_bytes_max=1 << 26, held_bytes_max=1 << 28)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ObjectStore:
+    (tmp_path / "objects").mkdir()
+    return open_store(StoreLocation.from_url((tmp_path / "objects").as_uri()))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def logs(*texts: str, time: int = NOW) -> bytes:
+    data = LogsData()
+    container = data.resource_logs.add()
+    container.resource.attributes.add(key="service.name").value.string_value = "web"
+    records = container.scope_logs.add().log_records
+    for index, text in enumerate(texts):
+        record = records.add(time_unix_nano=time - index)
+        record.body.string_value = text
+        record.attributes.add(key="region").value.string_value = f"eu-{index}"
+    return data.SerializeToString()
+
+
+def part(payload: bytes, dataset_id: str | None = ONE, signal: Signal = "logs") -> TokenPart:
+    return TokenPart(TOKEN, signal, (payload,), dataset_id, 1, NOW, NOW)
+
+
+def put(store: ObjectStore, offset: int, *parts: TokenPart, is_stamped: bool = True) -> None:
+    kind = BabyKind.DATA if is_stamped else BabyKind.UNSPECIFIED
+    at = NOW if is_stamped else 0
+    baby = Baby(parts, kind, b"f" * 16 if is_stamped else b"", at, is_stamped)
+    store.put_if_absent(baby_key(STREAM, offset), encode_baby(baby))
+
+
+def task(
+    last: int, *dataset_ids: str, spec: SegmentSpec | None = None, periods: tuple[Period, ...] = ()
+) -> Task:
+    return Task(
+        works=tuple(
+            Work(d, spec or SegmentSpec(), (OffsetRange(STREAM, 0, last),)) for d in dataset_ids
+        ),
+        reads=tuple(BabyRead(STREAM, o, is_owner=True) for o in range(last + 1)),
+        routes=(Routes(STREAM, dict.fromkeys(dataset_ids, -1), periods),),
+    )
+
+
+def bodies(store: ObjectStore, result: TaskResult, index: int = 0) -> list[str]:
+    found: list[str] = []
+    for segment in result.datasets[index].segments:
+        found.extend(map(str, read_segment(store, segment.key)["logs"]["body"].to_pylist()))
+    return found
+
+
+def test_records_of_all_babies_and_signals_become_one_sorted_segment(
+    store: ObjectStore, folder: Path
+) -> None:
+    spans, points = TracesData(), MetricsData()
+    spans.resource_spans.add().scope_spans.add().spans.add(name="op", start_time_unix_nano=NOW)
+    metric = points.resource_metrics.add().scope_metrics.add().metrics.add(name="m")
+    metric.gauge.data_points.add(time_unix_nano=NOW, as_int=3)
+    put(store, 0, part(logs("b", "a")), part(spans.SerializeToString(), ONE, "traces"))
+    put(store, 1, part(logs("c")), part(points.SerializeToString(), ONE, "metrics"))
+
+    result = execute(task(1, ONE), store, ROOMY, folder)
+
+    (segment,) = result.datasets[0].segments
+    assert result.datasets[0].error == ""
+    assert segment.rows == 5
+    sections = read_segment(store, segment.key)
+    assert list(sections) == ["logs", "metrics", "traces"]
+    assert sections["logs"]["body"].to_pylist() == ["a", "b", "c"]
+    footer = read_footer(store, segment.key)
+    assert footer.footer.dataset_id == ONE
+    assert footer.footer.ranges == (Lineage(STREAM, 0, 1),)
+    assert [(b.part, b.parts) for b in footer.footer.batches] == [(1, 1)]
+    assert list(folder.iterdir()) == []
+
+
+def test_datasets_share_a_pass_and_not_a_file(store: ObjectStore, folder: Path) -> None:
+    put(store, 0, part(logs("one")), TokenPart(str(uuid4()), "logs", (logs("two"),), TWO, 1))
+
+    result = execute(task(0, ONE, TWO), store, ROOMY, folder)
+
+    assert bodies(store, result, 0) == ["one"]
+    assert bodies(store, result, 1) == ["two"]
+
+
+def test_each_utc_day_gets_a_file_and_the_smallest_share_one(
+    store: ObjectStore, folder: Path
+) -> None:
+    for day in range(12):
+        put(store, day, part(logs(*["x"] * (day + 1), time=NOW + day * DAY)))
+
+    result = execute(task(11, ONE), store, ROOMY, folder)
+
+    segments = result.datasets[0].segments
+    assert sum(s.rows for s in segments) == 78
+    assert len(segments) == 9
+    assert max(s.end_time - s.start_time for s in segments[:8]) < DAY
+    assert segments[8].rows == 1 + 2 + 3 + 4
+    parts = [read_footer(store, s.key).footer.batches[0] for s in segments]
+    assert [(p.part, p.parts) for p in parts] == [(i, 9 if i == 9 else 0) for i in range(1, 10)]
+
+
+def test_a_task_above_its_budget_writes_more_files(store: ObjectStore, folder: Path) -> None:
+    for offset in range(3):
+        put(store, offset, part(logs(f"baby {offset}")))
+
+    result = execute(task(2, ONE), store, Budget(decode_bytes_max=1, held_bytes_max=1), folder)
+
+    assert len(result.datasets[0].segments) == 3
+    assert sorted(bodies(store, result)) == ["baby 0", "baby 1", "baby 2"]
+
+
+def test_a_slice_that_will_not_decode_is_put_aside_alone(store: ObjectStore, folder: Path) -> None:
+    bad = TokenPart(TOKEN, "logs", (logs("good"), b"\x0a\x05ab", logs("also")), ONE, 2)
+    put(store, 0, bad)
+
+    result = execute(task(0, ONE), store, ROOMY, folder)
+
+    assert sorted(bodies(store, result)) == ["also", "good"]
+    assert result.quarantined == (("undecodable", 1),)
+    key = quarantine_key(STREAM, 0, TOKEN, "logs", 1)
+    assert store.get(key) == b"\x0a\x05ab"
+    assert json.loads(store.get(f"{key}.json"))["cause"].startswith("undecodable")
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "cause"), [(None, "no_route"), (TWO, "no_entry")], ids=["none", "unknown"]
+)
+def test_what_no_entry_accepts_is_put_aside(
+    store: ObjectStore, folder: Path, dataset_id: str | None, cause: str
+) -> None:
+    put(store, 0, part(logs("stray"), dataset_id))
+
+    first = execute(task(0, ONE), store, ROOMY, folder)
+    again = execute(task(0, ONE), store, ROOMY, folder)
+
+    assert first.quarantined == again.quarantined == ((cause, 1),)
+    assert first.datasets[0].segments == ()
+    assert store.get(quarantine_key(STREAM, 0, TOKEN, "logs", 0)) == logs("stray")
+
+
+def test_only_the_owner_puts_aside(store: ObjectStore, folder: Path) -> None:
+    put(store, 0, part(logs("stray"), TWO))
+    wanted = task(0, ONE)
+    other = Task(wanted.works, (BabyRead(STREAM, 0, is_owner=False),), wanted.routes)
+
+    assert execute(other, store, ROOMY, folder).quarantined == ()
+
+
+def test_a_dataset_that_the_commit_did_not_announce_is_put_aside(
+    store: ObjectStore, folder: Path
+) -> None:
+    put(store, 0, part(logs("hidden"), ONE))
+    announced = Task(
+        works=(),
+        reads=(BabyRead(STREAM, 0, is_owner=True, dataset_ids=frozenset({TWO})),),
+        routes=(Routes(STREAM, {ONE: -1, TWO: -1}, ()),),
+    )
+
+    assert execute(announced, store, ROOMY, folder).quarantined == (("unannounced", 1),)
+
+
+def test_an_unstamped_baby_follows_the_routing_of_its_offset(
+    store: ObjectStore, folder: Path
+) -> None:
+    for offset in range(3):
+        put(store, offset, part(logs(f"baby {offset}"), None), is_stamped=False)
+    periods = (
+        Period(TOKEN, 0, {"logs": ONE}),
+        Period(TOKEN, 1, {"logs": TWO}),
+        Period(TOKEN, 2, {"traces": TWO}),
+    )
+
+    result = execute(task(2, ONE, TWO, periods=periods), store, ROOMY, folder)
+
+    assert bodies(store, result, 0) == ["baby 0"]
+    assert bodies(store, result, 1) == ["baby 1"]
+    assert result.quarantined == (("no_route", 1),)
+
+
+def test_a_record_of_an_unstamped_baby_without_a_time_takes_the_objects(
+    store: ObjectStore, folder: Path
+) -> None:
+    put(store, 0, part(logs("timeless", time=0), None), is_stamped=False)
+
+    result = execute(task(0, ONE, periods=(Period(TOKEN, 0, {"logs": ONE}),)), store, ROOMY, folder)
+
+    (segment,) = result.datasets[0].segments
+    assert segment.start_time == store.head(baby_key(STREAM, 0)).modified_at_nanos
+
+
+def test_a_corrupt_baby_is_put_aside_whole(store: ObjectStore, folder: Path) -> None:
+    put(store, 0, part(logs("lost")))
+    damaged = bytearray(store.get(baby_key(STREAM, 0)))
+    damaged[10] ^= 1
+    store.put_if_absent(baby_key(STREAM, 1), bytes(damaged))
+
+    result = execute(task(1, ONE), store, ROOMY, folder)
+
+    assert bodies(store, result) == ["lost"]
+    assert result.quarantined == (("corrupt_baby", 1),)
+    assert store.get(quarantine_whole_key(STREAM, 1)) == bytes(damaged)
+
+
+def test_a_missing_baby_stops_its_stream_and_no_other(store: ObjectStore, folder: Path) -> None:
+    other = str(uuid4())
+    put(store, 0, part(logs("here")))
+    body = store.get(baby_key(STREAM, 0))
+    store.put_if_absent(baby_key(other, 0), body)
+    wanted = Task(
+        works=(
+            Work(ONE, SegmentSpec(), (OffsetRange(other, 0, 0),)),
+            Work(TWO, SegmentSpec(), (OffsetRange(STREAM, 0, 1),)),
+        ),
+        reads=(
+            BabyRead(STREAM, 0, is_owner=True),
+            BabyRead(STREAM, 1, is_owner=True),
+            BabyRead(other, 0, is_owner=True),
+        ),
+        routes=(Routes(STREAM, {ONE: 0, TWO: -1}, ()), Routes(other, {ONE: -1}, ())),
+    )
+
+    result = execute(wanted, store, ROOMY, folder)
+
+    assert [(u.stream_id, u.offset) for u in result.unreadable] == [(STREAM, 1)]
+    assert "ObjectMissing" in result.datasets[1].error
+    assert result.datasets[0].error == ""
+    assert bodies(store, result, 0) == ["here"]
+
+
+class FullStore(FolderStore):
+    """A folder that takes no segment."""
+
+    def put_file_if_absent(self, key: str, path: Path) -> None:
+        raise StoreUnavailable("no space left")
+
+
+def test_a_failing_store_is_an_error_of_the_dataset(store: ObjectStore, folder: Path) -> None:
+    put(store, 0, part(logs("here")))
+
+    result = execute(task(0, ONE), FullStore(store.location), ROOMY, folder)
+
+    assert result.datasets[0].error == "StoreUnavailable: no space left"
+    assert list(folder.iterdir()) == []
+
+
+def test_promoted_columns_and_sharding_fields_are_applied(store: ObjectStore, folder: Path) -> None:
+    put(store, 0, part(logs("z", "y", "x")))
+    spec = SegmentSpec(
+        sharding_fields=("region",),
+        promoted=(PromotedColumn("region", "string", "record", "region"),),
+    )
+
+    result = execute(task(0, ONE, spec=spec), store, ROOMY, folder)
+
+    table = read_segment(store, result.datasets[0].segments[0].key)["logs"]
+    assert table["region"].to_pylist() == ["eu-0", "eu-1", "eu-2"]
+    assert table["body"].to_pylist() == ["z", "y", "x"]

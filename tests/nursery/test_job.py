@@ -1,0 +1,122 @@
+"""The job on a real Spark session and a folder store."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from pyspark.sql import SparkSession
+
+from nursery import job
+from nursery.execute import Budget
+from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
+from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from segments.keys import StoreLocation, baby_key
+from segments.parquet import read_segment
+from segments.schema import SegmentSpec
+from segments.spark import SparkUnusable, check_alive, check_java
+from segments.store import ObjectStore, open_store
+
+pytestmark = pytest.mark.spark
+BUDGET = Budget(1 << 26, 1 << 28)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ObjectStore:
+    (tmp_path / "objects").mkdir()
+    return open_store(StoreLocation.from_url((tmp_path / "objects").as_uri()))
+
+
+def baby_task(store: ObjectStore, text: str) -> Task:
+    """Put a baby with one log record into a stream of its own."""
+    stream, dataset = str(uuid4()), str(uuid4())
+    data = LogsData()
+    record = data.resource_logs.add().scope_logs.add().log_records.add(time_unix_nano=1)
+    record.body.string_value = text
+    part = TokenPart(str(uuid4()), "logs", (data.SerializeToString(),), dataset, 1, 1, 1)
+    baby = Baby((part,), BabyKind.DATA, b"f" * 16, 1)
+    store.put_if_absent(baby_key(stream, 0), encode_baby(baby))
+    return Task(
+        works=(Work(dataset, SegmentSpec(), (OffsetRange(stream, 0, 0),)),),
+        reads=(BabyRead(stream, 0, is_owner=True),),
+        routes=(Routes(stream, {dataset: -1}, ()),),
+    )
+
+
+def test_every_task_writes_its_segments_and_results_keep_their_order(
+    spark: SparkSession, store: ObjectStore
+) -> None:
+    tasks = [baby_task(store, f"task {i}") for i in range(5)]
+
+    results = job.run(spark, BUDGET, tasks, store.location)
+
+    found = []
+    for result in results:
+        (segment,) = result.datasets[0].segments
+        found.extend(read_segment(store, segment.key)["logs"]["body"].to_pylist())
+    assert found == [f"task {i}" for i in range(5)]
+
+
+def test_a_plan_without_tasks_starts_no_job(spark: SparkSession, store: ObjectStore) -> None:
+    assert job.run(spark, BUDGET, [], store.location) == []
+
+
+def test_a_task_that_kills_its_worker_fails_the_job_and_not_the_session(
+    spark: SparkSession, store: ObjectStore
+) -> None:
+    with pytest.raises(job.JobFailed, match="Python worker"):
+        job.run(spark, BUDGET, [_Suicide()], store.location)  # type: ignore[list-item]
+
+    check_alive(spark)
+    assert job.run(spark, BUDGET, [baby_task(store, "after")], store.location)
+
+
+class _Suicide:
+    """Ends the Python process that looks at it."""
+
+    def __getattr__(self, name: str) -> object:
+        if name == "works":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (None, "no java found"),
+        ("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2", "is Java 11"),
+        ("#!/bin/sh\nexit 3", "does not say its version"),
+    ],
+    ids=["missing", "old", "broken"],
+)
+def test_a_machine_without_a_fit_java_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, expected: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    if script:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "java").write_text(script)
+        (tmp_path / "bin" / "java").chmod(0o755)
+
+    with pytest.raises(SparkUnusable, match=expected):
+        check_java()
+
+
+def test_the_process_says_in_one_line_what_is_missing(tmp_path: Path) -> None:
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
+
+    ended = subprocess.run(
+        [sys.executable, "-P", "-m", "nursery"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: no java found")
+    assert ended.stderr.count("\n") == 1

@@ -10,6 +10,8 @@ from collector.refusal import malformed, too_large
 _GZIP_BITS = 16 + zlib.MAX_WBITS
 # A frame that wants a larger window than this would make us hold it before the first byte.
 _ZSTD_WINDOW_BYTES_MAX = 8 * 1024 * 1024
+# Four bytes can stand for 128 KiB and the library knows no limit, so it is fed in small pieces.
+_ZSTD_FEED_BYTES = 256
 
 
 def gunzip(body: bytes, size_bytes_max: int) -> bytes:
@@ -32,14 +34,23 @@ def gunzip(body: bytes, size_bytes_max: int) -> bytes:
 def unzstd(body: bytes, size_bytes_max: int) -> bytes:
     """Decompress zstd, of several frames too; raises Refused."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
+    plain, rest = bytearray(), memoryview(body)
     try:
-        with decompressor.stream_reader(body, read_across_frames=True) as reader:
-            plain = reader.read(size_bytes_max + 1)
+        while rest:
+            frame = decompressor.decompressobj()
+            while rest and not frame.eof:
+                plain += frame.decompress(rest[:_ZSTD_FEED_BYTES])
+                if len(plain) > size_bytes_max:
+                    raise too_large(size_bytes_max)
+                rest = rest[_ZSTD_FEED_BYTES:]
+            if not frame.eof:
+                raise malformed("zstd body is cut off")
+            # What the last feed held beyond this frame belongs to the next one.
+            unused = len(frame.unused_data)
+            rest = memoryview(body)[len(body) - len(rest) - unused :]
     except zstandard.ZstdError as error:
         raise malformed("body is not zstd") from error
-    if len(plain) > size_bytes_max:
-        raise too_large(size_bytes_max)
-    return plain
+    return bytes(plain)
 
 
 DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {"gzip": gunzip, "zstd": unzstd}

@@ -1,0 +1,190 @@
+"""Validation, counts, hulls and digests of exports."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from collector.export import Content, digest_of, read_content
+from collector.refusal import Refused
+from meta.errors import Code
+from segments.combined import Signal
+from tests.segments.otlp_messages import dirty, fill
+
+MESSAGES: dict[Signal, Any] = {"logs": LogsData, "metrics": MetricsData, "traces": TracesData}
+END = 2**63
+
+
+def logs(*records: LogRecord) -> bytes:
+    data = LogsData()
+    data.resource_logs.add().scope_logs.add().log_records.extend(records)
+    return data.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("records", "content"),
+    [
+        pytest.param([], Content(0, None, False), id="none"),
+        pytest.param(
+            [LogRecord(time_unix_nano=7), LogRecord(time_unix_nano=3)],
+            Content(2, (3, 7), False),
+            id="out of order",
+        ),
+        pytest.param(
+            [LogRecord(time_unix_nano=7), LogRecord(observed_time_unix_nano=2)],
+            Content(2, (2, 7), False),
+            id="observed stands in",
+        ),
+        pytest.param(
+            [LogRecord(time_unix_nano=END), LogRecord(time_unix_nano=5)],
+            Content(2, (5, 5), True),
+            id="beyond a signed column",
+        ),
+        pytest.param([LogRecord()], Content(1, None, True), id="no time at all"),
+    ],
+)
+def test_logs_are_counted_and_spanned(records: list[LogRecord], content: Content) -> None:
+    assert read_content("logs", logs(*records)) == content
+
+
+def test_records_without_a_time_lie_at_their_arrival() -> None:
+    assert Content(1, None, True).hull(9) == (9, 9)
+    assert Content(2, (3, 5), True).hull(9) == (3, 9)
+    assert Content(2, (3, 5), True).hull(1) == (1, 5)
+    assert Content(2, (3, 5), False).hull(9) == (3, 5)
+
+
+@given(signal=st.sampled_from(["logs", "metrics", "traces"]), seed=st.integers())
+def test_counts_and_hulls_are_those_of_a_walk(signal: Signal, seed: int) -> None:
+    message = fill(MESSAGES[signal](), random.Random(seed))
+    payload = message.SerializeToString()
+    times = [time if time < END else 0 for time in walk(message)]
+
+    content = read_content(signal, payload)
+
+    timed = [time for time in times if time]
+    assert content.num_records == len(times)
+    assert content.has_untimed == (len(timed) < len(times))
+    assert content.times == ((min(timed), max(timed)) if timed else None)
+
+
+@given(signal=st.sampled_from(["logs", "metrics", "traces"]), seed=st.integers())
+def test_fields_that_come_twice_or_out_of_order_do_not_change_the_count(
+    signal: Signal, seed: int
+) -> None:
+    rnd = random.Random(seed)
+    payload = dirty(fill(MESSAGES[signal](), rnd), rnd)
+
+    assert read_content(signal, payload).num_records == len(
+        walk(MESSAGES[signal].FromString(payload))
+    )
+
+
+def test_a_time_of_another_wire_type_is_an_unknown_field() -> None:
+    odd = LogsData()
+    odd.resource_logs.add().scope_logs.add()
+    record = b"\x0a\x03abc"  # Field 1 as three bytes instead of a fixed64.
+    scope = b"\x12" + bytes([len(record)]) + record
+    resource = b"\x12" + bytes([len(scope)]) + scope
+    payload = b"\x0a" + bytes([len(resource)]) + resource
+
+    assert LogsData.FromString(payload).resource_logs[0].scope_logs[0].log_records
+    assert read_content("logs", payload) == Content(1, None, True)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(b"\xff\xff\xff", id="garbage"),
+        pytest.param(logs(LogRecord(severity_text="x" * 50))[:-3], id="cut off"),
+        pytest.param(
+            logs(LogRecord(severity_text="xyz")).replace(b"xyz", b"\xff\xfe\xfd"), id="bad UTF-8"
+        ),
+    ],
+)
+def test_what_the_official_classes_refuse_is_malformed(payload: bytes) -> None:
+    with pytest.raises(Refused) as caught:
+        read_content("logs", payload)
+
+    assert caught.value.refusal.code is Code.INVALID_ARGUMENT
+    assert caught.value.refusal.retry_after_secs is None
+
+
+def test_nesting_deeper_than_the_official_classes_take_is_malformed() -> None:
+    assert read_content("logs", logs(LogRecord(body=nested(40)))).num_records == 1
+    with pytest.raises(Refused):
+        read_content("logs", nested_payload(200))
+
+
+def test_a_digest_tells_token_signal_and_bytes_apart() -> None:
+    digests = {
+        digest_of("a", "logs", b"x"),
+        digest_of("b", "logs", b"x"),
+        digest_of("a", "traces", b"x"),
+        digest_of("a", "logs", b"y"),
+    }
+
+    assert len(digests) == 4
+    assert {len(digest) for digest in digests} == {16}
+    assert digest_of("a", "logs", b"x") in digests
+
+
+def walk(message: Any) -> list[int]:
+    """Event times record by record, 0 where there is none."""
+    if isinstance(message, LogsData):
+        return [
+            record.time_unix_nano
+            if 0 < record.time_unix_nano < END
+            else record.observed_time_unix_nano
+            for resource in message.resource_logs
+            for scope in resource.scope_logs
+            for record in scope.log_records
+        ]
+    if isinstance(message, TracesData):
+        return [
+            span.start_time_unix_nano
+            for resource in message.resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+    assert isinstance(message, MetricsData)
+    return [
+        point.time_unix_nano
+        for resource in message.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        if (kind := metric.WhichOneof("data"))
+        for point in getattr(metric, kind).data_points
+    ]
+
+
+def nested(depth: int) -> AnyValue:
+    value = AnyValue(string_value="x")
+    for _ in range(depth):
+        outer = AnyValue()
+        outer.array_value.values.append(value)
+        value = outer
+    return value
+
+
+def nested_payload(depth: int) -> bytes:
+    value = AnyValue(string_value="x").SerializeToString()
+    for _ in range(depth):
+        value = framed(0x2A, framed(0x0A, value))
+    record = framed(0x2A, value)
+    return framed(0x0A, framed(0x12, framed(0x12, record)))
+
+
+def framed(tag: int, body: bytes) -> bytes:
+    size, length = bytearray(), len(body)
+    while length > 0x7F:
+        size.append(length & 0x7F | 0x80)
+        length >>= 7
+    size.append(length)
+    return bytes((tag,)) + bytes(size) + body

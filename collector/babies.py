@@ -102,7 +102,7 @@ def read_found(body: bytes) -> FoundBaby:
         baby = decode_baby(body)
     except CorruptObject as error:
         log.error("baby_corrupt", error=str(error))
-        return FoundBaby(Commit(0, 0, len(body), 0, b"", ()), (), is_stop=False)
+        return FoundBaby(Commit(0, 0, len(body), 0, b"", {}), (), is_stop=False)
     if not baby.is_stamped:
         return FoundBaby(_counted(baby, len(body)), (), baby.is_stop)
     digests = tuple(export.digest for part in baby.parts for export in part.exports)
@@ -128,4 +128,4 @@ def _counted(baby: Baby, size_bytes: int) -> Commit:
                 continue  # Counted by the nursery, in the quarantine.
             num_records += content.num_records
             times.extend(content.times or ())
-    return Commit(min(times, default=0), max(times, default=0), size_bytes, num_records, b"", ())
+    return Commit(min(times, default=0), max(times, default=0), size_bytes, num_records, b"", {})

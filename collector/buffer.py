@@ -17,6 +17,8 @@ from segments.combined import Signal
 
 # Room that an export takes beside its payload.
 OVERHEAD_BYTES = 512
+# Tokens in one batch: each routes to at most three datasets, and a commit names at most 1,000.
+BATCH_TOKENS_MAX = 300
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +50,7 @@ class _Batch:
     exports: list[PendingExport] = field(default_factory=list)
     size_bytes: int = 0
     first_at: float = 0.0
+    token_ids: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -87,7 +90,9 @@ class Buffer:
             self._changed.set()
         batch.exports.append(export)
         batch.size_bytes += export.size_bytes
-        if batch.size_bytes >= self.batch_size_bytes_max:
+        batch.token_ids.add(export.token_id)
+        is_full = batch.size_bytes >= self.batch_size_bytes_max
+        if is_full or len(batch.token_ids) >= BATCH_TOKENS_MAX:
             self._full.append(batch)
             self._open = _Batch()
             self._changed.set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -65,15 +65,18 @@ class Commit:
     size_bytes: int
     num_records: int
     flush_id: bytes
-    dataset_ids: tuple[str, ...]
+    # Records by dataset id, as far as stamps name datasets.
+    dataset_records: Mapping[str, int]
 
     @classmethod
     def of(cls, baby: Baby, size_bytes: int) -> "Commit":
         """Read the facts off a baby's stamps."""
         start_time, end_time = baby.time_range()
-        return cls(
-            start_time, end_time, size_bytes, baby.num_records, baby.flush_id, baby.dataset_ids
-        )
+        records: dict[str, int] = {}
+        for part in baby.parts:
+            if part.dataset_id:
+                records[part.dataset_id] = records.get(part.dataset_id, 0) + part.num_records
+        return cls(start_time, end_time, size_bytes, baby.num_records, baby.flush_id, records)
 
 
 class Ingestion:
@@ -137,7 +140,8 @@ class Ingestion:
             size_bytes=commit.size_bytes,
             num_records=commit.num_records,
             flush_id=commit.flush_id,
-            dataset_ids=commit.dataset_ids,
+            dataset_ids=commit.dataset_records.keys(),
+            dataset_records=commit.dataset_records.values(),
         )
         reply = await self._call(
             lambda: self._client.ingestion.CommitOffset(request, timeout=_DEADLINE_SECS)

@@ -127,9 +127,10 @@ class Collector:
             async with asyncio.timeout(self._settings.shutdown_timeout_secs):
                 await flushing
                 await self._session.stop()
-        except TimeoutError:
+        except (TimeoutError, MetaError) as error:
             # Nothing of it was acknowledged; what was put is adopted by the next incarnation.
-            log.error("shutdown_incomplete", buffered_bytes=self._buffer.size_bytes)
+            size_bytes = self._buffer.size_bytes
+            log.error("shutdown_incomplete", buffered_bytes=size_bytes, error=repr(error))
             return False
         finally:
             self._session.close()

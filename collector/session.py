@@ -20,7 +20,7 @@ from collector.dedupe import CommittedDigests
 from collector.ingestion import Ingestion, Registration, Token
 from collector.refusal import Refusal, Refused, unavailable
 from collector.seal import baby_of, stop_baby
-from collector.stream import StreamWriter, Written
+from collector.stream import Displaced, StreamWriter, Written
 from collector.tail import StreamEnded, StreamTail, read_recent_digests
 from meta.errors import Code, MetaError, TokenUnknown
 from segments.combined import Baby
@@ -76,12 +76,16 @@ class Session:
         """Write and commit the stop message and mark the stream stopped."""
         if self._stream is None:
             return
-        try:
-            written = await self._stream.write(stop_baby(time.time_ns()))
-        except StreamEnded:
+        while True:
+            try:
+                written = await self._stream.write(stop_baby(time.time_ns()))
+            except Displaced:
+                continue
+            except StreamEnded:
+                return
+            await self._stream.tail.mark_stopped(written.offset)
+            log.info("stream_stopped", stream_id=self._stream.stream_id, offset=written.offset)
             return
-        await self._stream.tail.mark_stopped(written.offset)
-        log.info("stream_stopped", stream_id=self._stream.stream_id, offset=written.offset)
 
     def close(self) -> None:
         """Let the store's threads go."""
@@ -105,10 +109,12 @@ class Session:
                 log.info("stream_ended", stream_id=sealed.stream.stream_id)
                 if self._stream is sealed.stream:
                     self._stream = None
-                exports = sealed.exports
-                continue
-            self._answer(sealed, written)
-            return
+            except Displaced as displaced:
+                log.info("flush_displaced", at=str(displaced))
+            else:
+                self._answer(sealed, written)
+                return
+            exports = sealed.exports
 
     def _answer(self, sealed: _Sealed, written: Written) -> None:
         log.info(
@@ -136,7 +142,11 @@ class Session:
             if not exports:
                 return None
             stream = await self._registered({export.plaintext for export in exports}, exports)
-            if stream is None:
+            # Only now: opening a stream or meeting another's baby teaches what is committed.
+            for export in exports:
+                if export.digest in self._digests:
+                    export.resolve(None)
+            if stream is None or any(export.outcome.done() for export in exports):
                 continue
             return _Sealed(stream, baby_of(exports, tokens, time.time_ns()), tuple(exports), tokens)
 

@@ -1,8 +1,8 @@
 """Writing one ingest stream: puts overlap, commits stay in the order of offsets.
 
 Each baby takes the next offset and is put there if nothing stands there yet; its commit waits for
-the one before it. Where somebody else's baby stands, that one is committed and the own one moves
-to the next free offset.
+the one before it. Where somebody else's baby stands, that one is committed and the own one is
+given back to be sealed again: what the other baby held of it must not be written twice.
 """
 
 import asyncio
@@ -23,6 +23,10 @@ log = structlog.get_logger()
 # Meta forgets a baby's commit 24 h after its deletion. A flush as old as this (a process that was
 # stopped for hours) might have been committed and forgotten, so it is not written a second time.
 REWRITE_AGE_NANOS_MAX = 12 * 3600 * 10**9
+
+
+class Displaced(Exception):
+    """Another baby stands at the offset and is committed; it may hold some of the same exports."""
 
 
 class FlushTooOld(Exception):
@@ -65,25 +69,24 @@ class StreamWriter:
     async def write(self, baby: Baby) -> Written:
         """Put and commit one baby; once this returns it is committed at exactly one offset.
 
-        Raises StreamEnded if it is not committed and the stream takes no more; the caller may then
-        write its exports to another stream.
+        Raises Displaced or StreamEnded if it is not committed; the caller then seals its exports
+        anew, here or for another stream.
         """
         body = await asyncio.to_thread(encode_baby, baby)
-        commit = Commit.of(baby, len(body))
-        while True:
-            slot = self._take_slot()
-            try:
-                is_own = await self._place(slot.offset, body, baby.flush_id)
-                await slot.before.wait()
-                if is_own:
-                    deleted = await self._commit(slot.offset, commit)
-                    return Written(slot.offset, len(body), deleted)
-                await self.tail.commit_found(slot.offset)
-            except OffsetTaken as taken:
-                self._lost(slot.offset, baby, taken)
-            finally:
-                # Even after a failure: the next commit then finds a gap and adopts this offset.
-                slot.done.set()
+        slot = self._take_slot()
+        try:
+            is_own = await self._place(slot.offset, body, baby.flush_id)
+            await slot.before.wait()
+            if is_own:
+                deleted = await self._commit(slot.offset, Commit.of(baby, len(body)))
+                return Written(slot.offset, len(body), deleted)
+            await self.tail.commit_found(slot.offset)
+            raise Displaced(f"offset {slot.offset} of stream {self.stream_id}")
+        except OffsetTaken as taken:
+            raise self._lost(slot.offset, baby, taken) from taken
+        finally:
+            # Even after a failure: the next commit then finds a gap and adopts this offset.
+            slot.done.set()
 
     def _take_slot(self) -> _Slot:
         slot = _Slot(self._next_offset, self._last_done, asyncio.Event())
@@ -108,9 +111,11 @@ class StreamWriter:
         FLUSH_SECONDS.labels("commit").observe(time.perf_counter() - started)
         return deleted
 
-    def _lost(self, offset: int, baby: Baby, taken: OffsetTaken) -> None:
+    def _lost(self, offset: int, baby: Baby, taken: OffsetTaken) -> Exception:
         """Another flush was committed at our offset, and its object deleted before our put."""
         log.warning("flush_moved", stream_id=self.stream_id, offset=offset)
-        if time.time_ns() - baby.received_at > REWRITE_AGE_NANOS_MAX:
-            raise FlushTooOld(f"offset {offset} of stream {self.stream_id}") from taken
         self._next_offset = max(self._next_offset, int(taken.metadata.get("next_offset", 0)))
+        where = f"offset {offset} of stream {self.stream_id}"
+        if time.time_ns() - baby.received_at > REWRITE_AGE_NANOS_MAX:
+            return FlushTooOld(where)
+        return Displaced(where)

@@ -98,9 +98,12 @@ def canonical(signal: Signal, payload: bytes) -> bytes:
     Raises UndecodableSlice if they refuse it.
     """
     try:
-        return OFFICIAL[signal].FromString(payload).SerializeToString()
+        message = OFFICIAL[signal].FromString(payload)
     except DecodeError as error:
         raise UndecodableSlice(str(error)) from None
+    # They keep unknown fields, and skip some that ptars trips over.
+    message.DiscardUnknownFields()
+    return message.SerializeToString()
 
 
 def refuse_two_members(members: Sequence[Array]) -> None:

@@ -91,7 +91,7 @@ def assert_same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> 
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_every_column_is_what_the_official_classes_say(signal: Signal, seed: int) -> None:
     data = message(signal, seed)
@@ -106,7 +106,7 @@ def test_every_column_is_what_the_official_classes_say(signal: Signal, seed: int
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_strange_but_legal_way_to_write_a_message_makes_no_difference(
     signal: Signal, seed: int
@@ -121,7 +121,7 @@ def test_a_strange_but_legal_way_to_write_a_message_makes_no_difference(
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_slice_does_not_touch_its_neighbours(signal: Signal, seed: int) -> None:
     rnd = random.Random(seed)

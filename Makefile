@@ -11,7 +11,7 @@ COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane
 
-.PHONY: help setup lock demo test test-slow lint format type gen gen-check bench clean
+.PHONY: help setup lock demo test test-slow lint format type gen gen-check tools bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -66,6 +66,17 @@ gen-check: $(READY) ## Prove that the stubs are what protos/ generates and the b
 	@rm -rf build/gen && mkdir -p build/gen && $(MAKE) --no-print-directory -s gen OUT=build/gen
 	@for d in meta/v1 segments/v1; do diff -rq -x __init__.py -x __pycache__ -x py.typed build/gen/$$d $$d || { echo "stubs in $$d are stale: run make gen" >&2; exit 1; }; done
 	@$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/contract/test_base_requirements.py
+
+# Foreign clients that the tests use where they are present; versions are checked by Go's checksum database.
+TOOLS := build/tools
+GRPCURL := github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4
+TELEMETRYGEN := github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen@v0.161.0
+
+tools: $(TOOLS)/grpcurl $(TOOLS)/telemetrygen ## Fetch grpcurl and telemetrygen for the tests with foreign clients (needs go)
+
+$(TOOLS)/grpcurl $(TOOLS)/telemetrygen: Makefile
+	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" go install $(if $(findstring grpcurl,$@),$(GRPCURL),$(TELEMETRYGEN)) && touch $(notdir $@); \
+	else echo "make tools: no go found, so tests with $(notdir $@) are skipped" >&2; fi
 
 bench: $(READY) ## Benchmarks; exits non-zero if a bar does not hold
 	$(BIN)/python -m benchmarks

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -120,7 +120,13 @@ class Ground:
 
 
 @pytest.fixture
-def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
+def flush_timeout_ms() -> int:
+    """How long a flush waits for more; a test overrides this to hold flushes back."""
+    return 40
+
+
+@pytest.fixture
+def meta_settings(database_url: str, tmp_path: Path, flush_timeout_ms: int) -> config.Settings:
     """Settings of the meta under test: flushes are quick."""
     return config.load(
         Environment(
@@ -129,7 +135,7 @@ def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
                 "META_BIND": "127.0.0.1:0",
                 "META_DATABASE_URL": database_url,
                 "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
-                "META_FLUSH_TIMEOUT_MS": "40",
+                "META_FLUSH_TIMEOUT_MS": str(flush_timeout_ms),
             },
         )
     )
@@ -150,6 +156,7 @@ class CollectorProcess:
     process: "subprocess.Popen[str]"
     events: list[dict[str, Any]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    _is_over: bool = False
     _news: threading.Condition = field(default_factory=threading.Condition)
 
     def read_log(self) -> None:
@@ -161,6 +168,14 @@ class CollectorProcess:
                 if line.startswith("{"):
                     self.events.append(json.loads(line))
                 self._news.notify_all()
+        with self._news:
+            self._is_over = True
+            self._news.notify_all()
+
+    def wait_for_end(self) -> None:
+        """Wait until the whole log is read."""
+        with self._news:
+            assert self._news.wait_for(lambda: self._is_over, DEADLINE_SECS), self.lines
 
     def wait_for(self, event: str, count: int = 1) -> dict[str, Any]:
         """Wait until an event was logged `count` times; returns the latest of them."""
@@ -225,8 +240,19 @@ class Stub:
     ) -> Any:
         """Export without waiting."""
         path = next(path for path, known in METHODS.items() if known == signal)
-        call = self.channel.unary_unary(path, _as_is, _as_is)
-        return call.future(payload, timeout, (("authorization", f"Bearer {plaintext}"),))
+        return self.call(path, payload, (("authorization", f"Bearer {plaintext}"),), timeout)
+
+    def call(
+        self,
+        path: str,
+        payload: bytes,
+        headers: Sequence[tuple[str, str]] = (),
+        timeout: float = 20.0,
+        compression: grpc.Compression = grpc.Compression.NoCompression,
+    ) -> Any:
+        """Call any method with raw bytes, without waiting."""
+        method = self.channel.unary_unary(path, _as_is, _as_is)
+        return method.future(payload, timeout, tuple(headers), compression=compression)
 
 
 def _as_is(payload: bytes) -> bytes:

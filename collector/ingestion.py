@@ -14,8 +14,10 @@ from meta.v1 import nursery_pb2 as nursery_pb
 from segments.combined import Baby, Signal
 from segments.keys import StoreLocation
 
-# Calls wait in threads; a collector has one commit, a few registrations and validations at once.
-_THREADS = 16
+# Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
+# themselves, so that a flood of unknown ones holds up no commit.
+_THREADS = 8
+_CHECK_THREADS = 8
 _DEADLINE_SECS = 10.0
 
 _T = TypeVar("_T")
@@ -85,11 +87,13 @@ class Ingestion:
     def __init__(self, client: MetaClient, collector_id: str) -> None:
         self.collector_id = collector_id
         self._client = client
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="meta")
+        self._threads = ThreadPoolExecutor(_THREADS, "meta")
+        self._check_threads = ThreadPoolExecutor(_CHECK_THREADS, "check")
 
     def close(self) -> None:
         """Let the threads go; calls under way end with their deadline."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._check_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def object_store(self) -> StoreLocation:
         """Where objects are, before any token is known."""
@@ -121,8 +125,9 @@ class Ingestion:
     async def validate(self, plaintext: str) -> Token:
         """Say whose token this is and where it routes; raises TokenUnknown."""
         request = tokens_pb.ValidateIngestTokenRequest(plaintext_token=plaintext)
-        reply = await self._call(
-            lambda: self._client.ingest_token.ValidateIngestToken(request, timeout=_DEADLINE_SECS)
+        reply = await asyncio.get_running_loop().run_in_executor(
+            self._check_threads,
+            lambda: self._client.ingest_token.ValidateIngestToken(request, timeout=_DEADLINE_SECS),
         )
         routing = reply.routing
         return Token(

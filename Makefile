@@ -28,6 +28,7 @@ $(READY): requirements/build.lock requirements/dev.lock pyproject.toml
 
 lock: ## Resolve the lock files anew
 	$(COMPILE) --upgrade --extra all --group dev -o requirements/dev.lock
+	$(COMPILE) --extra all --constraint requirements/dev.lock -o requirements/all.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
 
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held

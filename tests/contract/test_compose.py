@@ -1,0 +1,112 @@
+"""docker-compose.yml starts every process with settings that the process accepts."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from moto.server import ThreadedMotoServer
+
+ROOT = Path(__file__).parents[2]
+PROCESSES = {
+    "meta": "meta",
+    "collector": "collector",
+    "nursery": "nursery",
+    "merge-worker": "merge_worker",
+    "janitor": "janitor",
+}
+
+
+@pytest.fixture(scope="session")
+def services() -> dict[str, Any]:
+    """Read the services, each `${NAME:-default}` replaced by its default."""
+    text = (ROOT / "docker-compose.yml").read_text()
+    filled = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text)
+    found: dict[str, Any] = yaml.safe_load(filled)["services"]
+    return found
+
+
+@pytest.fixture
+def s3_endpoint() -> Iterator[str]:
+    """Run an S3 server."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.mark.parametrize(("service", "package"), PROCESSES.items(), ids=list(PROCESSES))
+def test_each_process_accepts_its_settings(
+    services: dict[str, Any], service: str, package: str
+) -> None:
+    process = services[service]
+    settings: dict[str, str] = process["environment"]
+    prefix = f"{package.upper()}_"
+
+    assert process["command"] == f"python -m {package}"
+    assert all(name.startswith((prefix, "AWS_")) for name in settings)
+    read_by_process = (ROOT / package / "config.py").read_text()
+    for name in settings:
+        if name.startswith(prefix):
+            assert f'"{name.removeprefix(prefix)}"' in read_by_process, name
+    assert load_settings(package, settings) == 0
+
+
+def load_settings(package: str, settings: dict[str, str]) -> int:
+    """Let the package's own config module read the settings in a process of its own."""
+    read = (
+        f"from {package} import config; from meta.process import environment;"
+        " load = getattr(config, 'load_settings', None)"
+        f" or (lambda: config.load(environment('{package.upper()}_'))); load()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", read], env=settings, cwd=ROOT, check=False
+    ).returncode
+
+
+def test_ports_are_published_on_loopback_only(services: dict[str, Any]) -> None:
+    published = [port for service in services.values() for port in service.get("ports", [])]
+
+    assert published
+    assert all(port.startswith("127.0.0.1:") for port in published)
+
+
+def test_the_bucket_is_made_once(
+    services: dict[str, Any], s3_endpoint: str, tmp_path: Path
+) -> None:
+    python, flag, script = services["bucket"]["command"]
+    script = script.replace("http://store:8333", s3_endpoint)
+    credentials = services["bucket"]["environment"]
+
+    for _ in range(2):
+        made = subprocess.run(
+            [sys.executable, flag, script], env=credentials, cwd=tmp_path, check=False
+        )
+        assert made.returncode == 0
+
+    assert python == "python"
+
+
+def test_the_image_holds_every_package() -> None:
+    recipe = (ROOT / "Dockerfile").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+
+    assert all(f"COPY {package} {package}\n" in recipe for package in packages)
+
+
+def test_the_image_installs_what_the_tests_run_with() -> None:
+    blocks = {
+        name: set(re.split(r"\n(?=\S)", (ROOT / "requirements" / name).read_text()))
+        for name in ("all.lock", "dev.lock")
+    }
+
+    assert {block.strip() for block in blocks["all.lock"]} <= {
+        block.strip() for block in blocks["dev.lock"]
+    }

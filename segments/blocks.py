@@ -12,6 +12,9 @@ import pyarrow as pa
 from segments.errors import CorruptObject
 from segments.sorting import compact, sort_by
 
+# Of a column of a batch; a whole row group's dictionary can be a megabyte.
+DICTIONARY_BYTES_MAX = 16 * 1024
+
 # One key column of one row, comparable within its column: numbers and text, then NaN, then null.
 KeyPart = tuple[int, Any]
 Key = tuple[KeyPart, ...]
@@ -63,7 +66,7 @@ class _Cursor:
             if batch is None:
                 return False
             if batch.num_rows:
-                self._enter(compact(batch))
+                self._enter(_lean(batch))
         return True
 
     def take(self, bound: Key) -> _Piece:
@@ -89,6 +92,13 @@ class _Cursor:
 
     def _key(self, row: int) -> Key:
         return tuple([column.part(row) for column in self._columns])
+
+
+def _lean(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Compact a batch whose dictionaries are large: every round joins them with the others'."""
+    found = [c.dictionary for c in batch.columns if isinstance(c, pa.DictionaryArray)]
+    is_large = any(dictionary.nbytes > DICTIONARY_BYTES_MAX for dictionary in found)
+    return compact(batch) if is_large else batch
 
 
 class _KeyColumn:

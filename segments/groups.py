@@ -38,11 +38,11 @@ class RowGroup:
         self._bytes += batch.nbytes
         self._batches.append(batch)
 
-    def as_batch(self) -> pa.RecordBatch:
-        """Join the rows into one batch whose dictionaries hold what its rows use."""
-        table = pa.Table.from_batches(self._batches).unify_dictionaries()
-        (batch,) = table.combine_chunks().to_batches()
-        return compact(batch)
+    def as_table(self) -> pa.Table:
+        """Join the rows; each dictionary column has one dictionary, without repeated values."""
+        if len(self._batches) == 1:
+            return pa.Table.from_batches([compact(self._batches[0])])
+        return pa.Table.from_batches(self._batches).unify_dictionaries()
 
 
 class GroupBuffer:
@@ -51,7 +51,7 @@ class GroupBuffer:
     def __init__(self) -> None:
         self._pending = RowGroup()
 
-    def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def push(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Take in rows; yields every row group that they fill."""
         while batch.num_rows:
             rows = self._pending.rows_that_fit(batch)
@@ -61,11 +61,11 @@ class GroupBuffer:
             if batch.num_rows or self._pending.is_full:
                 yield from self.flush()
 
-    def flush(self) -> Iterator[pa.RecordBatch]:
+    def flush(self) -> Iterator[pa.Table]:
         """Yield what is left, if anything."""
         if self._pending.rows:
             group, self._pending = self._pending, RowGroup()
-            yield group.as_batch()
+            yield group.as_table()
 
 
 class HashingSink(io.RawIOBase):

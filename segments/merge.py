@@ -29,7 +29,7 @@ from segments.store import ObjectStore
 # Of one input at a time; less when many inputs or runs share the task's memory.
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_ROWS_MIN = 256
-BATCH_ROWS_MAX = 65_536
+BATCH_ROWS_MAX = 16_384
 
 
 class InputFailed(SegmentsError):
@@ -168,6 +168,8 @@ def _merge_section(
     if not sections:
         return
     share = min(BATCH_BYTES_MAX, memory_bytes // len(sections))
+    # Within a section all signals are equal.
+    keys = tuple(name for name in sections[0].adapter.keys if name != "signal")
     sources: list[Iterator[pa.RecordBatch]] = []
     for number, section in enumerate(sections):
         batch_rows = _batch_rows(section, share)
@@ -175,11 +177,11 @@ def _merge_section(
             sources.append(section.batches(batch_rows))
             continue
         path = folder / f"runs-{section.signal}-{number}.parquet"
-        runs = sorted_runs(section.batches(batch_rows), section.adapter.keys, path)
+        runs = sorted_runs(section.batches(batch_rows), keys, path)
         # Each run becomes a source, so the section's share is theirs together.
         run_rows = max(BATCH_ROWS_MIN, batch_rows // max(1, len(runs)))
         sources.extend(run.batches(run_rows) for run in runs)
-    yield from merge_sorted(sources, sections[0].adapter.keys)
+    yield from merge_sorted(sources, keys)
 
 
 def _batch_rows(section: _Section, share_bytes: int) -> int:

@@ -47,7 +47,7 @@ def sorted_runs(
         if writer is None:
             schema = group.schema
             writer = _open(path, schema, metadata)
-        table = sort_by(pa.Table.from_batches([group]), names)
+        table = sort_by(group.combine_chunks(), names)
         writer.write_table(table, row_group_size=table.num_rows)
     if writer is None or schema is None:
         return []
@@ -57,7 +57,7 @@ def sorted_runs(
     return [SortedRun(path, written, i, dictionaries) for i in range(written.num_row_groups)]
 
 
-def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Gather batches to row groups of the format's size."""
     buffer = GroupBuffer()
     for batch in batches:

@@ -5,7 +5,7 @@ sections, one per signal in the order of SIGNALS; its file has the union of thei
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pyarrow as pa
@@ -58,6 +58,7 @@ class Column:
     is_sortable: bool = True
     has_statistics: bool = False
     encoding: str | None = None
+    is_required: bool = False
 
 
 def _time(name: str) -> Column:
@@ -93,8 +94,8 @@ def _list(name: str, element: pa.DataType) -> Column:
 _QUANTILE = pa.struct([("quantile", pa.float64()), ("value", pa.float64())])
 
 _COMMON: tuple[Column, ...] = (
-    Column("signal", DICTIONARY, has_statistics=True),
-    _time("timestamp"),
+    Column("signal", DICTIONARY, has_statistics=True, is_required=True),
+    replace(_time("timestamp"), is_required=True),
     Column("service_name", DICTIONARY, has_statistics=True),
     _json_dictionary("resource_attributes"),
     _number("resource_dropped_attributes_count", pa.int64()),
@@ -165,8 +166,6 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
         _number("dropped_links_count", pa.int64()),
     ),
 }
-
-_NEVER_NULL = frozenset({"signal", "timestamp"})
 
 # KQL's timespan becomes nanoseconds, its guid lower-case text.
 _KQL_TYPES: dict[str, tuple[pa.DataType, str | None]] = {
@@ -251,4 +250,4 @@ def _promoted_column(column: PromotedColumn) -> Column:
 
 
 def _schema(columns: Iterable[Column]) -> pa.Schema:
-    return pa.schema(pa.field(c.name, c.type, nullable=c.name not in _NEVER_NULL) for c in columns)
+    return pa.schema(pa.field(c.name, c.type, nullable=not c.is_required) for c in columns)

@@ -1,0 +1,333 @@
+"""The worker's cycle against a scripted meta behind a real gRPC server."""
+
+# ruff: noqa: N802 - RPC names are the contract's
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Queue
+from uuid import uuid4
+
+import grpc
+import pytest
+
+from merge_worker.config import Settings
+from merge_worker.job import merge
+from merge_worker.loop import Worker
+from merge_worker.tasks import Failed, MergeTask, Outcome
+from meta.client import MetaClient
+from meta.process import Shutdown
+from meta.v1 import merge_task_pb2 as pb
+from meta.v1 import merge_task_pb2_grpc, operations_pb2, operations_pb2_grpc
+from meta.v1.common_pb2 import (
+    CloudBucket,
+    CloudObjectKey,
+    CloudObjectPrefix,
+    SegmentInfo,
+    TimeRange,
+)
+from segments.footer import SegmentFooter
+from segments.keys import StoreLocation, attempt_prefix, join_key, new_merged_key, split_key
+from segments.parquet import read_footer
+from segments.store import ObjectStore, open_store
+from tests.segments.rows import DATASET, PLAIN, rows_of, write_segment
+
+DEADLINE_SECS = 20.0
+
+
+class Scripted(
+    merge_task_pb2_grpc.MergeTaskServiceServicer, operations_pb2_grpc.OperationsServiceServicer
+):
+    """Hands out the tasks it was given and notes what it is told."""
+
+    def __init__(self) -> None:
+        self.tasks: Queue[pb.SegmentMergeTaskInfo] = Queue()
+        self.reports: Queue[pb.CompleteSegmentMergeTaskRequest | pb.FailSegmentMergeTaskRequest]
+        self.reports = Queue()
+        self.verdict = pb.CompleteSegmentMergeTaskResponse(
+            success=pb.CompleteSegmentMergeTaskSuccess()
+        )
+        self.still_yours = True
+        self.lease_secs = 60
+        self.beats = threading.Semaphore(0)
+        self.polls = threading.Semaphore(0)
+        self.refusals: list[grpc.StatusCode] = []
+
+    def PollForSegmentMergeTask(
+        self, request: pb.PollForSegmentMergeTaskRequest, context: grpc.ServicerContext
+    ) -> pb.PollForSegmentMergeTaskResponse:
+        self.polls.release()
+        if self.tasks.empty():
+            return pb.PollForSegmentMergeTaskResponse()
+        return pb.PollForSegmentMergeTaskResponse(task=self.tasks.get())
+
+    def CompleteSegmentMergeTask(
+        self, request: pb.CompleteSegmentMergeTaskRequest, context: grpc.ServicerContext
+    ) -> pb.CompleteSegmentMergeTaskResponse:
+        if self.refusals:
+            context.abort(self.refusals.pop(), "scripted")
+        self.reports.put(request)
+        return self.verdict
+
+    def FailSegmentMergeTask(
+        self, request: pb.FailSegmentMergeTaskRequest, context: grpc.ServicerContext
+    ) -> pb.FailSegmentMergeTaskResponse:
+        self.reports.put(request)
+        return pb.FailSegmentMergeTaskResponse()
+
+    def HeartbeatMergeTask(
+        self, request: operations_pb2.HeartbeatMergeTaskRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.HeartbeatMergeTaskResponse:
+        self.beats.release()
+        return operations_pb2.HeartbeatMergeTaskResponse(
+            still_yours=self.still_yours, lease_secs=self.lease_secs
+        )
+
+
+@dataclass
+class Here:
+    """Merges in this process; `before` runs first, with an event that `cancel` sets."""
+
+    before: Callable[[threading.Event], Outcome | None] = lambda _: None
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, task: MergeTask) -> Outcome:
+        return self.before(self.cancelled) or merge(task)
+
+    def cancel(self, task: MergeTask) -> None:
+        self.cancelled.set()
+
+
+def until_cancelled(cancelled: threading.Event) -> Outcome:
+    assert cancelled.wait(DEADLINE_SECS)
+    return Failed("the Spark job failed: cancelled")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A scripted meta, a store with segments, and a worker to run."""
+
+    meta: Scripted
+    address: str
+    store: ObjectStore
+    folder: Path
+
+    def task(self, segments: int = 2) -> pb.SegmentMergeTaskInfo:
+        """Put segments and make the task that merges them."""
+        task_id = str(uuid4())
+        return pb.SegmentMergeTaskInfo(
+            task_id=task_id,
+            dataset_id=DATASET,
+            attempt=2,
+            lease_secs=3600,
+            segments=[self._segment(i) for i in range(segments)],
+            cloud_object_prefix=CloudObjectPrefix(
+                bucket=self._bucket(), prefix=attempt_prefix(DATASET, task_id, 2)
+            ),
+        )
+
+    @contextmanager
+    def worker(self, merger: Here, object_store_url: str = "") -> Iterator[Worker]:
+        """Run a worker's thread; it must end once shutdown is requested."""
+        settings = Settings(
+            object_store_url=object_store_url,
+            interval_secs=0.01,
+            interval_secs_max=0.02,
+            work_dir=self.folder,
+        )
+        with MetaClient(self.address) as client:
+            worker = Worker(settings, client, merger, Shutdown(), threading.Event())
+            thread = threading.Thread(target=worker.work, daemon=True)
+            thread.start()
+            try:
+                yield worker
+            finally:
+                worker.shutdown.request()
+                thread.join(DEADLINE_SECS)
+            assert not thread.is_alive()
+
+    def _segment(self, seed: int) -> SegmentInfo:
+        key, path = new_merged_key(DATASET), self.folder / f"{uuid4()}.parquet"
+        rows = {"logs": rows_of("logs", 50, seed=seed)}
+        _, facts = write_segment(path, rows, PLAIN, SegmentFooter(DATASET, "test"))  # type: ignore[arg-type]
+        self.store.put_file_if_absent(key, path)
+        prefix, name = split_key(key)
+        return SegmentInfo(
+            id=str(uuid4()),
+            time_range=TimeRange(start_time=facts.start_time, end_time=facts.end_time),
+            number_of_events=facts.rows,
+            cloud_object_key=CloudObjectKey(
+                prefix=CloudObjectPrefix(bucket=self._bucket(), prefix=prefix), key=name
+            ),
+        )
+
+    def _bucket(self) -> CloudBucket:
+        where = self.store.location
+        return CloudBucket(provider=where.provider, path=where.path)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    (tmp_path / "store").mkdir()
+    scripted = Scripted()
+    server = grpc.server(futures.ThreadPoolExecutor(4))
+    merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(scripted, server)
+    operations_pb2_grpc.add_OperationsServiceServicer_to_server(scripted, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    store = open_store(StoreLocation.from_url(f"file://{tmp_path}/store"))
+    yield Stage(scripted, f"127.0.0.1:{port}", store, tmp_path)
+    server.stop(None).wait()
+
+
+def test_a_task_is_merged_and_its_output_reported(stage: Stage) -> None:
+    task = stage.task(3)
+    stage.meta.tasks.put(task)
+
+    with stage.worker(Here()):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
+    assert report.task_id == task.task_id
+    merged = report.merged_segment
+    key = join_key(merged.cloud_object_key.prefix.prefix, merged.cloud_object_key.key)
+    assert key.startswith(task.cloud_object_prefix.prefix)
+    assert merged.cloud_object_key.prefix.bucket == task.cloud_object_prefix.bucket
+    assert (merged.dataset_id, merged.number_of_events) == (DATASET, 150)
+    stored = read_footer(stage.store, key)
+    assert merged.time_range == TimeRange(start_time=stored.start_time, end_time=stored.end_time)
+    assert merged.compressed_size_bytes == stage.store.head(key).size_bytes
+    assert stored.footer.producer.startswith("segplane merge_worker")
+
+
+def test_an_input_that_cannot_be_read_is_named_to_meta(stage: Stage) -> None:
+    task = stage.task(2)
+    bad = task.segments[1]
+    stage.store.delete([join_key(bad.cloud_object_key.prefix.prefix, bad.cloud_object_key.key)])
+    stage.meta.tasks.put(task)
+
+    with stage.worker(Here()):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.FailSegmentMergeTaskRequest)
+    assert (report.attempt, report.failed_segment_id) == (2, bad.id)
+
+
+def test_a_lost_claim_stops_the_work_and_reports_nothing(stage: Stage) -> None:
+    stage.meta.still_yours = False
+    stage.meta.tasks.put(stage.task())
+    merger = Here(until_cancelled)
+
+    with stage.worker(merger):
+        assert merger.cancelled.wait(DEADLINE_SECS)
+        _await_polls(stage, 2)
+
+    assert stage.meta.reports.empty()
+
+
+def test_a_long_merge_beats_three_times_a_lease(stage: Stage) -> None:
+    stage.meta.lease_secs = 1
+    stage.meta.tasks.put(stage.task())
+
+    def four_beats(_: threading.Event) -> None:
+        for _beat in range(4):
+            assert stage.meta.beats.acquire(timeout=DEADLINE_SECS)
+
+    with stage.worker(Here(four_beats)):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
+
+
+def test_a_verdict_against_the_output_is_dropped_and_the_next_task_taken(stage: Stage) -> None:
+    stage.meta.verdict = pb.CompleteSegmentMergeTaskResponse(
+        error=pb.CompleteSegmentMergeTaskError(message="fenced", reason="TASK_FENCED")
+    )
+    first, second = stage.task(), stage.task()
+    for task in (first, second):
+        stage.meta.tasks.put(task)
+
+    with stage.worker(Here()):
+        reports = [stage.meta.reports.get(timeout=DEADLINE_SECS) for _ in range(2)]
+
+    assert [r.task_id for r in reports] == [first.task_id, second.task_id]
+    assert all(isinstance(r, pb.CompleteSegmentMergeTaskRequest) for r in reports)
+
+
+@pytest.mark.parametrize("status", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED])
+def test_a_completion_that_got_no_answer_is_repeated(
+    stage: Stage, status: grpc.StatusCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("merge_worker.loop.RETRY_SECS", 0.01)
+    stage.meta.refusals = [status]
+    stage.meta.tasks.put(stage.task())
+
+    with stage.worker(Here()):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
+
+
+def test_a_task_given_up_at_shutdown_is_left_to_its_lease(stage: Stage) -> None:
+    stage.meta.tasks.put(stage.task())
+    merger = Here(until_cancelled)
+
+    stage.meta.lease_secs = 1
+
+    with stage.worker(merger) as worker:
+        for _ in range(2):  # With the second beat the worker has had the first one's answer.
+            assert stage.meta.beats.acquire(timeout=DEADLINE_SECS)
+        worker.shutdown.request()
+        worker.give_up.set()
+        merger.cancelled.set()
+
+    assert stage.meta.reports.empty()
+
+
+def test_an_error_text_goes_to_meta_printable_and_short(stage: Stage) -> None:
+    stage.meta.tasks.put(stage.task())
+
+    with stage.worker(Here(lambda _: Failed("a\x00b\nc" + "é" * 9_000))):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.FailSegmentMergeTaskRequest)
+    assert report.error_message.startswith("a b cé")
+    assert len(report.error_message.encode()) <= 8 * 1024
+
+
+def test_a_task_this_release_does_not_understand_fails_before_any_work(stage: Stage) -> None:
+    task = stage.task()
+    task.promoted_columns.add(name="c", attribute="a")
+    stage.meta.tasks.put(task)
+
+    with stage.worker(Here(lambda _: pytest.fail("it ran"))):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.FailSegmentMergeTaskRequest)
+    assert "does not know" in report.error_message
+
+
+def test_an_idle_worker_keeps_polling_and_ends_when_asked(stage: Stage) -> None:
+    with stage.worker(Here()):
+        _await_polls(stage, 5)
+
+
+def test_the_worker_can_be_told_where_the_objects_are(stage: Stage) -> None:
+    task = stage.task()
+    task.cloud_object_prefix.bucket.path = "no/such/folder"
+    stage.meta.tasks.put(task)
+
+    with stage.worker(Here(), object_store_url=stage.store.location.url()):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
+
+
+def _await_polls(stage: Stage, count: int) -> None:
+    for _ in range(count):
+        assert stage.meta.polls.acquire(timeout=DEADLINE_SECS)

@@ -1,0 +1,93 @@
+"""The demo's parts: log files, ids, the picture."""
+
+import io
+from pathlib import Path
+
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from rich.console import Console
+
+from meta.v1 import common_pb2
+from segplane.demo import RECORD_ID, picture, relay, sources
+
+DAY_NANOS = 86_400 * 10**9
+
+
+def test_a_line_has_its_own_time_or_the_one_before(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("2025-06-24 14:36:25 one\n\n  two\nStart-Date: 2025-06-24  14:36:26 three\n")
+
+    lines = sources.find_lines([str(tmp_path)])
+
+    second = 1_750_775_785 * 10**9
+    assert [(line.number, line.time_nanos) for line in lines] == [
+        (1, second),
+        (3, second),
+        (4, second + 10**9),
+    ]
+
+
+def test_binary_and_missing_log_files_give_nothing(tmp_path: Path) -> None:
+    (tmp_path / "b.log").write_bytes(b"\0\1\2\n")
+
+    assert sources.find_lines([str(tmp_path), str(tmp_path / "missing")]) == []
+    assert sources.read_lines(tmp_path / "missing.log") == []
+
+
+def test_a_line_time_that_cannot_be_is_none() -> None:
+    assert sources.line_time("2025-13-41 99:00:00") is None
+    assert sources.line_time("no time") is None
+
+
+def test_the_relay_stamps_every_record_of_every_signal() -> None:
+    logs = ExportLogsServiceRequest()
+    logs.resource_logs.add().scope_logs.add().log_records.add()
+    traces = ExportTraceServiceRequest()
+    traces.resource_spans.add().scope_spans.add().spans.add()
+    metrics = ExportMetricsServiceRequest()
+    scope = metrics.resource_metrics.add().scope_metrics.add()
+    scope.metrics.add().gauge.data_points.add()
+    scope.metrics.add().sum.data_points.add()
+    scope.metrics.add().histogram.data_points.add()
+    scope.metrics.add().exponential_histogram.data_points.add()
+    scope.metrics.add().summary.data_points.add()
+    scope.metrics.add()
+
+    ids = [record_id for request in (logs, traces, metrics) for record_id in relay.stamp(request)]
+
+    assert len(set(ids)) == 7
+    record = logs.resource_logs[0].scope_logs[0].log_records[0]
+    assert [(a.key, a.value.string_value) for a in record.attributes] == [(RECORD_ID, ids[0])]
+
+
+def test_the_relay_lets_nothing_through_until_it_is_opened() -> None:
+    with relay.Relay() as closed:
+        status, _ = closed.forward("/v1/logs", b"")
+
+        assert status == 503
+        assert not closed.offered
+
+
+def test_the_picture_has_a_row_for_each_day() -> None:
+    small = [_segment(0, 100), _segment(0, 100), _segment(1, 100)]
+    merged = [_segment(0, 900)]
+    console = Console(width=120, file=io.StringIO(), record=True)
+
+    console.print(picture.draw("machine", small, merged))
+
+    text = console.export_text()
+    assert "1970-01-01" in text
+    assert "1970-01-02" in text
+    assert "▁▁ 2" in text
+    assert "█ 1" in text
+
+
+def _segment(day: int, size_bytes: int) -> common_pb2.SegmentInfo:
+    start = day * DAY_NANOS
+    return common_pb2.SegmentInfo(
+        time_range=common_pb2.TimeRange(start_time=start, end_time=start + 1),
+        compressed_size_bytes=size_bytes,
+    )

@@ -1,0 +1,60 @@
+"""What is checked before anything starts."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from segplane import preflight
+from segplane.preflight import NotReady
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """Give a port that something listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        yield listener.getsockname()[1]
+
+
+def test_a_taken_port_is_refused_with_the_option_that_changes_it(taken_port: int) -> None:
+    with pytest.raises(NotReady, match=rf"port {taken_port} cannot be opened .*--otlp-grpc-port"):
+        preflight.claim_ports({"--otlp-grpc-port": taken_port})
+
+
+def test_port_zero_becomes_free_ports_that_differ() -> None:
+    ports = preflight.claim_ports({"--a": 0, "--b": 0, "--c": 0})
+
+    assert len(set(ports.values())) == 3
+    assert 0 not in ports.values()
+
+
+def test_a_missing_java_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotReady, match="install Java 17 or newer"):
+        preflight.check_java({"JAVA_HOME": str(tmp_path)})
+
+
+def test_an_old_java_is_refused(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+
+    with pytest.raises(NotReady, match="is Java 11, too old"):
+        preflight.check_java({"JAVA_HOME": str(tmp_path)})
+
+
+def test_the_java_of_this_machine_is_accepted() -> None:
+    preflight.check_java({"JAVA_HOME": os.environ.get("JAVA_HOME", "")})
+
+
+def test_a_data_folder_that_is_a_file_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+
+    with pytest.raises(NotReady, match="choose another data folder") as refused:
+        preflight.make_data_dir(tmp_path / "data")
+
+    assert "\n" not in str(refused.value)

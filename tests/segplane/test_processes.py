@@ -1,0 +1,149 @@
+"""Child processes: restarts, crash loops, and the end of their parent."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from segplane import processes
+from segplane.processes import Child, ChildFailed, ChildSpec
+
+DEADLINE_SECS = 20.0
+WAITS = "import time; print('child_started', flush=True); time.sleep(600)"
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+    "print('child_started', flush=True); time.sleep(600)"
+)
+PARENT = """
+import sys, time
+from pathlib import Path
+from segplane.processes import Child, ChildSpec
+folder = Path(sys.argv[1])
+child = Child(ChildSpec("child", "child_module", {"PYTHONPATH": sys.argv[1]}, lambda _: True),
+              folder / "child.log")
+child.start()
+while not child.has_logged("child_started"):
+    time.sleep(0.01)
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+MakeChild = Callable[[str], Child]
+
+
+@pytest.fixture
+def make_child(tmp_path: Path) -> Iterator[MakeChild]:
+    """Give a function that makes a child out of a module's source."""
+    made: list[Child] = []
+
+    def make(source: str) -> Child:
+        (tmp_path / "child_module.py").write_text(source)
+        spec = ChildSpec("child", "child_module", {"PYTHONPATH": str(tmp_path)}, lambda _: True)
+        made.append(Child(spec, tmp_path / "child.log"))
+        return made[-1]
+
+    yield make
+    for child in made:
+        child.wait_stopped(0)
+
+
+def test_a_child_that_dies_is_started_again(
+    make_child: MakeChild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "BACKOFF_FIRST_SECS", 0.01)
+    child = make_child(WAITS)
+    child.start()
+    first = child.pid
+    assert first is not None
+    os.kill(first, 9)
+
+    events = [event for event in _until(child, lambda: child.restarts == 1) if event]
+
+    assert events == ["child died (signal SIGKILL), starting it again in 0 s"]
+    assert child.pid not in (None, first)
+
+
+def test_a_crash_loop_ends_with_the_last_log_lines(
+    make_child: MakeChild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "BACKOFF_FIRST_SECS", 0.01)
+    monkeypatch.setattr(processes, "BACKOFF_MAX_SECS", 0.01)
+    child = make_child("print('no such luck'); raise SystemExit(1)")
+    child.start()
+
+    with pytest.raises(ChildFailed, match="died 6 times in a row") as failed:
+        list(_until(child, lambda: False))
+
+    assert failed.value.log_tail.endswith("no such luck")
+
+
+def test_a_wrong_setting_is_not_tried_again(make_child: MakeChild) -> None:
+    child = make_child("import sys; sys.exit('error: X is 7, not a colour' and 2)")
+    child.log_path.write_text("error: X is 7, not a colour\n")
+    child.start()
+
+    with pytest.raises(ChildFailed, match="child: X is 7, not a colour"):
+        list(_until(child, lambda: False))
+
+
+def test_a_child_that_does_not_stop_is_killed(make_child: MakeChild) -> None:
+    child = make_child(STUBBORN)
+    child.start()
+    list(_until(child, lambda: child.has_logged("child_started")))
+
+    child.stop()
+
+    assert not child.wait_stopped(time.monotonic() + 0.2)
+    assert child.pid is None
+
+
+def test_a_child_dies_with_a_killed_parent(make_child: MakeChild, tmp_path: Path) -> None:
+    make_child(WAITS)
+    parent = subprocess.Popen(
+        [sys.executable, "-P", "-c", PARENT, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+
+    parent.kill()
+    parent.wait()
+
+    deadline = time.monotonic() + DEADLINE_SECS
+    while _is_alive(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_log_that_grew_large_is_kept_once(
+    make_child: MakeChild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "LOG_BYTES_MAX", 1000)
+    child = make_child(WAITS)
+    child.log_path.write_text("x" * 2000)
+
+    child.start()
+
+    assert child.log_path.with_suffix(".log.1").stat().st_size == 2000
+    list(_until(child, lambda: child.has_logged("child_started")))
+    assert child.log_path.stat().st_size < 100
+
+
+def _until(child: Child, is_done: Callable[[], bool]) -> Iterator[str | None]:
+    deadline = time.monotonic() + DEADLINE_SECS
+    while not is_done():
+        assert time.monotonic() < deadline
+        yield child.check()
+        time.sleep(0.01)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

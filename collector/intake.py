@@ -27,13 +27,16 @@ class Intake:
     digests: CommittedDigests
     export_size_bytes_max: int
     export_timeout_secs: float
+    concurrent_exports_max: int
     is_open: bool = False
     _pending: dict[bytes, PendingExport] = field(default_factory=dict)
+    _under_way: int = 0
 
     def may_read(self, plaintext: str) -> bool:
         """Whether a body may be read without asking or waiting for anything first."""
         return (
             self.is_open
+            and self._under_way < self.concurrent_exports_max
             and not self.buffer.is_half_full()
             and self.tokens.peek(plaintext) is not None
         )
@@ -41,6 +44,8 @@ class Intake:
     async def admit(self, signal: Signal, plaintext: str, size_bytes: int = 0) -> Token:
         """Check what can be checked before the body is read."""
         self._require_open()
+        if self._under_way > self.concurrent_exports_max:
+            raise unavailable("too many exports are under way")
         token = await self.tokens.check(plaintext)
         # Again: what is added after the last flush of a closing collector would wait for ever.
         self._require_open()
@@ -51,11 +56,14 @@ class Intake:
 
     async def accept(self, signal: Signal, plaintext: str, payload: bytes) -> None:
         """Take one export; once this returns its records are committed."""
+        self._under_way += 1
         try:
             outcome = await self._accept(signal, plaintext, payload)
         except Refused as refused:
             EXPORTS.labels(signal, refused.refusal.code.name.lower()).inc()
             raise
+        finally:
+            self._under_way -= 1
         EXPORTS.labels(signal, outcome).inc()
         EXPORT_BYTES.labels(signal).inc(len(payload))
 

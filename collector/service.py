@@ -68,6 +68,7 @@ class Collector:
             digests,
             settings.export_size_bytes_max,
             settings.export_timeout_secs,
+            settings.concurrent_exports_max,
         )
 
     async def listen(self, stack: AsyncExitStack) -> None:
@@ -83,7 +84,8 @@ class Collector:
                 # Two collectors on one port would each get half of the exports by accident.
                 ("grpc.so_reuseport", 0),
             ),
-            maximum_concurrent_rpcs=self._settings.concurrent_exports_max,
+            # gRPC's own refusal tells exporters not to try again, so ours comes first.
+            maximum_concurrent_rpcs=2 * self._settings.concurrent_exports_max,
         )
         server.add_generic_rpc_handlers((OtlpHandler(self._intake),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)

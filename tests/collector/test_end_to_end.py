@@ -26,7 +26,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from collector.export import digest_of
 from segments.combined import Baby, BabyKind, Export, encode_baby
 from segments.keys import baby_key
-from tests.collector.conftest import Ground, StartCollector, log_export
+from tests.collector.conftest import Ground, StartCollector, Stub, log_export
+
+RETRYABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 def test_an_acknowledged_export_is_in_a_committed_baby(
@@ -165,6 +167,40 @@ def test_an_export_committed_before_a_crash_is_known_after_it(
     start_collector().export(token, payload)
 
     assert ground.committed_ids() == ["acknowledged into the void"]
+
+
+def test_no_export_is_lost_or_doubled_while_the_process_is_killed_again_and_again(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    first = start_collector()
+    bind = f"127.0.0.1:{first.grpc_port}"
+    payloads = {f"r{n}": log_export(f"r{n}") for n in range(400)}
+    options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 100)]
+
+    def send(payload: bytes) -> None:
+        while True:
+            error = stub.start(token.plaintext, payload, timeout=5.0).exception()
+            if error is None:
+                return
+            assert error.code() in RETRYABLE, error
+
+    def kill_three_times() -> None:
+        collector = first
+        for _ in range(3):
+            # Right after a commit: others are between put and commit, or commit and answer.
+            collector.wait_for("baby_committed", 4)
+            collector.kill()
+            collector = start_collector(COLLECTOR_GRPC_BIND=bind)
+
+    with grpc.insecure_channel(bind, options=options) as channel:
+        stub = Stub(channel)
+        with ThreadPoolExecutor(9) as pool:
+            kills = pool.submit(kill_three_times)
+            list(pool.map(send, payloads.values()))
+            kills.result()
+
+    assert ground.committed_ids() == sorted(payloads)
 
 
 def test_two_incarnations_of_one_collector_lose_and_overwrite_nothing(

@@ -1,6 +1,7 @@
 """`python -m nursery`: turns baby segments into merged segments until SIGTERM."""
 
 import sys
+from collections.abc import Callable
 from functools import partial
 
 import structlog
@@ -19,7 +20,7 @@ from nursery import config, job
 from nursery.execute import Budget
 from nursery.loop import Nursery
 from segments.errors import StoreError, StoreUnusable
-from segments.spark import SparkDied, SparkSettings, SparkUnusable, cores, open_session
+from segments.spark import SparkDied, SparkSettings, SparkUnusable, check_alive, cores, open_session
 
 log = structlog.get_logger()
 
@@ -50,24 +51,24 @@ def run(settings: config.Settings) -> bool:
     budget = Budget(settings.decode_bytes_max, settings.task_bytes_max)
 
     with MetaClient(settings.meta_address) as client:
-        nursery = Nursery(
-            client,
-            settings,
-            partial(job.run, spark, budget),
-            cores(spark, spark_settings),
-        )
+        tasks_max = cores(spark, spark_settings)
+        nursery = Nursery(client, settings, partial(job.run, spark, budget), tasks_max)
         log.info("nursery_started", master=settings.spark_master, meta=settings.meta_address)
-        is_clean = _cycles(nursery, settings, shutdown)
+        is_clean = _cycles(nursery, partial(check_alive, spark), settings.interval_secs, shutdown)
     if is_clean:
         spark.stop()
     log.info("nursery_stopped")
     return is_clean
 
 
-def _cycles(nursery: Nursery, settings: config.Settings, shutdown: Shutdown) -> bool:
+def _cycles(
+    nursery: Nursery, check_spark: Callable[[], None], interval_secs: float, shutdown: Shutdown
+) -> bool:
     while not shutdown.is_requested:
         is_more = False
         try:
+            # Also while meta is away: a dead session is found by the process that has it.
+            check_spark()
             is_more = nursery.cycle()
         except SparkDied as error:
             log.error("spark_died", error=str(error))
@@ -76,7 +77,7 @@ def _cycles(nursery: Nursery, settings: config.Settings, shutdown: Shutdown) -> 
             raise
         except (MetaError, StoreError) as error:
             log.warning("cycle_failed", error=f"{type(error).__name__}: {error}")
-        shutdown.wait(0.0 if is_more else settings.interval_secs)
+        shutdown.wait(0.0 if is_more else interval_secs)
     return True
 
 

@@ -1,0 +1,150 @@
+"""How long meta's word on a token is trusted, and what happens without it."""
+
+import asyncio
+
+import pytest
+
+from collector import auth
+from collector.auth import TokenCache
+from collector.ingestion import Ingestion, Routing, Token
+from collector.refusal import Refused
+from meta.client import MetaClient
+from meta.errors import Code, MetaError, TokenUnknown, Unavailable
+from tests.collector.conftest import run
+
+TOKEN = Token("id", Routing("d", "d", "d"))
+
+
+class ScriptedMeta(Ingestion):
+    """Meta's answers about tokens, in the order given; the last one repeats."""
+
+    def __init__(self, *answers: Token | MetaError) -> None:
+        super().__init__(MetaClient("127.0.0.1:9"), "collector-1")
+        self.answers = list(answers)
+        self.questions = 0
+
+    async def validate(self, plaintext: str) -> Token:
+        self.questions += 1
+        answer = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
+        await asyncio.sleep(0)
+        if isinstance(answer, MetaError):
+            raise answer
+        return answer
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def cache_of(meta: Ingestion) -> tuple[TokenCache, Clock]:
+    clock = Clock()
+    return TokenCache(meta, 3.0, clock), clock
+
+
+async def refusal_of(cache: TokenCache, plaintext: str = "it_x") -> Code:
+    with pytest.raises(Refused) as caught:
+        await cache.check(plaintext)
+    return caught.value.refusal.code
+
+
+def test_many_exports_of_one_token_ask_once() -> None:
+    meta = ScriptedMeta(TOKEN)
+
+    async def scenario() -> list[Token]:
+        cache, _ = cache_of(meta)
+        found = list(await asyncio.gather(*(cache.check("it_x") for _ in range(50))))
+        assert cache.peek("it_x") is TOKEN
+        return found
+
+    assert run(scenario()) == [TOKEN] * 50
+    assert meta.questions == 1
+
+
+def test_a_busy_token_is_asked_about_before_its_answer_runs_out() -> None:
+    meta = ScriptedMeta(TOKEN)
+
+    async def scenario() -> None:
+        cache, clock = cache_of(meta)
+        await cache.check("it_x")
+        clock.now += 2.0
+        await cache.check("it_x")
+        await asyncio.sleep(0.01)
+        clock.now += 2.0
+
+        assert cache.peek("it_x") is TOKEN
+
+    run(scenario())
+    assert meta.questions == 2
+
+
+def test_a_revocation_holds_once_the_answer_has_run_out() -> None:
+    async def scenario() -> Code:
+        cache, clock = cache_of(ScriptedMeta(TOKEN, TokenUnknown("revoked")))
+        await cache.check("it_x")
+        clock.now += 3.0
+        assert cache.peek("it_x") is None
+        return await refusal_of(cache)
+
+    assert run(scenario()) is Code.UNAUTHENTICATED
+
+
+def test_an_unknown_token_is_asked_about_once_in_its_time() -> None:
+    meta = ScriptedMeta(TokenUnknown("unknown"))
+
+    async def scenario() -> None:
+        cache, clock = cache_of(meta)
+        for _ in range(5):
+            assert await refusal_of(cache) is Code.UNAUTHENTICATED
+        clock.now += 3.0
+        await refusal_of(cache)
+
+    run(scenario())
+    assert meta.questions == 2
+
+
+def test_without_meta_a_token_is_good_until_its_answer_runs_out_and_not_longer() -> None:
+    async def scenario() -> tuple[Token, Code, Token]:
+        cache, clock = cache_of(
+            ScriptedMeta(TOKEN, Unavailable("away"), Unavailable("away"), TOKEN)
+        )
+        await cache.check("it_x")
+        clock.now += 2.9
+        known = await cache.check("it_x")
+        await asyncio.sleep(0.01)
+        clock.now += 0.2
+        refused = await refusal_of(cache)
+        return known, refused, await cache.check("it_x")
+
+    assert run(scenario()) == (TOKEN, Code.UNAVAILABLE, TOKEN)
+
+
+@pytest.mark.parametrize("plaintext", ["", "x" * 257, "it_é"], ids=["empty", "long", "not ASCII"])
+def test_what_cannot_be_a_token_is_refused_without_asking(plaintext: str) -> None:
+    meta = ScriptedMeta(TOKEN)
+
+    async def scenario() -> Code:
+        return await refusal_of(cache_of(meta)[0], plaintext)
+
+    assert run(scenario()) is Code.UNAUTHENTICATED
+    assert meta.questions == 0
+
+
+def test_answers_are_bounded_and_never_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auth, "TOKENS_MAX", 3)
+
+    async def scenario() -> TokenCache:
+        cache, _ = cache_of(ScriptedMeta(TOKEN))
+        for n in range(5):
+            await cache.check(f"it_secret{n}")
+        return cache
+
+    cache = run(scenario())
+
+    assert [cache.peek(f"it_secret{n}") is TOKEN for n in range(5)] == [False, False] + [True] * 3
+    assert "secret" not in repr(cache)

@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nursery.streams import BabyFacts, Stream
+from nursery.streams import Need, Stream
 from nursery.tasks import Share, Task, bin_tasks
 from segments.schema import SegmentSpec
 
@@ -80,9 +80,17 @@ class _Chosen:
     """A stream's share of the cycle."""
 
     stream: Stream
-    reads: list[BabyFacts] = field(default_factory=list)
+    reads: list[Need] = field(default_factory=list)
     end: int = -1
     is_cut: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(need.baby.size_bytes for need in self.reads)
+
+    def holding(self) -> frozenset[str]:
+        """The datasets that the babies are read for."""
+        return frozenset().union(*(need.readers for need in self.reads))
 
 
 def plan(
@@ -105,20 +113,20 @@ def _choose(
 ) -> list[_Chosen]:
     """Take needed babies, the oldest first, until a limit is reached."""
     queues: list[tuple[int, str, int]] = []
-    needed: dict[str, list[BabyFacts]] = {}
+    needed: dict[str, list[Need]] = {}
     chosen: dict[str, _Chosen] = {}
     for stream in streams:
         stop = blocked.get(stream.stream_id, stream.committed_offset + 1)
         known = [baby for baby in stream.unmerged() if baby.offset < stop]
         if not known:
             continue
-        wanted = [baby for baby in known if stream.readers(baby) is not None]
+        wanted = [Need(b, found) for b in known if (found := stream.readers(b)) is not None]
         chosen[stream.stream_id] = _Chosen(stream, end=known[-1].offset)
         needed[stream.stream_id] = wanted
         if wanted and not _is_due(stream, wanted, limits, now_nanos):
-            chosen[stream.stream_id].end = wanted[0].offset - 1
+            chosen[stream.stream_id].end = wanted[0].baby.offset - 1
         elif wanted:
-            queues.append((wanted[0].committed_at, stream.stream_id, 0))
+            queues.append((wanted[0].baby.committed_at, stream.stream_id, 0))
             # Meta names so many babies at a time; the next are due as well.
             chosen[stream.stream_id].is_cut = known[-1].offset + 1 < min(
                 stop, stream.committed_offset + 1
@@ -128,25 +136,25 @@ def _choose(
     is_first = True
     while queues:
         _, stream_id, index = heapq.heappop(queues)
-        share, babies = chosen[stream_id], needed[stream_id]
-        baby = babies[index]
+        share, needs = chosen[stream_id], needed[stream_id]
+        baby = needs[index].baby
         # One baby is always taken, so that one above the limit does not stop everything.
         if not is_first and (bytes_left < baby.size_bytes or babies_left < 1):
             share.end = baby.offset - 1
             share.is_cut = True
             continue
         is_first = False
-        share.reads.append(baby)
+        share.reads.append(needs[index])
         bytes_left -= baby.size_bytes
         babies_left -= 1
-        if index + 1 < len(babies):
-            heapq.heappush(queues, (babies[index + 1].committed_at, stream_id, index + 1))
+        if index + 1 < len(needs):
+            heapq.heappush(queues, (needs[index + 1].baby.committed_at, stream_id, index + 1))
     return list(chosen.values())
 
 
-def _is_due(stream: Stream, wanted: Sequence[BabyFacts], limits: Limits, now_nanos: int) -> bool:
-    age_secs = (now_nanos - wanted[0].committed_at) / 1e9
-    size_bytes = sum(baby.size_bytes for baby in wanted)
+def _is_due(stream: Stream, wanted: Sequence[Need], limits: Limits, now_nanos: int) -> bool:
+    age_secs = (now_nanos - wanted[0].baby.committed_at) / 1e9
+    size_bytes = sum(need.baby.size_bytes for need in wanted)
     return stream.is_stopped or age_secs >= limits.wait_secs or size_bytes >= limits.bytes_min
 
 
@@ -155,11 +163,11 @@ def _groups(chosen: Sequence[_Chosen], limits: Limits) -> list[list[_Chosen]]:
     count = -(-limits.tasks_max // READERS_MAX)
     groups: list[list[_Chosen]] = [[] for _ in range(count)]
     heap = [(0, index) for index in range(count)]
-    for share in sorted(chosen, key=lambda c: -sum(b.size_bytes for b in c.reads)):
+    for share in sorted(chosen, key=lambda c: -c.size_bytes):
         if share.reads:
             size_bytes, index = heapq.heappop(heap)
             groups[index].append(share)
-            heapq.heappush(heap, (size_bytes + sum(b.size_bytes for b in share.reads), index))
+            heapq.heappush(heap, (size_bytes + share.size_bytes, index))
     return [group for group in groups if group]
 
 
@@ -168,8 +176,7 @@ def _batch(
 ) -> Batch | None:
     spans: dict[str, list[Span]] = {}
     for share in group:
-        holding = {d for baby in share.reads for d in share.stream.readers(baby) or ()}
-        for dataset_id in sorted(holding):
+        for dataset_id in sorted(share.holding()):
             spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
     shares = [Share(share.stream, tuple(share.reads)) for share in group]
     tasks = bin_tasks(shares, specs, min(READERS_MAX, limits.tasks_max))
@@ -191,7 +198,7 @@ def _advances(chosen: Sequence[_Chosen], limits: Limits, now_nanos: int) -> tupl
     """Entries that need no record up to their stream's end, moved now and then."""
     spans: dict[str, list[Span]] = {}
     for share in chosen:
-        holding = {d for baby in share.reads for d in share.stream.readers(baby) or ()}
+        holding = share.holding()
         for dataset_id, merged in share.stream.merged.items():
             if dataset_id in holding or merged >= share.end:
                 continue

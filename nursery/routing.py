@@ -1,5 +1,6 @@
 """Finds the dataset of every payload in a baby segment, without decoding any. Pure."""
 
+from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,19 +36,19 @@ class Router:
 
     def __init__(self, task: Task) -> None:
         self._routes = {routes.stream_id: routes for routes in task.routes}
-        self._works = {
-            (span.stream_id, work.dataset_id, offset): index
-            for index, work in enumerate(task.works)
-            for span in work.ranges
-            for offset in range(span.first, span.last + 1)
-        }
+        # Per (stream, dataset) the ranges in order: (first, last, work).
+        self._works: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        for index, work in enumerate(task.works):
+            for span in work.ranges:
+                ranges = self._works.setdefault((span.stream_id, work.dataset_id), [])
+                insort(ranges, (span.first, span.last, index))
 
     def route(self, read: BabyRead, baby: Baby, received_at: int) -> Iterator[Routed]:
         """Yield the payloads that are this task's: its datasets', and strays if it owns them."""
         routes = self._routes[read.stream_id]
         for part in baby.parts:
             dataset_id = _dataset_of(part, baby, routes, read.offset)
-            work = self._works.get((read.stream_id, dataset_id or "", read.offset))
+            work = self._work_of(read, dataset_id)
             cause = "" if work is not None else _cause(dataset_id, routes, read)
             if work is None and not cause:
                 continue
@@ -57,6 +58,14 @@ class Router:
                     read.stream_id, read.offset, part.token_id, part.signal, index, body, at
                 )
                 yield Routed(payload, work, cause)
+
+    def _work_of(self, read: BabyRead, dataset_id: str | None) -> int | None:
+        ranges = self._works.get((read.stream_id, dataset_id or ""), [])
+        place = bisect_right(ranges, read.offset, key=lambda found: found[0])
+        if place == 0:
+            return None
+        _, last, work = ranges[place - 1]
+        return work if read.offset <= last else None
 
 
 def _dataset_of(part: TokenPart, baby: Baby, routes: Routes, offset: int) -> str | None:

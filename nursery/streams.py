@@ -53,9 +53,16 @@ class Stream:
 
         Empty: only to put aside records of a dataset that the stream has no entry for.
         """
-        behind = {d for d, merged in self.merged.items() if merged < baby.offset}
         if not baby.dataset_ids:
-            return frozenset(behind)
-        wanting = frozenset(behind & baby.dataset_ids)
-        has_strays = bool(baby.dataset_ids - self.merged.keys())
-        return wanting if wanting or has_strays else None
+            return frozenset(d for d, merged in self.merged.items() if merged < baby.offset)
+        merged = {d: self.merged.get(d) for d in baby.dataset_ids}
+        wanting = frozenset(d for d, m in merged.items() if m is not None and m < baby.offset)
+        return wanting if wanting or None in merged.values() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A baby segment to read, and the datasets that it is read for."""
+
+    baby: BabyFacts
+    readers: frozenset[str]

@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nursery.streams import BabyFacts, Period, Stream
+from nursery.streams import Need, Period, Stream
 from segments.schema import SegmentSpec
 
 # Below this a second task costs more than it saves.
@@ -21,7 +21,7 @@ class Share:
     """The baby segments of one stream that a batch reads, lowest offset first."""
 
     stream: Stream
-    reads: tuple[BabyFacts, ...]
+    reads: tuple[Need, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def bin_tasks(
     shares: Sequence[Share], specs: Mapping[str, SegmentSpec], tasks_max: int
 ) -> tuple[Task, ...]:
     """Spread the datasets of a batch over at most `tasks_max` tasks of about equal bytes."""
-    total = sum(baby.size_bytes for share in shares for baby in share.reads)
+    total = sum(need.baby.size_bytes for share in shares for need in share.reads)
     wanted = max(1, min(tasks_max, -(-total // TASK_BYTES_MIN)))
     bins = _bin(_items(shares, total / wanted), wanted)
     if not bins:
@@ -101,7 +101,7 @@ def bin_tasks(
             for read in item.reads:
                 owners.setdefault(read, index)
     # What nobody wants is read once too: its records may have to be put aside.
-    every = {(s.stream.stream_id, b.offset) for s in shares for b in s.reads}
+    every = {(s.stream.stream_id, n.baby.offset) for s in shares for n in s.reads}
     unwanted = every - owners.keys()
     owners.update(dict.fromkeys(unwanted, 0))
     return tuple(_task(shares, specs, items, owners, index) for index, items in enumerate(bins))
@@ -110,11 +110,11 @@ def bin_tasks(
 def _items(shares: Sequence[Share], fair_bytes: float) -> list[_Item]:
     weights: dict[str, list[tuple[tuple[str, int], float]]] = {}
     for share in shares:
-        for baby in share.reads:
-            readers = share.stream.readers(baby) or frozenset()
-            weight = baby.size_bytes / max(1, len(baby.dataset_ids) or len(readers))
-            for dataset_id in sorted(readers):
-                read = (share.stream.stream_id, baby.offset)
+        for need in share.reads:
+            baby = need.baby
+            weight = baby.size_bytes / max(1, len(baby.dataset_ids) or len(need.readers))
+            read = (share.stream.stream_id, baby.offset)
+            for dataset_id in sorted(need.readers):
                 weights.setdefault(dataset_id, []).append((read, weight))
     return [item for d, found in weights.items() for item in _pieces(d, found, fair_bytes)]
 
@@ -155,7 +155,9 @@ def _task(
     wanted = {read for item in items for read in item.reads}
     wanted |= {read for read, owner in owners.items() if owner == index}
     streams = {stream_id for stream_id, _ in wanted}
-    announced = {(s.stream.stream_id, b.offset): b.dataset_ids for s in shares for b in s.reads}
+    announced = {
+        (s.stream.stream_id, n.baby.offset): n.baby.dataset_ids for s in shares for n in s.reads
+    }
     return Task(
         works=tuple(_work(dataset_id, items, specs) for dataset_id in _dataset_ids(items)),
         reads=tuple(

@@ -10,7 +10,7 @@ from merge_worker.config import Settings, load
 from merge_worker.job import SparkMerger
 from merge_worker.loop import Worker
 from meta.client import MetaClient, location
-from meta.errors import MetaError, Unimplemented
+from meta.errors import MetaError
 from meta.process import (
     ConfigError,
     Shutdown,
@@ -26,7 +26,6 @@ from segments.spark import SparkSettings, SparkUnusable, cores, open_session
 from segments.store import open_store
 
 log = structlog.get_logger()
-META_RETRY_SECS = 2.0
 CANCEL_SECS = 5.0
 
 
@@ -36,34 +35,27 @@ def main() -> None:
     try:
         settings = load(environment("MERGE_WORKER_"))
         serve_metrics(settings.metrics_port)
-        shutdown = Shutdown().install()
         with MetaClient(settings.meta_address) as meta:
-            _probe(settings, meta, shutdown)
-            sys.exit(_serve(settings, meta, shutdown))
+            _probe(settings, meta)
+            sys.exit(_serve(settings, meta))
     except (ConfigError, StoreError, SparkUnusable) as error:
         fail(str(error))
 
 
-def _probe(settings: Settings, meta: MetaClient, shutdown: Shutdown) -> None:
-    """Prove that the object store is usable before the first task; waits for meta to be there."""
-    where = None
+def _probe(settings: Settings, meta: MetaClient) -> None:
+    """Prove that the object store is usable before the first task, if it is known where it is."""
     if settings.object_store_url:
         where = StoreLocation.from_url(settings.object_store_url)
-    while where is None and not shutdown.is_requested:
+    else:
         try:
             where = location(meta.operations.GetServerState(GetServerStateRequest()).bucket)
-        except Unimplemented:
-            return
         except MetaError as error:
             log.warning("meta_unreachable", address=meta.target, error=error.message)
-            shutdown.wait(META_RETRY_SECS)
-    if where is not None:
-        open_store(where).probe()
+            return
+    open_store(where).probe()
 
 
-def _serve(settings: Settings, meta: MetaClient, shutdown: Shutdown) -> int:
-    if shutdown.is_requested:
-        return 0
+def _serve(settings: Settings, meta: MetaClient) -> int:
     wanted = SparkSettings(
         "segplane merge_worker",
         settings.spark_master,
@@ -71,7 +63,8 @@ def _serve(settings: Settings, meta: MetaClient, shutdown: Shutdown) -> int:
         settings.spark_driver_memory,
     )
     spark = open_session(wanted)
-    shutdown.install()  # Spark took SIGINT.
+    # After the session: pyspark takes SIGINT for itself.
+    shutdown = Shutdown().install()
     merger = SparkMerger(spark)
     worker = Worker(settings, meta, merger, shutdown, threading.Event())
     deaths: list[BaseException] = []

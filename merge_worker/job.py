@@ -38,6 +38,10 @@ class SparkMerger:
             return Failed(f"the Spark job failed: {_first_line(error)}")
         return outcome
 
+    def check(self) -> None:
+        """Raise SparkDied if no task can be run any more."""
+        check_alive(self._spark)
+
     def cancel(self, task: MergeTask) -> None:
         """End a task's job; its `run` returns Failed soon after."""
         # With the JVM gone there is nothing to end, and `run` says so.

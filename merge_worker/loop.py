@@ -42,6 +42,10 @@ class Merger(Protocol):
         """Merge one task."""
         ...
 
+    def check(self) -> None:
+        """Raise if no task can be run any more."""
+        ...
+
     def cancel(self, task: MergeTask) -> None:
         """End a task that `run` is busy with."""
         ...
@@ -62,6 +66,7 @@ class Worker:
         """Take one merge task after the other until shutdown, resting while there are none."""
         rest_secs = self.settings.interval_secs
         while not self.shutdown.is_requested:
+            self.merger.check()  # A task claimed in vain would wait for its lease.
             info = self._poll()
             if info is None:
                 self.shutdown.wait(rest_secs)

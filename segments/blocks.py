@@ -149,4 +149,4 @@ def _sorted(group: Sequence[_Piece], names: Sequence[str]) -> pa.Table:
     table = pa.Table.from_batches([piece.batch for piece in group])
     if len(group) == 1:
         return table
-    return sort_by(table.unify_dictionaries().combine_chunks(), names)
+    return sort_by(table, names)

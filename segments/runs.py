@@ -47,7 +47,7 @@ def sorted_runs(
         if writer is None:
             schema = group.schema
             writer = _open(path, schema, metadata)
-        table = sort_by(group.combine_chunks(), names)
+        table = sort_by(group, names)
         writer.write_table(table, row_group_size=table.num_rows)
     if writer is None or schema is None:
         return []

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from segments.schema import SegmentSpec, Signal, sort_columns
 
-# Rows moved at once: strings of more would pass 2 GiB, which Arrow's 32-bit offsets cannot hold.
-_TAKE_ROWS = 65_536
+# Strings of 2 GiB are more than Arrow's 32-bit offsets reach: longer columns move in pieces.
+_TAKE_BYTES_MAX = 1024 * 1024 * 1024
+_PIECE_BYTES = 128 * 1024 * 1024
 
 
 def sort_table(table: pa.Table, spec: SegmentSpec, signal: Signal) -> pa.Table:
@@ -25,12 +26,10 @@ def sort_by(table: pa.Table, names: Sequence[str]) -> pa.Table:
     ranks = pa.table([_ranks(keys, name) for name in names], [str(i) for i in range(len(names))])
     order = pc.sort_indices(
         ranks,
-        sort_keys=[(name, "ascending", "at_end") for name in ranks.column_names],
+        sort_keys=[(name, "ascending", "at_end") for name in ranks.column_names],  # type: ignore[misc]
     )
-    pieces = [
-        table.take(order.slice(start, _TAKE_ROWS)) for start in range(0, len(order), _TAKE_ROWS)
-    ]
-    return pa.concat_tables(pieces) if pieces else table
+    columns = [_taken(column, order) for column in table.unify_dictionaries().columns]
+    return pa.table(columns, schema=table.schema)
 
 
 def compact(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -62,6 +61,16 @@ def _ranks(table: pa.Table, name: str) -> pa.ChunkedArray[Any]:
             ranks = pc.rank(chunk.dictionary, tiebreaker="dense").cast(pa.int32())
         ranked.append(ranks.take(chunk.indices))
     return pa.chunked_array(ranked, pa.int32())
+
+
+def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArray[Any]:
+    """Bring one column into order; taking from one array is twice as fast as from its chunks."""
+    if column.nbytes <= _TAKE_BYTES_MAX or not pa.types.is_string(column.type):
+        return pa.chunked_array([column.combine_chunks().take(order)])
+    whole = column.cast(pa.large_string()).combine_chunks()
+    rows = max(1, len(order) * _PIECE_BYTES // column.nbytes)
+    pieces = [whole.take(order.slice(start, rows)) for start in range(0, len(order), rows)]
+    return pa.chunked_array(pieces).cast(pa.string())
 
 
 def _compact_dictionary(column: pa.DictionaryArray[Any, Any]) -> pa.Array[Any]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from segments import groups
+from segments import groups, sorting
 from segments.errors import CorruptObject, ObjectExists
 from segments.keys import StoreLocation
 from segments.parquet import (
@@ -245,6 +245,21 @@ def test_a_string_column_keeps_its_nulls_last_when_sorted() -> None:
     found = [name for name in names if name is not None]
     assert found == sorted(found)
     assert names == found + [None] * (300 - len(found))
+
+
+def test_more_text_than_32_bit_offsets_reach_is_sorted_in_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sorting, "_TAKE_BYTES_MAX", 100)
+    monkeypatch.setattr(sorting, "_PIECE_BYTES", 300)
+    table = rows_of("logs", 100)
+
+    found = sort_table(table, PLAIN, "logs")
+
+    monkeypatch.undo()
+    assert found["body"].num_chunks > 10
+    assert plain(found) == plain(sort_table(table, PLAIN, "logs"))
+    assert found.schema == table.schema
 
 
 def _column(path: Path, name: str) -> pq.ColumnChunkMetaData:

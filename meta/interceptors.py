@@ -100,7 +100,9 @@ class Boundary(grpc.ServerInterceptor):
                 self._authenticate(method, context)
                 yield from inner(request, context)
             except Exception as error:
-                _refuse(error, name, began, context)
+                # A client that has left, as reflection clients do after each answer, is no fault.
+                if context.is_active():
+                    _refuse(error, name, began, context)
             finally:
                 self._streams.release()
 

@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grpc
 import pytest
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
+    ProtoReflectionDescriptorDatabase,
+)
 
 from tests.conftest import MetaServer
 
@@ -109,3 +113,15 @@ def test_buf_curl_reads_the_default_dataset(meta_server: MetaServer, reflection:
 
     assert read.returncode == 0, read.stderr
     assert json.loads(read.stdout)["name"] == "default"
+
+
+def test_reflection_clients_that_open_a_stream_per_question_are_served(
+    meta_server: MetaServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with grpc.insecure_channel(meta_server.address) as channel:
+        database = ProtoReflectionDescriptorDatabase(channel)
+
+        listed = [set(database.get_services()) for _ in range(50)]
+
+    assert all(names >= SERVICES for names in listed)
+    assert "rpc_failed" not in "".join(capfd.readouterr())

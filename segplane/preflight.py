@@ -23,7 +23,7 @@ def make_data_dir(data_dir: Path) -> None:
     """Make the data folder and prove that it can be written."""
     probe = data_dir / ".writable"
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         probe.write_text("")
         probe.unlink()
     except OSError as error:

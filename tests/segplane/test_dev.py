@@ -1,0 +1,259 @@
+"""`segplane dev` and `serve` without Spark: starts, crashes, restarts, and what goes wrong."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+
+from meta.client import MetaClient
+from meta.v1 import nursery_pb2
+from segplane import config
+from segplane.config import StackSettings
+from segplane.dev import COLLECTOR, Interrupted, Stack, is_serving
+from segplane.preflight import NotReady
+
+DEADLINE_SECS = 60.0
+FREE_PORTS = ("--meta-port", "0", "--otlp-grpc-port", "0", "--otlp-http-port", "0")
+
+
+@pytest.fixture
+def settings() -> Iterator[StackSettings]:
+    """Give a data folder of its own, and free ports."""
+    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
+    with tempfile.TemporaryDirectory(prefix="segplane-test-") as folder:
+        Path(folder).chmod(0o711)
+        yield StackSettings(
+            data_dir=Path(folder, "data"),
+            meta_port=0,
+            otlp_grpc_port=0,
+            otlp_http_port=0,
+            inherited=config.inherited_environment(),
+        )
+
+
+def test_records_are_taken_and_the_token_survives_a_restart(settings: StackSettings) -> None:
+    with _stack(settings) as stack:
+        token = stack.token
+        _send_log(stack)
+        assert _committed(stack) == 1
+        assert stack.settings.token_path.stat().st_mode & 0o777 == 0o600
+
+    with _stack(settings) as stack:
+        assert stack.token == token
+        _send_log(stack)
+
+
+def test_a_lost_token_is_replaced(settings: StackSettings) -> None:
+    with _stack(settings) as stack:
+        stack.settings.token_path.write_text("it_lost\n")
+
+    with _stack(settings) as stack:
+        assert stack.token != "it_lost"
+        _send_log(stack)
+
+
+def test_stopping_ends_the_collectors_stream(settings: StackSettings) -> None:
+    with _stack(settings) as stack:
+        _send_log(stack)
+
+    with _stack(settings, parts=()) as stack, MetaClient(stack.settings.meta_address) as client:
+        reply = client.nursery.GetIngestStreamsForNursery(nursery_pb2.GetIngestStreamsRequest())
+        assert [stream.stopped_offset for stream in reply.streams] == [1]
+
+
+def test_a_killed_meta_comes_back_and_takes_records(settings: StackSettings) -> None:
+    events: list[str] = []
+    with _stack(settings, report=events.append) as stack:
+        pid = stack.children["meta"].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+
+        _until(lambda: stack.children["meta"].pid not in (None, pid), stack)
+        _until(lambda: is_serving(stack.settings.meta_address), stack)
+
+        _send_log(stack)
+    assert "meta died (signal SIGKILL), starting it again in 1 s" in events
+
+
+def test_a_killed_postgres_comes_back_under_the_same_url(settings: StackSettings) -> None:
+    with _stack(settings, parts=()) as stack:
+        pid = int((stack.settings.data_dir / "postgres/cluster/postmaster.pid").open().readline())
+        os.kill(pid, signal.SIGKILL)
+        _until(lambda: not is_serving(stack.settings.meta_address), None)
+
+        _until(lambda: is_serving(stack.settings.meta_address), stack)
+
+
+def test_a_start_can_be_interrupted(settings: StackSettings) -> None:
+    with pytest.raises(Interrupted):
+        Stack(settings, print, lambda: True, parts=()).__enter__()
+
+    assert not (settings.data_dir / "postgres/cluster/postmaster.pid").exists()
+
+
+def test_two_stacks_in_one_folder_are_refused(settings: StackSettings) -> None:
+    with _stack(settings, parts=()):
+        done = _segplane("serve", "--data-dir", str(settings.data_dir), "--meta-port", "0")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: another segplane process uses")
+
+
+def test_a_taken_port_is_refused_before_anything_starts(settings: StackSettings) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        port = listener.getsockname()[1]
+
+        done = _segplane("serve", "--data-dir", str(settings.data_dir), "--meta-port", str(port))
+
+    assert done.returncode == 2
+    assert f"port {port} cannot be opened" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (settings.data_dir / "postgres").exists()
+
+
+def test_dev_without_java_is_refused_in_one_line(settings: StackSettings) -> None:
+    done = _segplane(
+        "dev", "--data-dir", str(settings.data_dir), *FREE_PORTS, JAVA_HOME="/nonexistent"
+    )
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: no java in JAVA_HOME /nonexistent")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_setting_of_a_process_is_reported_in_one_line(settings: StackSettings) -> None:
+    done = _segplane("serve", *_folder(settings), META_THREADS="many")
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "error: meta: META_THREADS is 'many', not a whole number"
+
+
+def test_an_unreachable_database_is_reported_in_one_line(settings: StackSettings) -> None:
+    url = "postgresql://nobody@127.0.0.1:1/none"
+
+    done = _segplane(
+        "serve", *_folder(settings), "--database-url", url, META_DATABASE_WAIT_SECS="0"
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: meta: Postgres at ")
+
+
+def test_serve_stops_on_ctrl_c_and_leaves_no_process(settings: StackSettings) -> None:
+    with _serving(settings) as (process, pids):
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(DEADLINE_SECS) == 0
+        assert not any(map(_is_alive, pids))
+
+
+def test_a_killed_serve_leaves_no_process(settings: StackSettings) -> None:
+    with _serving(settings) as (process, pids):
+        process.kill()
+        process.wait()
+
+        _until(lambda: not any(map(_is_alive, pids)), None)
+
+
+def test_migrate_says_the_revision(settings: StackSettings) -> None:
+    done = _segplane("migrate", "--data-dir", str(settings.data_dir))
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith("schema is at revision ")
+
+
+def test_a_data_folder_that_is_a_file_is_refused(settings: StackSettings) -> None:
+    settings.data_dir.write_text("")
+
+    with pytest.raises(NotReady, match="choose another data folder"):
+        _stack(settings).__enter__()
+
+
+def _stack(
+    settings: StackSettings,
+    parts: tuple[str, ...] = (COLLECTOR,),
+    report: Callable[[str], None] = print,
+) -> Stack:
+    return Stack(settings, report, parts=parts)
+
+
+def _send_log(stack: Stack) -> None:
+    """Send one record; raises unless it is acknowledged."""
+    request = ExportLogsServiceRequest()
+    record = request.resource_logs.add().scope_logs.add().log_records.add()
+    record.time_unix_nano = time.time_ns()
+    headers = {
+        "content-type": "application/x-protobuf",
+        "authorization": f"Bearer {stack.token}",
+    }
+    url = f"{stack.settings.otlp_http_url}/v1/logs"
+    with urlopen(Request(url, request.SerializeToString(), headers), timeout=30) as reply:
+        assert reply.status == 200
+
+
+def _committed(stack: Stack) -> int:
+    with MetaClient(stack.settings.meta_address) as client:
+        reply = client.nursery.GetIngestStreamsForNursery(nursery_pb2.GetIngestStreamsRequest())
+    return sum(stream.committed_offset + 1 for stream in reply.streams)
+
+
+def _folder(settings: StackSettings) -> tuple[str, ...]:
+    return ("--data-dir", str(settings.data_dir), "--meta-port", "0")
+
+
+def _segplane(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "segplane", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECS,
+        env=config.inherited_environment() | environment,
+        check=False,
+    )
+
+
+@contextmanager
+def _serving(settings: StackSettings) -> Iterator[tuple["subprocess.Popen[str]", list[int]]]:
+    """Run a `segplane serve` until it is ready; gives it and the processes that it started."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "segplane", "serve", *_folder(settings)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert any("meta ready" in line for line in process.stdout)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+        assert len(children.split()) == 2
+        yield process, [int(pid) for pid in children.split()]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _until(is_done: Callable[[], bool], stack: Stack | None) -> None:
+    deadline = time.monotonic() + DEADLINE_SECS
+    while not is_done():
+        assert time.monotonic() < deadline
+        if stack is not None:
+            stack.check()
+        time.sleep(0.05)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

@@ -108,7 +108,7 @@ class Worker:
             elif isinstance(outcome, Merged):
                 self._complete(info, outcome)
             elif self.give_up.is_set() and heart.has_beaten:
-                # The lease passes within a minute, and a failure would count against the inputs.
+                # The lease passes within a minute, sooner than a failure's back-off.
                 log.info("merge_task_given_up", **_ids(info))
                 _count("given_up")
             else:

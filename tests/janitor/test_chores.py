@@ -20,10 +20,14 @@ from meta.v1.common_pb2 import (
     TimeRange,
 )
 from meta.v1.ingestion_pb2 import DownloadConfigRequest, SaveSegmentsRequest
+from meta.v1.janitor_pb2_grpc import JanitorServiceServicer
 from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,
     PollForSegmentMergeTaskRequest,
 )
+from meta.v1.merge_task_pb2_grpc import MergeTaskServiceServicer
+from meta.v1.operations_pb2_grpc import OperationsServiceServicer
+from meta.v1.segment_deletion_pb2_grpc import SegmentDeletionServiceServicer
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.keys import (
     baby_key,
@@ -36,10 +40,12 @@ DAY_NANOS = 86_400 * 10**9
 
 # Falls away by itself once meta has all RPCs of the janitor.
 until_served = pytest.mark.skipif(
-    "CondemnObjects" not in vars(OperationsServicer)
-    or "CreateMergeTasks" not in vars(JanitorServicer)
-    or "CompleteSegmentMergeTask" not in vars(MergeTaskServicer)
-    or "ConfirmTombstoneDeletion" not in vars(SegmentDeletionServicer),
+    OperationsServicer.CondemnObjects is OperationsServiceServicer.CondemnObjects
+    or JanitorServicer.CreateMergeTasks is JanitorServiceServicer.CreateMergeTasks
+    or MergeTaskServicer.CompleteSegmentMergeTask
+    is MergeTaskServiceServicer.CompleteSegmentMergeTask
+    or SegmentDeletionServicer.ConfirmTombstoneDeletion
+    is SegmentDeletionServiceServicer.ConfirmTombstoneDeletion,
     reason="meta does not serve these RPCs yet",
 )
 

@@ -157,7 +157,9 @@ class CompleteSegmentMergeTaskError(_message.Message):
     message: _builtins.str
     """The same in words, with what was found and what was expected."""
     reason: _builtins.str
-    """Machine-readable reason: TASK_FENCED, TASK_NOT_OPEN, INPUTS_GONE, OUTPUT_MISMATCH, OBJECT_CONDEMNED."""
+    """Machine-readable reason: TASK_FENCED, TASK_NOT_OPEN, INPUTS_GONE, OUTPUT_MISMATCH, KEY_TAKEN,
+    OBJECT_CONDEMNED.
+    """
     def __init__(
         self,
         *,

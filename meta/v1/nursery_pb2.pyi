@@ -55,7 +55,9 @@ class GetIngestStreamsRequest(_message.Message):
     SHARD_INDEX_FIELD_NUMBER: _builtins.int
     SHARD_COUNT_FIELD_NUMBER: _builtins.int
     since_seq: _builtins.int
-    """Return only what changed after this response_seq; 0 returns everything."""
+    """Return only what changed after this response_seq; 0 returns everything. FAILED_PRECONDITION
+    (VERSION_EXPIRED) when too much was forgotten since: ask again with 0.
+    """
     shard_index: _builtins.int
     """Index of the shard of streams wanted, 0 <= shard_index < shard_count."""
     shard_count: _builtins.int

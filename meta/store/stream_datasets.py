@@ -52,7 +52,7 @@ _LOCK = text(
 ).bindparams(_STREAMS, _DATASETS)
 _MOVE = text(
     "UPDATE stream_datasets SET merged_offset = o, merged_ingest_time_nanos = t,"
-    " merged_at = clock_timestamp(), changed_version = :version"
+    " changed_version = :version"
     " FROM unnest(:streams, :datasets, :offsets, :times) AS k (s, d, o, t)"
     " WHERE stream_id = s AND dataset_id = d"
 ).bindparams(_STREAMS, _DATASETS, _OFFSETS, bindparam("times", type_=ARRAY(BigInteger)))

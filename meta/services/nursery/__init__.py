@@ -1,0 +1,202 @@
+"""NurseryService: what there is to merge, what was merged, what was reaped."""
+
+from uuid import UUID
+
+import grpc
+
+from meta.config import Settings
+from meta.errors import InvalidArgument, MetaError, VersionExpired
+from meta.rpc import Transactions
+from meta.services import checks, convert
+from meta.services.nursery import reply as replies
+from meta.store import (
+    dataset_layouts,
+    datasets,
+    merges,
+    stream_ends,
+    stream_reads,
+    tokens,
+    versions,
+)
+from meta.store.engine import Transaction
+from meta.store.merges import Merge
+from meta.store.stream_datasets import Move
+from meta.store.stream_reads import StreamRow, Wanted
+from meta.store.streams import Stop
+from meta.store.versions import Version
+from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
+
+MOVES_MAX = 10_000
+SEGMENTS_MAX = 100
+SHARDS_MAX = 65_536
+_REASONS = (nursery_pb2.STOP_REASON_CLIENT, nursery_pb2.STOP_REASON_TIMEOUT)
+
+
+class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
+    """NurseryService; see docs/contract.md."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def GetIngestStreamsForNursery(
+        self, request: nursery_pb2.GetIngestStreamsRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.GetIngestStreamsResponse:
+        """Read streams with what there is to merge, in one snapshot."""
+        shard_count = checks.count(request.shard_count, "shard_count", high=SHARDS_MAX) or 1
+        wanted = Wanted(
+            since=checks.count(request.since_seq, "since_seq"),
+            shard_index=checks.count(request.shard_index, "shard_index", high=shard_count - 1),
+            shard_count=shard_count,
+        )
+        return self._transactions.read(lambda tx: self._poll(tx, wanted))
+
+    def RegisterMergedSegment(
+        self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+        """Make merged segments visible and move the offsets that they cover, at one version."""
+        merge = self._merge(request)
+        answer = self._transactions.write(lambda tx: merges.register_batch(tx, [merge])[0])
+        if isinstance(answer, MetaError):
+            raise answer
+        stream_ids = [move.stream_id for move in merge.moves]
+        return self._transactions.read(lambda tx: self._registered(tx, answer, stream_ids))
+
+    def MarkStreamStopped(
+        self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.MarkStreamStoppedResponse:
+        """Close a stream at its committed offset, or one further."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        if request.reason not in _REASONS:
+            raise InvalidArgument(f"reason {request.reason} is not a reason", field="reason")
+        end = Stop(
+            final_offset=checks.count(request.final_offset, "final_offset", low=-1),
+            stopped_at_nanos=checks.count(request.stopped_at_nanos, "stopped_at_nanos") or None,
+            reason=request.reason,
+        )
+        self._transactions.write(lambda tx: stream_ends.stop(tx, stream_id, end))
+        return nursery_pb2.MarkStreamStoppedResponse()
+
+    def UpdateDeletedOffset(
+        self, request: nursery_pb2.UpdateDeletedOffsetRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.UpdateDeletedOffsetResponse:
+        """Record how far a stream's babies are deleted."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        offset = checks.count(request.deleted_offset, "deleted_offset", low=-1)
+        at = checks.count(request.deleted_ingest_time_nanos, "deleted_ingest_time_nanos")
+        self._transactions.write(lambda tx: stream_ends.reap(tx, stream_id, offset, at))
+        return nursery_pb2.UpdateDeletedOffsetResponse()
+
+    def DeleteIngestStreamDataset(
+        self, request: nursery_pb2.DeleteIngestStreamDatasetRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.DeleteIngestStreamDatasetResponse:
+        """Remove a drained entry; the last one of a drained stream retires it."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+        merged = checks.count(request.merged_offset, "merged_offset", low=-1)
+        checks.count(request.current_offset, "current_offset", low=merged)
+        self._transactions.write(
+            lambda tx: stream_ends.remove_entry(tx, stream_id, dataset_id, merged)
+        )
+        return nursery_pb2.DeleteIngestStreamDatasetResponse()
+
+    def _poll(self, tx: Transaction, wanted: Wanted) -> nursery_pb2.GetIngestStreamsResponse:
+        seq = versions.current(tx)
+        if wanted.since > seq:
+            raise InvalidArgument(
+                f"since_seq {wanted.since} is above the current {seq}", field="since_seq"
+            )
+        if wanted.since and wanted.since < stream_reads.history_floor(tx):
+            raise VersionExpired("too much was forgotten since; poll with since_seq 0")
+        found = self._find(tx, wanted)
+        reply = self._catalog(tx, seq, wanted)
+        reply.streams.extend(self._streams(tx, found))
+        reply.routing_history.extend(replies.periods(stream_reads.read_periods(tx, found)))
+        if not replies.is_within_bound(reply):
+            del reply.streams[:]
+            reply.streams.extend(self._streams(tx, found, replies.SHORTEST))
+        if not replies.is_within_bound(reply):
+            raise replies.too_large(reply)
+        return reply
+
+    def _find(self, tx: Transaction, wanted: Wanted) -> list[StreamRow]:
+        return stream_reads.read_streams(tx, wanted, self._settings.lifetimes.tombstone_grace)
+
+    def _streams(
+        self, tx: Transaction, found: list[StreamRow], detail: replies.Detail | None = None
+    ) -> list[nursery_pb2.IngestStreamInfo]:
+        location = self._settings.location
+        entries = stream_reads.read_entries(tx, found)
+        detail = detail or replies.affordable(location, found, entries)
+        return replies.build_streams(tx, location, found, entries, detail)
+
+    def _catalog(
+        self, tx: Transaction, seq: Version, wanted: Wanted
+    ) -> nursery_pb2.GetIngestStreamsResponse:
+        """All of a poll's reply but the streams."""
+        live = datasets.list_live(tx)
+        layouts = dataset_layouts.read(tx, [d.id for d in live])
+        reply = nursery_pb2.GetIngestStreamsResponse(
+            response_seq=seq,
+            datasets=[
+                convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
+            ],
+            token_routing=replies.token_routing(tokens.list_active(tx)),
+        )
+        if wanted.since:
+            stream_ids, entries = stream_reads.read_removed(tx, wanted)
+            reply.removed_stream_ids.extend(map(str, stream_ids))
+            reply.removed_entries.extend(replies.entry_refs(entries))
+        return reply
+
+    def _registered(
+        self, tx: Transaction, version: Version, stream_ids: list[UUID]
+    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+        """The streams after the move, in a snapshot of its own that response_seq labels."""
+        seq = versions.current(tx)
+        found = stream_reads.read_some(tx, stream_ids, self._settings.lifetimes.tombstone_grace)
+        reply = nursery_pb2.RegisterMergedSegmentResponse(
+            segment_version=version, response_seq=seq, streams=self._streams(tx, found)
+        )
+        if not replies.is_within_bound(reply):
+            reply.ClearField("streams")
+            reply.streams.extend(replies.offsets_only(found, stream_reads.read_entries(tx, found)))
+        return reply
+
+    def _merge(self, request: nursery_pb2.RegisterMergedSegmentRequest) -> Merge:
+        """Check a registration and what it says of itself."""
+        if not request.stream_offsets:
+            raise InvalidArgument("stream_offsets must not be empty", field="stream_offsets")
+        checks.at_most(request.stream_offsets, "stream_offsets", MOVES_MAX)
+        moves = [
+            _move(info, f"stream_offsets[{n}]") for n, info in enumerate(request.stream_offsets)
+        ]
+        checks.distinct([(m.stream_id, m.dataset_id) for m in moves], "stream_offsets")
+        named: list[tuple[str, common_pb2.CreateSegment]] = []
+        if request.HasField("segment"):
+            named.append(("segment", request.segment))
+        elif request.more_segments:
+            raise InvalidArgument("more_segments without a segment", field="segment")
+        named += [(f"more_segments[{n}]", s) for n, s in enumerate(request.more_segments)]
+        checks.at_most(named, "more_segments", SEGMENTS_MAX)
+        new = tuple(convert.new_segment(self._settings.location, s, name) for name, s in named)
+        checks.distinct([segment.object_key for segment in new], "more_segments")
+        dataset_id = (new[0] if new else moves[0]).dataset_id
+        named_ids = {*(s.dataset_id for s in new), *(m.dataset_id for m in moves)}
+        if named_ids != {dataset_id}:
+            raise InvalidArgument(
+                f"not everything is of dataset {dataset_id}", field="stream_offsets"
+            )
+        return Merge(dataset_id, new, tuple(moves))
+
+
+def _move(info: nursery_pb2.StreamOffsetInfo, field: str) -> Move:
+    start = checks.count(info.start_merged_offset, f"{field}.start_merged_offset", low=-1)
+    end_field = f"{field}.new_merged_offset"
+    return Move(
+        stream_id=checks.uuid(info.stream_id, f"{field}.stream_id"),
+        dataset_id=checks.uuid(info.dataset_id, f"{field}.dataset_id"),
+        start_offset=start,
+        end_offset=checks.count(info.new_merged_offset, end_field, low=start + 1),
+        ingest_time_nanos=checks.count(info.ingest_time_nanos, f"{field}.ingest_time_nanos"),
+    )

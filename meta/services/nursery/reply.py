@@ -1,0 +1,209 @@
+"""Builds nurseries' view of streams, within the bound of one reply.
+
+The full form has 120 checkpoints per entry and 1,000 babies per stream. What does not fit gets
+shorter: only the newest checkpoint per entry, fewer babies per stream, and then REPLY_TOO_LARGE.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from meta.errors import ReplyTooLarge
+from meta.services import convert
+from meta.store import stream_reads
+from meta.store.engine import Transaction
+from meta.store.stream_reads import BabyRow, CheckpointRow, EntryRow, PeriodRow, StreamRow
+from meta.store.tokens import Token
+from meta.v1 import common_pb2, nursery_pb2
+from segments.keys import StoreLocation
+
+REPLY_BYTES_MAX = 3_670_016  # 3.5 MiB; gRPC refuses to receive more than 4 MiB by default.
+CHECKPOINTS_MAX = 120
+BABIES_MAX = 1_000
+# Bytes on the wire, rounded up; a baby with two stamps. The built message is weighed as well.
+_CHECKPOINT_BYTES = 34
+_BABY_BYTES = 140
+_STREAM_BYTES = 180
+_ENTRY_BYTES = 110
+_PLACE_BYTES = 64
+_CATALOG_BYTES = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of each entry and stream a reply holds."""
+
+    checkpoints: int
+    babies: int
+
+
+SHORTEST = Detail(1, 1)
+
+
+def build_streams(
+    tx: Transaction,
+    location: StoreLocation,
+    streams: Sequence[StreamRow],
+    entries: Sequence[EntryRow],
+    detail: Detail,
+) -> list[nursery_pb2.IngestStreamInfo]:
+    """The streams with their entries, checkpoints and unmerged babies."""
+    places: dict[UUID, common_pb2.CloudObjectPrefix] = {}
+    checkpoints = _checkpoints(stream_reads.read_checkpoints(tx, streams, detail.checkpoints))
+    datasets: dict[UUID, list[nursery_pb2.IngestStreamDatasetInfo]] = {}
+    of_stream = {stream.id: stream for stream in streams}
+    for entry in entries:
+        place = places.get(entry.dataset_id) or convert.merged_place(location, entry.dataset_id)
+        places[entry.dataset_id] = place
+        info = _entry(of_stream[entry.stream_id], entry, place)
+        info.offset_checkpoints.extend(checkpoints.get((entry.stream_id, entry.dataset_id), ()))
+        datasets.setdefault(entry.stream_id, []).append(info)
+    babies: dict[UUID, list[nursery_pb2.BabySegmentInfo]] = {}
+    for baby in stream_reads.read_babies(tx, streams, detail.babies):
+        babies.setdefault(baby.stream_id, []).append(_baby(baby))
+    return [
+        _stream(location, stream, datasets.get(stream.id, ()), babies.get(stream.id, ()))
+        for stream in streams
+    ]
+
+
+def affordable(
+    location: StoreLocation, streams: Sequence[StreamRow], entries: Sequence[EntryRow]
+) -> Detail:
+    """The most detail that these streams leave room for, by estimate."""
+    place = convert.bucket(location).ByteSize() + _PLACE_BYTES
+    fixed = len(streams) * (_STREAM_BYTES + place) + len(entries) * (_ENTRY_BYTES + place)
+    room = max(0, REPLY_BYTES_MAX - _CATALOG_BYTES - fixed)
+    behind = sum(1 for s in streams if s.merged_floor < s.committed_offset)
+    return Detail(
+        checkpoints=_clamp(room // 2 // max(1, len(entries) * _CHECKPOINT_BYTES), CHECKPOINTS_MAX),
+        babies=_clamp(room // 2 // max(1, behind * _BABY_BYTES), BABIES_MAX),
+    )
+
+
+def is_within_bound(
+    reply: nursery_pb2.GetIngestStreamsResponse | nursery_pb2.RegisterMergedSegmentResponse,
+) -> bool:
+    """True if the reply is within the bound."""
+    return reply.ByteSize() <= REPLY_BYTES_MAX
+
+
+def too_large(reply: nursery_pb2.GetIngestStreamsResponse) -> ReplyTooLarge:
+    """The refusal of a poll whose shortest reply is above the bound."""
+    size = reply.ByteSize()
+    return ReplyTooLarge(
+        f"{len(reply.streams)} streams take {size} bytes, more than {REPLY_BYTES_MAX}; ask for a"
+        " shard of them with shard_index and shard_count",
+        shard_count=2 * (size // REPLY_BYTES_MAX + 1),
+    )
+
+
+def periods(rows: Iterable[PeriodRow]) -> list[nursery_pb2.RoutingPeriod]:
+    """Routing of unstamped babies."""
+    return [
+        nursery_pb2.RoutingPeriod(
+            stream_id=str(row.stream_id),
+            token_id=str(row.token_id),
+            from_offset=row.from_offset,
+            routing=convert.routing_message(row.routing),
+        )
+        for row in rows
+    ]
+
+
+def token_routing(active: Iterable[Token]) -> list[nursery_pb2.IngestTokenRoutingInfo]:
+    """Where active tokens' signals go now."""
+    return [
+        nursery_pb2.IngestTokenRoutingInfo(
+            token_id=str(token.id),
+            traces_dataset_id=str(token.routing.traces or ""),
+            logs_dataset_id=str(token.routing.logs or ""),
+            metrics_dataset_id=str(token.routing.metrics or ""),
+        )
+        for token in active
+    ]
+
+
+def entry_refs(entries: Iterable[tuple[UUID, UUID]]) -> list[nursery_pb2.StreamDatasetRef]:
+    """Names of (stream, dataset) entries."""
+    return [
+        nursery_pb2.StreamDatasetRef(stream_id=str(stream_id), dataset_id=str(dataset_id))
+        for stream_id, dataset_id in entries
+    ]
+
+
+def offsets_only(
+    streams: Iterable[StreamRow], entries: Iterable[EntryRow]
+) -> list[nursery_pb2.IngestStreamInfo]:
+    """Ids and merged offsets, for a registration whose full reply would pass the bound."""
+    infos = {row.id: nursery_pb2.IngestStreamInfo(stream_id=str(row.id)) for row in streams}
+    for entry in entries:
+        infos[entry.stream_id].datasets.add(
+            dataset_id=str(entry.dataset_id), merged_offset=entry.merged_offset
+        )
+    return list(infos.values())
+
+
+def _stream(
+    location: StoreLocation,
+    row: StreamRow,
+    datasets: Iterable[nursery_pb2.IngestStreamDatasetInfo],
+    babies: Iterable[nursery_pb2.BabySegmentInfo],
+) -> nursery_pb2.IngestStreamInfo:
+    return nursery_pb2.IngestStreamInfo(
+        stream_id=str(row.id),
+        cloud_stream_prefix=convert.stream_place(location, row.id),
+        stopped_at_nanos=row.stopped_at_nanos,
+        stopped_offset=row.stopped_offset,
+        datasets=datasets,
+        committed_offset=row.committed_offset,
+        deleted_offset=row.deleted_offset,
+        unmerged_babies=babies,
+        last_activity_nanos=row.last_activity_nanos,
+        collector_id=row.collector_id,
+        reapable_offset=row.reapable_offset,
+    )
+
+
+def _entry(
+    stream: StreamRow, row: EntryRow, place: common_pb2.CloudObjectPrefix
+) -> nursery_pb2.IngestStreamDatasetInfo:
+    return nursery_pb2.IngestStreamDatasetInfo(
+        dataset_id=str(row.dataset_id),
+        merged_offset=row.merged_offset,
+        merged_ingest_time_nanos=row.merged_ingest_time_nanos,
+        deleted_offset=stream.deleted_offset,
+        deleted_ingest_time_nanos=stream.deleted_ingest_time_nanos,
+        created_at_nanos=row.created_at_nanos,
+        cloud_merged_segments_prefix=place,
+    )
+
+
+def _baby(row: BabyRow) -> nursery_pb2.BabySegmentInfo:
+    return nursery_pb2.BabySegmentInfo(
+        offset=row.offset,
+        size_bytes=row.size_bytes,
+        num_records=row.num_records,
+        time_range=common_pb2.TimeRange(start_time=row.start_ns, end_time=row.end_ns),
+        committed_at_nanos=row.committed_at_nanos,
+        dataset_ids=[str(d) for d in row.dataset_ids or ()],
+    )
+
+
+def _checkpoints(
+    rows: Iterable[CheckpointRow],
+) -> dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]]:
+    found: dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]] = {}
+    for row in rows:
+        found.setdefault((row.stream_id, row.dataset_id), []).append(
+            nursery_pb2.OffsetCheckpoint(
+                segment_offset=row.version,
+                stream_offset=row.stream_offset,
+                ingest_timestamp_nanos=row.ingest_time_nanos,
+            )
+        )
+    return found
+
+
+def _clamp(value: int, most: int) -> int:
+    return max(1, min(value, most))

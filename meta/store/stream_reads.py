@@ -1,0 +1,230 @@
+"""What a nursery reads: streams with their entries, checkpoints and unmerged babies.
+
+Set-wise: a handful of statements however many streams. Each runs in one REPEATABLE READ snapshot,
+so the version read beside them labels all of it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
+
+from meta.store.engine import Transaction
+from meta.store.stream_ends import WHOLE_STREAM
+from meta.store.tokens import Routing
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which streams: a shard of them, and only what changed after `since` (0 = everything)."""
+
+    since: int = 0
+    shard_index: int = 0
+    shard_count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRow:
+    """One stream that has not retired. Offsets -1 = none; times in nanoseconds."""
+
+    id: UUID
+    collector_id: str
+    stopped_at_nanos: int | None
+    stopped_offset: int | None
+    deleted_offset: int
+    deleted_ingest_time_nanos: int
+    committed_offset: int
+    last_activity_nanos: int
+    # Up to here every entry has merged; the deleted offset where there is no entry.
+    merged_floor: int
+    reapable_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """One dataset of a stream."""
+
+    stream_id: UUID
+    dataset_id: UUID
+    merged_offset: int
+    merged_ingest_time_nanos: int
+    created_at_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """From `version` on exactly the offsets up to `stream_offset` are visible."""
+
+    stream_id: UUID
+    dataset_id: UUID
+    version: int
+    stream_offset: int
+    ingest_time_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class BabyRow:
+    """One committed baby; `dataset_ids` is None where it has no stamps."""
+
+    stream_id: UUID
+    offset: int
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    num_records: int
+    committed_at_nanos: int
+    dataset_ids: tuple[UUID, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRow:
+    """Where a token's signals go for babies of a stream from an offset on."""
+
+    stream_id: UUID
+    token_id: UUID
+    from_offset: int
+    routing: Routing
+
+
+_STREAMS = bindparam("streams", type_=ARRAY(Uuid))
+# One aggregate over the entries gives both floors. An entry may be reaped up to the newest
+# checkpoint that is older than its dataset's grace; before the first one, up to where it began.
+_SELECT_STREAMS = """
+SELECT s.id, s.collector_id, s.stopped_at_nanos, s.stopped_offset, s.deleted_offset,
+  s.deleted_ingest_time_nanos, h.committed_offset,
+  (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
+  coalesce(f.merged, s.deleted_offset), coalesce(f.reapable, h.committed_offset)
+FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id
+CROSS JOIN LATERAL (
+  SELECT min(e.merged_offset) AS merged, min(coalesce((
+    SELECT c.stream_offset FROM offset_checkpoints c
+    WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
+      AND c.created_at <= now() - make_interval(secs => coalesce(d.tombstone_grace_secs, :grace))
+    ORDER BY c.created_at DESC LIMIT 1), e.base_offset)) AS reapable
+  FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id WHERE e.stream_id = s.id) f
+WHERE s.retired_at IS NULL
+"""
+_IN_SHARD = " AND (:shards <= 1 OR s.shard_hash % :shards = :shard) ORDER BY s.id"
+_ALL = text(_SELECT_STREAMS + _IN_SHARD)
+# Three small index scans: changed streams, streams with changed entries, streams with a backlog.
+_IN_CHANGED = """
+AND s.id IN (
+  SELECT id FROM ingest_streams WHERE retired_at IS NULL AND changed_version > :since
+  UNION SELECT stream_id FROM stream_datasets WHERE changed_version > :since
+  UNION SELECT p.stream_id FROM stream_heads p WHERE p.is_pending AND p.committed_offset >
+    (SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id))
+"""
+_CHANGED = text(_SELECT_STREAMS + _IN_CHANGED + _IN_SHARD)
+_SOME = text(_SELECT_STREAMS + " AND s.id = ANY(:streams) ORDER BY s.id").bindparams(_STREAMS)
+_ENTRIES = text(
+    "SELECT stream_id, dataset_id, merged_offset, merged_ingest_time_nanos,"
+    " (extract(epoch FROM created_at) * 1000000)::bigint * 1000"
+    " FROM stream_datasets WHERE stream_id = ANY(:streams) ORDER BY stream_id, dataset_id"
+).bindparams(_STREAMS)
+_CHECKPOINTS = text(
+    "SELECT c.* FROM stream_datasets e CROSS JOIN LATERAL ("
+    " SELECT stream_id, dataset_id, version, stream_offset, ingest_timestamp_nanos"
+    " FROM offset_checkpoints c WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id"
+    " ORDER BY version DESC LIMIT :most) c"
+    " WHERE e.stream_id = ANY(:streams) ORDER BY c.stream_id, c.dataset_id, c.version"
+).bindparams(_STREAMS)
+_BABIES = text(
+    "SELECT b.* FROM unnest(:streams, :floors) AS k (s, floor) CROSS JOIN LATERAL ("
+    ' SELECT stream_id, "offset", start_ns, end_ns, size_bytes, num_records,'
+    " (extract(epoch FROM committed_at) * 1000000)::bigint * 1000, dataset_ids"
+    ' FROM baby_segments WHERE stream_id = s AND "offset" > floor'
+    ' ORDER BY "offset" LIMIT :most) b'
+).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
+_PERIODS = text(
+    "SELECT p.stream_id, p.token_id, p.from_offset, p.logs_dataset_id, p.traces_dataset_id,"
+    " p.metrics_dataset_id FROM unnest(:streams, :floors) AS k (s, floor)"
+    " JOIN routing_periods p ON p.stream_id = s"
+    # A baby without records has nothing to route.
+    ' WHERE EXISTS (SELECT FROM baby_segments b WHERE b.stream_id = s AND b."offset" > floor'
+    "  AND b.dataset_ids IS NULL AND b.num_records > 0)"
+    " ORDER BY p.stream_id, p.token_id, p.from_offset"
+).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
+_REMOVED = text(
+    "SELECT stream_id, dataset_id FROM stream_removals WHERE version > :since"
+    " AND (:shards <= 1 OR shard_hash % :shards = :shard) ORDER BY version, stream_id, dataset_id"
+)
+_FLOOR = text("SELECT history_floor FROM meta_state")
+
+
+def read_streams(tx: Transaction, wanted: Wanted, grace_secs: float) -> list[StreamRow]:
+    """The streams that a poll asks for, by id; `grace_secs` is the default deletion grace."""
+    values: dict[str, object] = {
+        "grace": grace_secs,
+        "shards": wanted.shard_count,
+        "shard": wanted.shard_index,
+    }
+    if wanted.since:
+        return [StreamRow(*row) for row in tx.execute(_CHANGED, {**values, "since": wanted.since})]
+    return [StreamRow(*row) for row in tx.execute(_ALL, values)]
+
+
+def read_some(tx: Transaction, stream_ids: Iterable[UUID], grace_secs: float) -> list[StreamRow]:
+    """The given streams, by id; retired and unknown ones are left out."""
+    values = {"grace": grace_secs, "streams": list(stream_ids)}
+    return [StreamRow(*row) for row in tx.execute(_SOME, values)]
+
+
+def read_entries(tx: Transaction, streams: Sequence[StreamRow]) -> list[EntryRow]:
+    """Every entry of the streams."""
+    return [EntryRow(*row) for row in tx.execute(_ENTRIES, _ids(streams))]
+
+
+def read_checkpoints(
+    tx: Transaction, streams: Sequence[StreamRow], most: int
+) -> list[CheckpointRow]:
+    """The newest checkpoints of every entry, at most `most` each, oldest first."""
+    rows = tx.execute(_CHECKPOINTS, {**_ids(streams), "most": most})
+    return [CheckpointRow(*row) for row in rows]
+
+
+def read_babies(tx: Transaction, streams: Sequence[StreamRow], most: int) -> list[BabyRow]:
+    """The lowest babies above each stream's smallest merged offset, at most `most` each."""
+    rows: Iterable[Any] = tx.execute(_BABIES, {**_floors(streams), "most": most})
+    return [
+        BabyRow(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7] and tuple(row[7]))
+        for row in rows
+    ]
+
+
+def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRow]:
+    """Routing of the streams that hold unmerged babies without stamps."""
+    rows: Iterable[Any] = tx.execute(_PERIODS, _floors(streams))
+    return [
+        PeriodRow(stream_id, token_id, offset, Routing(logs=logs, traces=traces, metrics=metrics))
+        for stream_id, token_id, offset, logs, traces, metrics in rows
+    ]
+
+
+def read_removed(tx: Transaction, wanted: Wanted) -> tuple[list[UUID], list[tuple[UUID, UUID]]]:
+    """Streams that retired, and entries that went, after `since`."""
+    values = {
+        "since": wanted.since,
+        "shards": wanted.shard_count,
+        "shard": wanted.shard_index,
+    }
+    rows = tx.execute(_REMOVED, values).all()
+    return (
+        [row.stream_id for row in rows if row.dataset_id == WHOLE_STREAM],
+        [(row.stream_id, row.dataset_id) for row in rows if row.dataset_id != WHOLE_STREAM],
+    )
+
+
+def history_floor(tx: Transaction) -> int:
+    """Versions below it have lost history: removals and offsets-only registrations."""
+    return int(tx.execute(_FLOOR).scalar_one())
+
+
+def _ids(streams: Sequence[StreamRow]) -> dict[str, object]:
+    return {"streams": [stream.id for stream in streams]}
+
+
+def _floors(streams: Sequence[StreamRow]) -> dict[str, object]:
+    behind = [s for s in streams if s.merged_floor < s.committed_offset]
+    return {"streams": [s.id for s in behind], "floors": [s.merged_floor for s in behind]}

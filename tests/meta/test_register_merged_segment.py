@@ -1,0 +1,164 @@
+"""RegisterMergedSegment: fences, retries, several segments, offsets only."""
+
+from uuid import uuid4
+
+import pytest
+
+from meta.errors import (
+    InvalidArgument,
+    KeyTaken,
+    NotFound,
+    OffsetConflict,
+    OffsetNotCommitted,
+)
+from tests.meta.conftest import Catalog, Collector, Nursery
+
+
+@pytest.fixture
+def dataset(catalog: Catalog) -> str:
+    return catalog.dataset()
+
+
+@pytest.fixture
+def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
+    """Give a stream with ten committed babies."""
+    stream_id = collector.register(catalog.token(dataset)).stream_id
+    for offset in range(10):
+        collector.commit(stream_id, offset, dataset)
+    return stream_id
+
+
+def test_a_registration_moves_the_offset_and_leaves_a_checkpoint(
+    nursery: Nursery, stream: str, dataset: str
+) -> None:
+    reply = nursery.register(dataset, (stream, -1, 4), segment=nursery.segment(dataset))
+
+    entry = nursery.stream(stream).datasets[0]
+    assert entry.merged_offset == 4
+    assert entry.merged_ingest_time_nanos == 7_000_000_000
+    assert [(c.segment_offset, c.stream_offset) for c in entry.offset_checkpoints] == [
+        (reply.segment_version, 4)
+    ]
+    assert [s.stream_id for s in reply.streams] == [stream]
+    assert reply.streams[0].datasets[0].merged_offset == 4
+    assert reply.response_seq >= reply.segment_version
+
+
+def test_a_second_nursery_loses_the_race_and_learns_the_offset(
+    nursery: Nursery, stream: str, dataset: str
+) -> None:
+    nursery.merge(dataset, stream, -1, 4)
+
+    with pytest.raises(OffsetConflict) as refused:
+        nursery.merge(dataset, stream, -1, 6)
+
+    assert refused.value.metadata[f"merged_offset.{stream}"] == "4"
+    assert nursery.merged_offset(stream, dataset) == 4
+
+
+def test_a_refused_call_leaves_its_key_free(nursery: Nursery, stream: str, dataset: str) -> None:
+    segment = nursery.segment(dataset)
+    with pytest.raises(OffsetConflict):
+        nursery.register(dataset, (stream, 3, 4), segment=segment)
+
+    nursery.register(dataset, (stream, -1, 4), segment=segment)
+
+    assert nursery.merged_offset(stream, dataset) == 4
+
+
+def test_offsets_that_are_not_committed_cannot_be_merged(
+    nursery: Nursery, stream: str, dataset: str
+) -> None:
+    with pytest.raises(OffsetNotCommitted) as refused:
+        nursery.merge(dataset, stream, -1, 10)
+
+    assert refused.value.metadata["committed_offset"] == "9"
+
+
+def test_the_same_call_again_answers_the_first_version(
+    nursery: Nursery, stream: str, dataset: str
+) -> None:
+    segment, more = nursery.segment(dataset), [nursery.segment(dataset)]
+    first = nursery.register(dataset, (stream, -1, 4), segment=segment, more=more)
+    nursery.merge(dataset, stream, 4, 7)
+
+    again = nursery.register(dataset, (stream, -1, 4), segment=segment, more=more)
+
+    assert again.segment_version == first.segment_version
+    assert again.streams[0].datasets[0].merged_offset == 7
+
+
+def test_a_known_key_with_other_offsets_or_other_segments_is_taken(
+    nursery: Nursery, stream: str, dataset: str
+) -> None:
+    segment = nursery.segment(dataset)
+    more = [nursery.segment(dataset)]
+    nursery.register(dataset, (stream, -1, 4), segment=segment, more=more)
+
+    with pytest.raises(KeyTaken):
+        nursery.register(dataset, (stream, 4, 7), segment=segment, more=more)
+    with pytest.raises(KeyTaken):
+        nursery.register(dataset, (stream, -1, 4), segment=segment)
+    with pytest.raises(KeyTaken):
+        nursery.register(
+            dataset, (stream, -1, 4), segment=segment, more=[*more, nursery.segment(dataset)]
+        )
+
+
+def test_without_a_segment_only_offsets_move_and_a_retry_is_recognised(
+    nursery: Nursery, stream: str, dataset: str
+) -> None:
+    first = nursery.register(dataset, (stream, -1, 4))
+
+    again = nursery.register(dataset, (stream, -1, 4))
+
+    assert again.segment_version == first.segment_version
+    with pytest.raises(OffsetConflict):
+        nursery.register(dataset, (stream, 2, 4))
+
+
+def test_all_streams_of_a_call_move_or_none(
+    catalog: Catalog, collector: Collector, nursery: Nursery, stream: str, dataset: str
+) -> None:
+    other = Collector(collector.client, "another").register(catalog.token(dataset)).stream_id
+    collector.commit(other, 0, dataset)
+
+    with pytest.raises(OffsetConflict):
+        nursery.register(dataset, (stream, -1, 4), (other, 0, 1), segment=nursery.segment(dataset))
+
+    assert nursery.merged_offset(stream, dataset) == -1
+    nursery.register(dataset, (stream, -1, 4), (other, -1, 0), segment=nursery.segment(dataset))
+    assert nursery.merged_offset(other, dataset) == 0
+
+
+def test_unknown_datasets_and_streams_are_not_found(
+    nursery: Nursery, stream: str, dataset: str
+) -> None:
+    unknown = str(uuid4())
+
+    with pytest.raises(NotFound):
+        nursery.merge(unknown, stream, -1, 4)
+    with pytest.raises(NotFound):
+        nursery.merge(dataset, unknown, -1, 4)
+
+
+def test_malformed_registrations_are_refused(
+    catalog: Catalog, nursery: Nursery, stream: str, dataset: str
+) -> None:
+    segment = nursery.segment(dataset)
+    other = nursery.segment(catalog.dataset())
+
+    with pytest.raises(InvalidArgument):
+        nursery.register(dataset, segment=segment)
+    with pytest.raises(InvalidArgument):
+        nursery.register(dataset, (stream, -1, 4), (stream, -1, 4), segment=segment)
+    with pytest.raises(InvalidArgument):
+        nursery.register(dataset, (stream, 4, 4), segment=segment)
+    with pytest.raises(InvalidArgument):
+        nursery.register(dataset, (stream, -2, 4), segment=segment)
+    with pytest.raises(InvalidArgument):
+        nursery.register(dataset, (stream, -1, 4), segment=other)
+    with pytest.raises(InvalidArgument):
+        nursery.register(dataset, (stream, -1, 4), segment=segment, more=[segment])
+    with pytest.raises(InvalidArgument):
+        nursery.register(dataset, (stream, -1, 4), more=[segment])

@@ -4,7 +4,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from segplane.commands import datasets, demo, running, segments, stats, streams, tasks, tokens
+from segplane.commands import datasets, demo, fsck, running, segments, stats, streams, tasks, tokens
 
 HELP = """
 A control plane for telemetry on object storage.
@@ -33,6 +33,7 @@ app.add_typer(streams.app, name="streams")
 app.add_typer(segments.app, name="segments")
 app.add_typer(tasks.app, name="tasks")
 app.command("stats")(stats.stats)
+app.command("fsck")(fsck.fsck)
 
 
 @app.command()

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from meta.client import MetaClient, location
 from meta.v1 import common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
-from segments.keys import join_key
 from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.lookup import find_all, segment_url
 from segplane.output import AsJson, print_json, print_table, size_text, time_text
 from segplane.times import parse_time
 
@@ -52,28 +51,6 @@ def get(
     with connect(address) as client:
         reply = client.segment_lookup.GetSegmentsByIds(pb.GetSegmentsByIdsRequest(segment_ids=ids))
         _print(reply.segments, urls, as_json)
-
-
-def find_all(
-    client: MetaClient, request: pb.FindSegmentsRequest
-) -> Iterator[common_pb2.SegmentInfo]:
-    """Read every page; all of them come from the version of the first."""
-    while True:
-        reply = client.segment_lookup.FindSegments(request)
-        yield from reply.segments
-        if not reply.page.HasField("next_cursor"):
-            return
-        request.cursor = reply.page.next_cursor
-
-
-def segment_url(segment: common_pb2.SegmentInfo) -> str:
-    """Say where the object is, as query engines take it: a path, or an s3:// URL."""
-    prefix = segment.cloud_object_key.prefix
-    store = location(prefix.bucket)
-    key = join_key(prefix.prefix, segment.cloud_object_key.key)
-    if store.provider == "file":
-        return f"/{join_key(store.path, key)}"
-    return f"{store.provider}://{join_key(store.bucket, store.path, key)}"
 
 
 def _take(

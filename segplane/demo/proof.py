@@ -8,8 +8,8 @@ import duckdb
 from meta.client import MetaClient
 from meta.v1 import common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
-from segplane.commands.segments import find_all, segment_url
 from segplane.demo import RECORD_ID
+from segplane.lookup import find_all, segment_url
 
 COUNT_IDS = """
     SELECT json_extract_string(attributes, $path) AS id, count(*)

@@ -15,7 +15,7 @@ from meta.store.streams import Head
 from meta.store.tables import ingest_streams, stream_tokens
 from meta.store.tokens import Routing
 
-_ADD_TOKEN = upsert(stream_tokens).on_conflict_do_nothing()
+_ADD_TOKEN = upsert(stream_tokens).on_conflict_do_nothing().returning(stream_tokens.c.token_id)
 _CARRIERS = (
     select(stream_tokens.c.stream_id)
     .join(ingest_streams, ingest_streams.c.id == stream_tokens.c.stream_id)
@@ -59,7 +59,7 @@ _ROUTES_TO = text(
 def add_token(tx: Transaction, stream_id: UUID, token_id: UUID) -> bool:
     """Admit a token on a stream; false if it was admitted before."""
     values = {"stream_id": stream_id, "token_id": token_id}
-    return tx.execute(_ADD_TOKEN, values).rowcount == 1
+    return tx.execute(_ADD_TOKEN, values).one_or_none() is not None
 
 
 def carriers(tx: Transaction, token_id: UUID) -> list[UUID]:

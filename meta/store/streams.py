@@ -117,6 +117,7 @@ _RETIRE = text(
     "UPDATE ingest_streams SET retired_at = now()"
     " WHERE id = :stream AND retired_at IS NULL AND deleted_offset = stopped_offset"
     " AND NOT EXISTS (SELECT FROM stream_datasets WHERE stream_id = :stream)"
+    " RETURNING id"
 )
 
 
@@ -185,7 +186,7 @@ def reap(tx: Transaction, stream_id: UUID, deleted_offset: int, ingest_time_nano
 
 def retire_if_drained(tx: Transaction, stream_id: UUID) -> bool:
     """Retire a locked stream that is stopped, without entries and reaped to its end."""
-    return tx.execute(_RETIRE, {"stream": stream_id}).rowcount == 1
+    return tx.execute(_RETIRE, {"stream": stream_id}).one_or_none() is not None
 
 
 def stamp(tx: Transaction, stream_ids: Iterable[UUID], version: Version) -> None:

@@ -1,8 +1,35 @@
-"""MergeTaskService."""
+"""MergeTaskService: claims, completions, failures."""
+
+from itertools import count
+
+import grpc
 
 from meta.config import Settings
+from meta.errors import InvalidArgument, NotFound
 from meta.rpc import Transactions
-from meta.v1 import merge_task_pb2_grpc
+from meta.services import checks, convert
+from meta.store import (
+    dataset_layouts,
+    merge_attempts,
+    merge_failures,
+    merge_swaps,
+    merge_tasks,
+    segments,
+    versions,
+)
+from meta.store.engine import Transaction
+from meta.store.merge_attempts import Outcome
+from meta.store.merge_swaps import Rejected, Swap
+from meta.store.merge_tasks import MergeTask, TaskState
+from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
+from segments.keys import attempt_prefix
+
+# Small tasks go first, which frees the most segments; so that large ones come too, now and then
+# the oldest goes first.
+OLDEST_EVERY = 8
+ERROR_BYTES_MAX = 8 * 1024
+# Claims that turn out to be dead (split, cancelled) before Poll answers that there is nothing.
+_TRIES_MAX = 20
 
 
 class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
@@ -11,3 +38,125 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._polls = count(1)
+
+    def PollForSegmentMergeTask(
+        self, request: merge_task_pb2.PollForSegmentMergeTaskRequest, context: grpc.ServicerContext
+    ) -> merge_task_pb2.PollForSegmentMergeTaskResponse:
+        """Claim the next open task."""
+        worker_id = checks.name(request.worker_id, "worker_id")
+        is_oldest_first = next(self._polls) % OLDEST_EVERY == 0
+        info = self._transactions.write(lambda tx: self._poll(tx, worker_id, is_oldest_first))
+        return merge_task_pb2.PollForSegmentMergeTaskResponse(task=info)
+
+    def CompleteSegmentMergeTask(
+        self, request: merge_task_pb2.CompleteSegmentMergeTaskRequest, context: grpc.ServicerContext
+    ) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
+        """Put the output in the place of the inputs."""
+        task_id = checks.uuid(request.task_id, "task_id")
+        output = convert.new_segment(
+            self._settings.location, request.merged_segment, "merged_segment"
+        )
+
+        def work(tx: Transaction) -> Rejected | None:
+            prepared = merge_swaps.prepare(tx, task_id, output)
+            if isinstance(prepared, Swap):
+                merge_swaps.apply(tx, prepared, versions.allocate(tx))
+            return prepared if isinstance(prepared, Rejected) else None
+
+        return _verdict(self._transactions.write(work))
+
+    def FailSegmentMergeTask(
+        self, request: merge_task_pb2.FailSegmentMergeTaskRequest, context: grpc.ServicerContext
+    ) -> merge_task_pb2.FailSegmentMergeTaskResponse:
+        """Give a claimed task back with the reason."""
+        task_id = checks.uuid(request.task_id, "task_id")
+        checks.count(request.attempt, "attempt")
+        failed_id = checks.optional_uuid(request.failed_segment_id, "failed_segment_id")
+        # Free text of a worker; what no log line may hold is left out, not refused.
+        error = _printable(request.error_message)
+
+        def work(tx: Transaction) -> None:
+            task = merge_tasks.lock(tx, task_id)
+            if task is None:
+                raise NotFound("there is no such merge task", task_id=task_id)
+            if not _is_current(task, request.attempt):
+                return
+            if failed_id is not None and failed_id not in merge_tasks.input_ids(tx, task_id):
+                raise InvalidArgument(
+                    "failed_segment_id is no input of the task", field="failed_segment_id"
+                )
+            merge_failures.fail(
+                tx,
+                task,
+                error=error,
+                failed_segment_id=failed_id,
+                backoff_unit_secs=self._settings.lifetimes.fail_backoff,
+            )
+
+        self._transactions.write(work)
+        return merge_task_pb2.FailSegmentMergeTaskResponse()
+
+    def _poll(
+        self, tx: Transaction, worker_id: str, is_oldest_first: bool
+    ) -> merge_task_pb2.SegmentMergeTaskInfo | None:
+        lease_secs = self._settings.lifetimes.claim_lease
+        for _ in range(_TRIES_MAX):
+            claimed = merge_tasks.claim(
+                tx, worker_id, lease_secs=lease_secs, is_oldest_first=is_oldest_first
+            )
+            if claimed is None:
+                return None
+            task, lapsed_claim_at = claimed
+            if lapsed_claim_at and merge_failures.note_lapse(tx, task, lapsed_claim_at):
+                continue
+            inputs = merge_tasks.live_inputs(tx, task.id)
+            if len(inputs) == task.segment_count:
+                return self._info(tx, task)
+            # Retention took an input: no merge of the others was planned, so plan anew.
+            merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
+            merge_tasks.close(tx, task, TaskState.CANCELLED)
+        return None
+
+    def _info(self, tx: Transaction, task: MergeTask) -> merge_task_pb2.SegmentMergeTaskInfo:
+        location = self._settings.location
+        dataset_id = str(task.dataset_id)
+        layout = dataset_layouts.read(tx, [task.dataset_id])[task.dataset_id]
+        inputs = segments.get_many(tx, merge_tasks.input_ids(tx, task.id))
+        inputs.sort(key=lambda segment: (segment.start_ns, segment.id))
+        return merge_task_pb2.SegmentMergeTaskInfo(
+            task_id=str(task.id),
+            dataset_id=dataset_id,
+            segments=[convert.segment_info(location, segment) for segment in inputs],
+            cloud_object_prefix=convert.object_prefix(
+                location, attempt_prefix(dataset_id, str(task.id), task.attempt)
+            ),
+            sharding_fields=convert.sharding_messages(layout.sharding_fields),
+            attempt=task.attempt,
+            promoted_columns=convert.promoted_messages(layout.promoted_columns),
+            lease_secs=int(self._settings.lifetimes.claim_lease),
+            merge_count=task.output_merge_count,
+        )
+
+
+def _is_current(task: MergeTask, attempt: int) -> bool:
+    """True if the claim of this number (0 = any) still holds the task."""
+    is_held = task.state == TaskState.OPEN and task.worker_id is not None
+    return is_held and attempt in (0, task.attempt)
+
+
+def _verdict(rejected: Rejected | None) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
+    if rejected is None:
+        return merge_task_pb2.CompleteSegmentMergeTaskResponse(
+            success=merge_task_pb2.CompleteSegmentMergeTaskSuccess()
+        )
+    error = merge_task_pb2.CompleteSegmentMergeTaskError(
+        message=rejected.message, reason=rejected.reason
+    )
+    return merge_task_pb2.CompleteSegmentMergeTaskResponse(error=error)
+
+
+def _printable(message: str) -> str:
+    """The first 8 KiB, with line ends and tabs but without other control characters."""
+    kept = "".join(c if c.isprintable() or c in "\n\t" else " " for c in message[:ERROR_BYTES_MAX])
+    return kept.encode()[:ERROR_BYTES_MAX].decode(errors="ignore")

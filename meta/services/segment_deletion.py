@@ -1,8 +1,15 @@
-"""SegmentDeletionService."""
+"""SegmentDeletionService: which objects may go, and forgetting their segments."""
+
+import grpc
 
 from meta.config import Settings
 from meta.rpc import Transactions
-from meta.v1 import segment_deletion_pb2_grpc
+from meta.services import checks, convert
+from meta.store import tombstones
+from meta.store.tombstones import Confirmation
+from meta.v1 import segment_deletion_pb2, segment_deletion_pb2_grpc
+
+SEGMENTS_MAX = 1_000
 
 
 class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceServicer):
@@ -11,3 +18,64 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+
+    def GetTombstonedSegmentsForDeletion(
+        self,
+        request: segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest,
+        context: grpc.ServicerContext,
+    ) -> segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse:
+        """List what may be deleted; the horizon that this raises is committed before the answer."""
+        grace_secs = self._settings.lifetimes.tombstone_grace
+        due = self._transactions.write(
+            lambda tx: tombstones.hand_out(tx, grace_secs=grace_secs, most=SEGMENTS_MAX)
+        )
+        location = self._settings.location
+        return segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse(
+            segments=[
+                segment_deletion_pb2.TombstonedSegmentInfo(
+                    segment_id=str(one.segment_id),
+                    dataset_id=str(one.dataset_id),
+                    cloud_object_key=convert.object_key(location, one.prefix, one.object_name),
+                    tombstone_time_nanos=one.tombstone_time_nanos,
+                    tombstone_version=one.tombstone_version,
+                )
+                for one in due
+            ]
+        )
+
+    def ConfirmTombstoneDeletion(
+        self,
+        request: segment_deletion_pb2.ConfirmTombstoneDeletionRequest,
+        context: grpc.ServicerContext,
+    ) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
+        """Forget segments whose objects are gone, all or none."""
+        checks.at_most(request.segment_ids, "segment_ids", SEGMENTS_MAX)
+        ids = [
+            checks.uuid(text, f"segment_ids[{index}]")
+            for index, text in enumerate(request.segment_ids)
+        ]
+        grace_secs = self._settings.lifetimes.tombstone_grace
+        outcome = self._transactions.write(
+            lambda tx: tombstones.confirm(tx, ids, grace_secs=grace_secs)
+        )
+        return _verdict(outcome)
+
+
+def _verdict(outcome: Confirmation) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
+    if outcome.live_ids:
+        refused, reason, words = outcome.live_ids, "SEGMENT_LIVE", "segments are live"
+    elif outcome.early_ids:
+        refused, reason = outcome.early_ids, "GRACE_NOT_OVER"
+        words = "segments were not handed out for deletion yet, or their grace lasts"
+    else:
+        success = segment_deletion_pb2.ConfirmTombstoneDeletionSuccess(
+            deleted_count=outcome.deleted
+        )
+        return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(success=success)
+    ids = [str(one) for one in refused]
+    shown = ", ".join(ids[:10]) + (", ..." if len(ids) > 10 else "")
+    return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(
+        error=segment_deletion_pb2.ConfirmTombstoneDeletionError(
+            message=f"{len(ids)} {words}: {shown}", reason=reason, segment_ids=ids
+        )
+    )

@@ -1,8 +1,51 @@
-"""SegmentLookupService."""
+"""SegmentLookupService: pages of segments at one version."""
+
+import base64
+import binascii
+import hashlib
+import struct
+import time
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import grpc
 
 from meta.config import Settings
+from meta.errors import CursorInvalid, VersionNotReached
 from meta.rpc import Transactions
-from meta.v1 import segment_lookup_pb2_grpc
+from meta.services import checks, convert
+from meta.store import lookup, segments
+from meta.store.engine import Transaction
+from meta.store.lookup import Found, Position, Query
+from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
+
+PAGE_DEFAULT = 1_000
+PAGE_MAX = 10_000
+IDS_MAX = 1_000
+NAMES_MAX = 10_000
+PAGE_BYTES_MAX = 3_670_016
+# What a segment's message takes beside its texts, at most.
+SEGMENT_BYTES = 200
+# How long min_version is waited for: another instance may lag by a commit, not by more.
+VERSION_WAIT_SECS = 1.0
+_VERSION_POLL_SECS = 0.02
+# Version, second of the first page, position; then a digest of these and the filter.
+_CURSOR = struct.Struct(">qqihq16s")
+_DIGEST_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    version: int
+    began_secs: int
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    found: list[Found]
+    version: int
+    next_cursor: str | None
 
 
 class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer):
@@ -11,3 +54,141 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._bucket_bytes = convert.bucket(settings.location).ByteSize()
+
+    def FindSegments(
+        self, request: segment_lookup_pb2.FindSegmentsRequest, context: grpc.ServicerContext
+    ) -> segment_lookup_pb2.FindSegmentsResponse:
+        """Page through the segments that overlap a range, all at the first page's version."""
+        wanted = _Wanted.checked(request)
+        page = self._read(wanted)
+        location = self._settings.location
+        return segment_lookup_pb2.FindSegmentsResponse(
+            segments=[convert.segment_info(location, one.segment) for one in page.found],
+            page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
+            snapshot_version=page.version,
+        )
+
+    def GetSegmentsByIds(
+        self, request: segment_lookup_pb2.GetSegmentsByIdsRequest, context: grpc.ServicerContext
+    ) -> segment_lookup_pb2.GetSegmentsByIdsResponse:
+        """Read segments by id, in the order of the request."""
+        checks.at_most(request.segment_ids, "segment_ids", IDS_MAX)
+        ids = dict.fromkeys(
+            checks.uuid(text, f"segment_ids[{index}]")
+            for index, text in enumerate(request.segment_ids)
+        )
+        rows = self._transactions.read(lambda tx: segments.get_many(tx, list(ids)))
+        by_id = {row.id: row for row in rows}
+        location = self._settings.location
+        return segment_lookup_pb2.GetSegmentsByIdsResponse(
+            segments=[convert.segment_info(location, by_id[one]) for one in ids if one in by_id]
+        )
+
+    def _read(self, wanted: "_Wanted") -> _Page:
+        """Read a page; waits briefly for a version that is not there yet."""
+        deadline = time.monotonic() + VERSION_WAIT_SECS
+        while True:
+            try:
+                return self._transactions.read(lambda tx: self._page(tx, wanted))
+            except VersionNotReached:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_VERSION_POLL_SECS)
+
+    def _page(self, tx: Transaction, wanted: "_Wanted") -> _Page:
+        snapshot = lookup.snapshot(tx)
+        if snapshot.version < wanted.min_version:
+            raise VersionNotReached(
+                f"the version is {snapshot.version}, not yet {wanted.min_version}"
+            )
+        began_secs, cursor = snapshot.now_secs, wanted.cursor
+        if cursor is not None:
+            began_secs = cursor.began_secs
+            if not 0 <= snapshot.now_secs - began_secs <= self._settings.lifetimes.cursor:
+                raise CursorInvalid("the cursor is too old", field="cursor")
+        version = lookup.readable_version(snapshot, cursor.version if cursor else wanted.as_of)
+        datasets = lookup.visible_datasets(tx, wanted.names, version)
+        query = Query(wanted.start_ns, wanted.last_ns, version, cursor.position if cursor else None)
+        found = lookup.find(tx, query, datasets, wanted.limit + 1)
+        shown = self._shown(found, wanted.limit)
+        next_cursor = None
+        if len(shown) < len(found):
+            next_cursor = wanted.encode(_Cursor(version, began_secs, shown[-1].position))
+        return _Page(shown, version, next_cursor)
+
+    def _shown(self, found: list[Found], limit: int) -> list[Found]:
+        """Cut at the limit or where the reply would grow too large, but never to nothing."""
+        size_bytes = 0
+        for index, one in enumerate(found[:limit]):
+            texts = len(one.segment.prefix) + len(one.segment.object_name)
+            size_bytes += SEGMENT_BYTES + self._bucket_bytes + 4 * texts
+            if size_bytes > PAGE_BYTES_MAX and index:
+                return found[:index]
+        return found[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A checked request."""
+
+    start_ns: int
+    last_ns: int
+    names: tuple[str, ...]
+    limit: int
+    as_of: int | None
+    min_version: int
+    cursor: _Cursor | None
+
+    @classmethod
+    def checked(cls, request: segment_lookup_pb2.FindSegmentsRequest) -> "_Wanted":
+        start_ns, last_ns = lookup.INT64_MIN, lookup.INT64_MAX
+        if request.HasField("time_range"):
+            start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")
+            last_ns = end_ns - 1
+        checks.at_most(request.dataset_names, "dataset_names", NAMES_MAX)
+        names = {
+            checks.name(name, f"dataset_names[{index}]")
+            for index, name in enumerate(request.dataset_names)
+        }
+        as_of = checks.count(request.as_of_version, "as_of_version")
+        wanted = cls(
+            start_ns=start_ns,
+            last_ns=last_ns,
+            names=tuple(sorted(names)),
+            limit=checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX),
+            as_of=as_of if request.HasField("as_of_version") else None,
+            min_version=checks.count(request.min_version, "min_version"),
+            cursor=None,
+        )
+        if not request.cursor:
+            return wanted
+        return replace(wanted, cursor=wanted.decode(request.cursor))
+
+    def encode(self, cursor: _Cursor) -> str:
+        """The cursor as opaque text, bound to the filter."""
+        position = cursor.position
+        packed = _CURSOR.pack(
+            cursor.version,
+            cursor.began_secs,
+            position.dataset_key,
+            position.dur_class,
+            position.start_ns,
+            position.segment_id.bytes,
+        )
+        return base64.urlsafe_b64encode(packed + self._digest(packed)).decode()
+
+    def decode(self, text: str) -> _Cursor:
+        """Read a cursor back; raises CursorInvalid for another filter's."""
+        try:
+            raw = base64.b64decode(text.encode(), altchars=b"-_", validate=True)
+            version, began, key, dur_class, start_ns, one = _CURSOR.unpack(raw[: _CURSOR.size])
+        except (binascii.Error, ValueError, struct.error):
+            raise CursorInvalid("cursor is not one of ours", field="cursor") from None
+        if raw[_CURSOR.size :] != self._digest(raw[: _CURSOR.size]):
+            raise CursorInvalid("cursor belongs to another filter", field="cursor")
+        return _Cursor(version, began, Position(key, dur_class, start_ns, UUID(bytes=one)))
+
+    def _digest(self, packed: bytes) -> bytes:
+        filters = repr((self.start_ns, self.last_ns, self.names)).encode()
+        return hashlib.blake2b(packed + filters, digest_size=_DIGEST_BYTES).digest()

@@ -91,11 +91,16 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
     First in the order of locks: before tokens, streams, tasks and segments. Raises NotFound.
     """
     wanted = list(dict.fromkeys(dataset_ids))
-    found = {row.id: row.key for row in tx.execute(_LOCK, {"ids": wanted})}
+    found = lock_live(tx, wanted)
     for dataset_id in wanted:
         if dataset_id not in found:
             raise NotFound("there is no such dataset", dataset_id=dataset_id)
     return found
+
+
+def lock_live(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
+    """Like `lock_shared`, leaving out what is not live."""
+    return {row.id: row.key for row in tx.execute(_LOCK, {"ids": list(dataset_ids)})}
 
 
 def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:

@@ -26,7 +26,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A known object key; only a registered one has a segment."""
+    """A known object key; a condemned one never had a segment."""
 
     object_key: str
     state: State
@@ -51,7 +51,7 @@ _DELETE = delete(object_identities).where(
 _MARK_DELETED = (
     update(object_identities)
     .where(object_identities.c.object_key == func.any(bindparam("keys", type_=ARRAY(Text))))
-    .values(state=int(State.DELETED), segment_id=None, changed_at=func.now())
+    .values(state=int(State.DELETED), changed_at=func.now())
 )
 
 

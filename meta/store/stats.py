@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import BigInteger, Select, bindparam, func, select, update
 
 from meta.store.engine import Transaction
-from meta.store.tables import dataset_stats
+from meta.store.tables import dataset_stats, datasets
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +15,40 @@ class Change:
     """What one event adds to a dataset's counters; negative takes away. Sizes in bytes."""
 
     dataset_key: int
+    live_segments: int = 0
+    live_size_bytes: int = 0
+    live_compressed_size_bytes: int = 0
+    all_segments: int = 0
+    open_tasks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The counters of one dataset or the sum over all live ones; sizes in bytes."""
+
     live_segments: int
     live_size_bytes: int
     live_compressed_size_bytes: int
     all_segments: int
+    open_tasks: int
 
 
+_READ: Select[*tuple[Any, ...]] = select(
+    *(
+        func.coalesce(func.sum(column), 0).cast(BigInteger)
+        for column in (
+            dataset_stats.c.live_segments,
+            dataset_stats.c.live_size_bytes,
+            dataset_stats.c.live_compressed_size_bytes,
+            dataset_stats.c.all_segments,
+            dataset_stats.c.open_tasks,
+        )
+    )
+)
+_READ_ONE = _READ.where(dataset_stats.c.dataset_key == bindparam("key"))
+_READ_ALL = _READ.join(datasets, datasets.c.key == dataset_stats.c.dataset_key).where(
+    datasets.c.deleted_at.is_(None)
+)
 _ADD = (
     update(dataset_stats)
     .where(dataset_stats.c.dataset_key == bindparam("key"))
@@ -29,6 +58,7 @@ _ADD = (
         live_compressed_size_bytes=dataset_stats.c.live_compressed_size_bytes
         + bindparam("compressed"),
         all_segments=dataset_stats.c.all_segments + bindparam("every"),
+        open_tasks=dataset_stats.c.open_tasks + bindparam("tasks"),
     )
 )
 
@@ -36,19 +66,25 @@ _ADD = (
 def add(tx: Transaction, changes: Iterable[Change]) -> None:
     """Apply changes, summed per dataset.
 
-    Call it after the version was drawn: the counter's lock then orders everyone who touches these
-    rows, and they never wait for one another.
+    Call it last, after the version if one is drawn: whoever holds these rows must wait for nothing.
     """
     sums: dict[int, list[int]] = {}
     for change in changes:
-        total = sums.setdefault(change.dataset_key, [0, 0, 0, 0])
+        total = sums.setdefault(change.dataset_key, [0, 0, 0, 0, 0])
         total[0] += change.live_segments
         total[1] += change.live_size_bytes
         total[2] += change.live_compressed_size_bytes
         total[3] += change.all_segments
+        total[4] += change.open_tasks
     rows = [
-        {"key": key, "live": t[0], "size": t[1], "compressed": t[2], "every": t[3]}
+        {"key": key, "live": t[0], "size": t[1], "compressed": t[2], "every": t[3], "tasks": t[4]}
         for key, t in sorted(sums.items())
     ]
     if rows:
         tx.execute(_ADD, rows)
+
+
+def read(tx: Transaction, dataset_key: int | None) -> Totals:
+    """The counters of one dataset; None = of all live ones together."""
+    statement = _READ_ALL if dataset_key is None else _READ_ONE
+    return Totals(*tx.execute(statement, {"key": dataset_key}).one())

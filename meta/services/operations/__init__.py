@@ -1,0 +1,10 @@
+"""OperationsService: one module per noun, joined here."""
+
+from meta.services.operations.merges import MergeCalls
+from meta.services.operations.objects import ObjectCalls
+from meta.services.operations.state import StateCalls
+from meta.services.operations.streams import StreamCalls
+
+
+class OperationsServicer(MergeCalls, ObjectCalls, StateCalls, StreamCalls):
+    """OperationsService; see docs/contract.md."""

@@ -1,0 +1,41 @@
+"""Merge tasks beyond the contract: heartbeats."""
+
+import grpc
+
+from meta.config import Settings
+from meta.errors import NotFound
+from meta.rpc import Transactions
+from meta.services import checks
+from meta.store import merge_tasks
+from meta.store.engine import Transaction
+from meta.v1 import operations_pb2, operations_pb2_grpc
+
+
+class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The merge calls of OperationsService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def HeartbeatMergeTask(
+        self, request: operations_pb2.HeartbeatMergeTaskRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.HeartbeatMergeTaskResponse:
+        """Extend the lease of a claim, or tell its worker to stop."""
+        task_id = checks.uuid(request.task_id, "task_id")
+        attempt = checks.count(request.attempt, "attempt")
+        rows_done = checks.count(request.rows_done, "rows_done")
+        lease_secs = self._settings.lifetimes.beat_lease
+
+        def work(tx: Transaction) -> bool:
+            is_yours = merge_tasks.beat(
+                tx, task_id, attempt, rows_done=rows_done, lease_secs=lease_secs
+            )
+            if not is_yours and merge_tasks.find(tx, task_id) is None:
+                raise NotFound("there is no such merge task", task_id=task_id)
+            return is_yours
+
+        is_yours = self._transactions.write(work)
+        return operations_pb2.HeartbeatMergeTaskResponse(
+            still_yours=is_yours, lease_secs=int(lease_secs) if is_yours else 0
+        )

@@ -1,0 +1,106 @@
+"""What a failed merge leads to: waiting, splitting the task, the quarantine of one segment."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import bindparam, func, text, update
+
+from meta.store import merge_attempts, merge_tasks
+from meta.store.engine import Transaction
+from meta.store.merge_attempts import Outcome
+from meta.store.merge_tasks import MergeTask, TaskKind, TaskState
+from meta.store.tables import merge_tasks as tasks_table
+from meta.store.tables import segments
+
+# Failures that blame the inputs, after which a task is split.
+POISON_FAILURES_MAX = 5
+BACKOFF_MINUTES_MAX = 60
+
+_COUNT = (
+    update(tasks_table)
+    .where(tasks_table.c.id == bindparam("task"))
+    .values(
+        failures=tasks_table.c.failures + 1,
+        poison_failures=tasks_table.c.poison_failures + bindparam("poison"),
+        failed_at=func.clock_timestamp(),
+    )
+)
+_GIVE_BACK = text(
+    "UPDATE merge_tasks SET worker_id = NULL, claimed_at = NULL, beat_at = NULL,"
+    " free_at = clock_timestamp() + :backoff_secs * interval '1 second' WHERE id = :task"
+)
+_QUARANTINE = (
+    update(segments)
+    .where(segments.c.id == bindparam("segment"))
+    .where(segments.c.tombstone_version.is_(None))
+    .values(quarantined_at=func.clock_timestamp())
+)
+
+
+def fail(
+    tx: Transaction,
+    task: MergeTask,
+    *,
+    error: str,
+    failed_segment_id: UUID | None,
+    backoff_unit_secs: float,
+) -> None:
+    """Take the current claim's failure: back off, or split what failed too often."""
+    merge_attempts.end(
+        tx,
+        task.id,
+        task.attempt,
+        Outcome.FAILED,
+        error=error,
+        failed_segment_id=failed_segment_id,
+    )
+    assert task.claimed_at is not None
+    if _count(tx, task, task.claimed_at, failed_segment_id) >= POISON_FAILURES_MAX:
+        split(tx, task, failed_segment_id)
+        return
+    units = min(2 ** min(task.failures + 1, 10), BACKOFF_MINUTES_MAX)
+    tx.execute(_GIVE_BACK, {"task": task.id, "backoff_secs": units * backoff_unit_secs})
+
+
+def note_lapse(tx: Transaction, task: MergeTask, claimed_at: datetime) -> bool:
+    """Count a lease that passed, just claimed anew, as a failure; True if the task was split."""
+    merge_attempts.end(tx, task.id, task.attempt - 1, Outcome.LEASE_PASSED)
+    if _count(tx, task, claimed_at, None) < POISON_FAILURES_MAX:
+        return False
+    merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
+    split(tx, task, None)
+    return True
+
+
+def split(tx: Transaction, task: MergeTask, failed_segment_id: UUID | None) -> None:
+    """Put a task's inputs into two tasks, or a single one into quarantine."""
+    inputs = merge_tasks.live_inputs(tx, task.id)
+    if len(inputs) <= 1:
+        for one in inputs:
+            tx.execute(_QUARANTINE, {"segment": one.segment_id})
+        merge_tasks.close(tx, task, TaskState.CANCELLED)
+        return
+    blamed = [one for one in inputs if one.segment_id == failed_segment_id]
+    halves = (inputs[: len(inputs) // 2], inputs[len(inputs) // 2 :])
+    if blamed:
+        halves = (blamed, [one for one in inputs if one.segment_id != failed_segment_id])
+    merge_tasks.close(tx, task, TaskState.SPLIT)
+    for half in halves:
+        # A single input is only probed: writing it anew is no merge.
+        if len(half) == 1:
+            merge_tasks.create(tx, TaskKind.REWRITE, [half], merges_added=0)
+        else:
+            merge_tasks.create(tx, TaskKind.MERGE, [half])
+
+
+def _count(
+    tx: Transaction, task: MergeTask, claimed_at: datetime, failed_segment_id: UUID | None
+) -> int:
+    """Count a failure; it blames the inputs if it names one or if others could work meanwhile."""
+    completed_at = merge_attempts.last_completed_at(tx)
+    since = task.failed_at or claimed_at
+    is_poison = failed_segment_id is not None or (completed_at is not None and completed_at > since)
+    values: dict[str, Any] = {"task": task.id, "poison": int(is_poison)}
+    tx.execute(_COUNT, values)
+    return task.poison_failures + int(is_poison)

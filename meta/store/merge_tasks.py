@@ -1,0 +1,334 @@
+"""Merge tasks: creating, claiming, reading and closing them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    text,
+    update,
+)
+
+from meta.store import merge_attempts, stats
+from meta.store.engine import Transaction
+from meta.store.tables import datasets, merge_task_inputs, merge_tasks, segments
+from segments.keys import new_uuid7
+
+
+class TaskState(IntEnum):
+    """Where a task is in its life; only an open one can be claimed."""
+
+    OPEN = 1
+    COMPLETED = 2
+    CANCELLED = 3
+    SPLIT = 4
+
+
+class TaskKind(IntEnum):
+    """A rewrite has one input and does not count as a merge."""
+
+    MERGE = 1
+    REWRITE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MergeTask:
+    """A task with what its inputs came to when it was planned; sizes in bytes."""
+
+    id: UUID
+    dataset_id: UUID
+    dataset_key: int
+    state: int
+    kind: int
+    attempt: int
+    # Both are set while somebody has a claim, and only then.
+    worker_id: str | None
+    claimed_at: datetime | None
+    created_at: datetime
+    failures: int
+    poison_failures: int
+    failed_at: datetime | None
+    output_segment_id: UUID | None
+    output_merge_count: int
+    segment_count: int
+    smallest_size: int
+    largest_size: int
+    smallest_compressed_size: int
+    largest_compressed_size: int
+    total_size: int
+    total_compressed_size: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """A live segment as a task's input; sizes in bytes, its range closed."""
+
+    segment_id: UUID
+    dataset_key: int
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    compressed_size_bytes: int
+    number_of_events: int
+    merge_count: int
+
+
+_COLUMNS = (
+    merge_tasks.c.id,
+    datasets.c.id.label("dataset_id"),
+    merge_tasks.c.dataset_key,
+    merge_tasks.c.state,
+    merge_tasks.c.kind,
+    merge_tasks.c.attempt,
+    merge_tasks.c.worker_id,
+    merge_tasks.c.claimed_at,
+    merge_tasks.c.created_at,
+    merge_tasks.c.failures,
+    merge_tasks.c.poison_failures,
+    merge_tasks.c.failed_at,
+    merge_tasks.c.output_segment_id,
+    merge_tasks.c.output_merge_count,
+    merge_tasks.c.segment_count,
+    merge_tasks.c.smallest_size,
+    merge_tasks.c.largest_size,
+    merge_tasks.c.smallest_compressed_size,
+    merge_tasks.c.largest_compressed_size,
+    merge_tasks.c.total_size,
+    merge_tasks.c.total_compressed_size,
+    merge_tasks.c.start_ns,
+    merge_tasks.c.end_ns,
+)
+# Written out: a partial index is of no use to a generic plan with a parameter.
+_IS_OPEN = merge_tasks.c.state == literal_column("1")
+_ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS).join(
+    datasets, datasets.c.key == merge_tasks.c.dataset_key
+)
+_BY_ID = _ALL.where(merge_tasks.c.id == bindparam("task"))
+_LOCK = _BY_ID.with_for_update(of=merge_tasks)
+_OPEN_TASKS = _ALL.where(_IS_OPEN).order_by(merge_tasks.c.id).limit(bindparam("most"))
+_OPEN_OF_DATASET = _OPEN_TASKS.where(merge_tasks.c.dataset_key == bindparam("key"))
+_INPUT_COLUMNS = (
+    segments.c.id,
+    segments.c.dataset_key,
+    segments.c.start_ns,
+    segments.c.end_ns,
+    segments.c.size_bytes,
+    segments.c.compressed_size_bytes,
+    segments.c.number_of_events,
+    segments.c.merge_count,
+)
+_LIVE_INPUTS: Select[*tuple[Any, ...]] = (
+    select(*_INPUT_COLUMNS)
+    .join(merge_task_inputs, merge_task_inputs.c.segment_id == segments.c.id)
+    .where(merge_task_inputs.c.task_id == bindparam("task"))
+    .where(segments.c.tombstone_version.is_(None))
+    .order_by(segments.c.id)
+)
+_LOCK_INPUTS = _LIVE_INPUTS.with_for_update(key_share=True, of=segments)
+_LOCK_LIVE: Select[*tuple[Any, ...]] = (
+    select(*_INPUT_COLUMNS)
+    .where(segments.c.id == func.any(bindparam("ids")))
+    .where(segments.c.tombstone_version.is_(None))
+    .where(segments.c.quarantined_at.is_(None))
+    .order_by(segments.c.id)
+    .with_for_update(key_share=True)
+)
+_INPUT_IDS = select(merge_task_inputs.c.segment_id).where(
+    merge_task_inputs.c.task_id == bindparam("task")
+)
+_INSERT = insert(merge_tasks)
+_INSERT_INPUTS = insert(merge_task_inputs)
+_FREE_INPUTS = delete(merge_task_inputs).where(merge_task_inputs.c.task_id == bindparam("task"))
+_CLOSE = (
+    update(merge_tasks)
+    .where(merge_tasks.c.id == bindparam("task"))
+    .values(
+        state=bindparam("new_state"),
+        output_segment_id=bindparam("output"),
+        finished_at=func.clock_timestamp(),
+        free_at=None,
+    )
+)
+
+
+_UNCLAIM = text("""
+    UPDATE merge_tasks SET attempt = attempt + 1, worker_id = NULL, claimed_at = NULL,
+        beat_at = NULL, free_at = NULL
+    WHERE id = :task AND state = 1 AND worker_id IS NOT NULL
+      AND greatest(claimed_at, beat_at) <= clock_timestamp() - :age_secs * interval '1 second'
+    RETURNING attempt - 1
+""")
+_BEAT = text("""
+    UPDATE merge_tasks SET beat_at = clock_timestamp(), rows_done = :rows_done,
+        free_at = clock_timestamp() + :lease_secs * interval '1 second'
+    WHERE id = :task AND state = 1 AND worker_id IS NOT NULL
+      AND (:attempt = 0 OR attempt = :attempt)
+""")
+
+
+def _claim_statement(condition: str, order: str) -> Any:
+    return text(f"""
+        WITH chosen AS MATERIALIZED (
+            SELECT id, claimed_at FROM merge_tasks WHERE state = 1 AND {condition}
+            ORDER BY {order} LIMIT 1 FOR UPDATE SKIP LOCKED
+        )
+        UPDATE merge_tasks SET
+            attempt = attempt + 1, worker_id = :worker, claimed_at = clock_timestamp(),
+            beat_at = NULL, rows_done = 0,
+            free_at = clock_timestamp() + :lease_secs * interval '1 second'
+        FROM chosen WHERE merge_tasks.id = chosen.id
+        RETURNING merge_tasks.id, chosen.claimed_at
+    """)  # noqa: S608
+
+
+_CLAIM_HELD = _claim_statement("free_at < clock_timestamp()", "free_at")
+_CLAIM_SMALLEST = _claim_statement("free_at IS NULL", "total_compressed_size, id")
+_CLAIM_OLDEST = _claim_statement("free_at IS NULL", "id")
+
+
+def claim(
+    tx: Transaction, worker_id: str, *, lease_secs: float, is_oldest_first: bool
+) -> tuple[MergeTask, datetime | None] | None:
+    """Claim a free task nobody else is claiming.
+
+    With it comes when the claim began whose lease has passed, if that is how it was free.
+    What was held back (a back-off or a lease that has passed) goes before what never was.
+    """
+    values = {"worker": worker_id, "lease_secs": lease_secs}
+    fresh = _CLAIM_OLDEST if is_oldest_first else _CLAIM_SMALLEST
+    for statement in (_CLAIM_HELD, fresh):
+        row = tx.execute(statement, values).one_or_none()
+        if row is not None:
+            task = find(tx, row[0])
+            assert task is not None
+            merge_attempts.begin(tx, task.id, task.attempt, worker_id)
+            return task, row[1]
+    return None
+
+
+def unclaim(tx: Transaction, task_id: UUID, age_secs: int) -> bool:
+    """Take a claim back that is old enough and move the attempt on; False if there is none."""
+    attempt = tx.execute(_UNCLAIM, {"task": task_id, "age_secs": age_secs}).scalar_one_or_none()
+    if attempt is None:
+        return False
+    merge_attempts.end(tx, task_id, attempt, merge_attempts.Outcome.UNCLAIMED)
+    return True
+
+
+def beat(
+    tx: Transaction, task_id: UUID, attempt: int, *, rows_done: int, lease_secs: float
+) -> bool:
+    """Extend the lease of a claim (0 = the current one); False if it no longer holds the task."""
+    values = {
+        "task": task_id,
+        "attempt": attempt,
+        "rows_done": rows_done,
+        "lease_secs": lease_secs,
+    }
+    return tx.execute(_BEAT, values).rowcount > 0
+
+
+def find(tx: Transaction, task_id: UUID) -> MergeTask | None:
+    """The task, finished ones included."""
+    row = tx.execute(_BY_ID, {"task": task_id}).one_or_none()
+    return None if row is None else MergeTask(*row)
+
+
+def lock(tx: Transaction, task_id: UUID) -> MergeTask | None:
+    """The task, held until the commit."""
+    row = tx.execute(_LOCK, {"task": task_id}).one_or_none()
+    return None if row is None else MergeTask(*row)
+
+
+def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[MergeTask]:
+    """Open tasks, oldest first."""
+    statement = _OPEN_TASKS if dataset_key is None else _OPEN_OF_DATASET
+    return [MergeTask(*row) for row in tx.execute(statement, {"key": dataset_key, "most": most})]
+
+
+def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:
+    """The inputs of an open task."""
+    return list(tx.execute(_INPUT_IDS, {"task": task_id}).scalars())
+
+
+def live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
+    """A task's inputs that are live, by id."""
+    return [TaskInput(*row) for row in tx.execute(_LIVE_INPUTS, {"task": task_id})]
+
+
+def lock_live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
+    """A task's inputs that are live, held until the commit."""
+    return [TaskInput(*row) for row in tx.execute(_LOCK_INPUTS, {"task": task_id})]
+
+
+def lock_live(tx: Transaction, segment_ids: Sequence[UUID]) -> dict[UUID, TaskInput]:
+    """Those of the segments that may become inputs, held until the commit."""
+    rows = tx.execute(_LOCK_LIVE, {"ids": list(segment_ids)})
+    return {row[0]: TaskInput(*row) for row in rows}
+
+
+def create(
+    tx: Transaction, kind: TaskKind, groups: Sequence[Sequence[TaskInput]], *, merges_added: int = 1
+) -> int:
+    """Make one open task per group of inputs of one dataset; returns their number."""
+    tasks, inputs, changes = [], [], []
+    for group in groups:
+        task_id = new_uuid7()
+        tasks.append(_task_values(task_id, kind, group, merges_added))
+        inputs += [
+            {"segment_id": one.segment_id, "task_id": task_id, "position": position}
+            for position, one in enumerate(group)
+        ]
+        changes.append(stats.Change(group[0].dataset_key, open_tasks=1))
+    if tasks:
+        tx.execute(_INSERT, tasks)
+        tx.execute(_INSERT_INPUTS, inputs)
+        stats.add(tx, changes)
+    return len(tasks)
+
+
+def close(
+    tx: Transaction, task: MergeTask, state: TaskState, output_segment_id: UUID | None = None
+) -> None:
+    """End an open task and free its inputs; the caller holds its row.
+
+    Changes the dataset's counters, so nothing that waits for a lock may follow.
+    """
+    values = {"task": task.id, "new_state": int(state), "output": output_segment_id}
+    tx.execute(_CLOSE, values)
+    tx.execute(_FREE_INPUTS, {"task": task.id})
+    stats.add(tx, [stats.Change(task.dataset_key, open_tasks=-1)])
+
+
+def _task_values(
+    task_id: UUID, kind: TaskKind, group: Sequence[TaskInput], merges_added: int
+) -> dict[str, object]:
+    sizes = [one.size_bytes for one in group]
+    compressed = [one.compressed_size_bytes for one in group]
+    return {
+        "id": task_id,
+        "dataset_key": group[0].dataset_key,
+        "kind": int(kind),
+        "output_merge_count": max(one.merge_count for one in group) + merges_added,
+        "segment_count": len(group),
+        "smallest_size": min(sizes),
+        "largest_size": max(sizes),
+        "total_size": sum(sizes),
+        "smallest_compressed_size": min(compressed),
+        "largest_compressed_size": max(compressed),
+        "total_compressed_size": sum(compressed),
+        "start_ns": min(one.start_ns for one in group),
+        "end_ns": max(one.end_ns for one in group),
+    }

@@ -1,0 +1,36 @@
+"""The one row of meta_state, as operators read it."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from meta.store.engine import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The counter, the highest deletion horizon, and whether deletion is held."""
+
+    version: int
+    deletion_held: bool
+    deletion_horizon: int
+    database_time_nanos: int
+
+
+_READ = text("""
+    SELECT version, deletion_held,
+           greatest(gap_end, (SELECT coalesce(max(deletion_horizon), 0) FROM datasets)),
+           (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
+    FROM meta_state
+""")
+_RELEASE = text("UPDATE meta_state SET deletion_held = false WHERE deletion_held")
+
+
+def read(tx: Transaction) -> ServerState:
+    """The state at this transaction's snapshot."""
+    return ServerState(*tx.execute(_READ).one())
+
+
+def release_deletion_hold(tx: Transaction) -> bool:
+    """Allow deletion again; False if it was allowed."""
+    return tx.execute(_RELEASE).rowcount > 0

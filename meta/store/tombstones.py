@@ -1,0 +1,145 @@
+"""Tombstones: segments that stop being visible, and whose objects then go."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import bindparam, delete, func, select, text, update
+
+from meta.errors import DeletionHeld
+from meta.store import identities, stats
+from meta.store.engine import Transaction
+from meta.store.tables import (
+    datasets,
+    meta_state,
+    segments,
+)
+from meta.store.versions import Version
+from segments.keys import join_key
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstoned:
+    """A segment whose object may be deleted now."""
+
+    segment_id: UUID
+    dataset_id: UUID
+    prefix: str
+    object_name: str
+    tombstone_time_nanos: int
+    tombstone_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What `confirm` did; with refused ids it did nothing."""
+
+    deleted: int = 0
+    live_ids: tuple[UUID, ...] = ()
+    early_ids: tuple[UUID, ...] = ()
+
+
+_BURY = (
+    update(segments)
+    .where(segments.c.id == func.any(bindparam("ids")))
+    .where(segments.c.tombstone_version.is_(None))
+    # The clock, not the transaction's start: the grace must not be shorter by what it waited.
+    .values(tombstone_version=bindparam("at_version"), tombstone_at=func.clock_timestamp())
+    .returning(segments.c.dataset_key, segments.c.size_bytes, segments.c.compressed_size_bytes)
+)
+_IS_HELD = select(meta_state.c.deletion_held)
+# A dataset's own grace, else the server's.
+_GRACE = "make_interval(secs => coalesce(nullif(d.tombstone_grace_secs, 0), :grace))"
+_DUE = text(f"""
+    SELECT s.id, d.id, s.prefix, s.object_name,
+           (extract(epoch FROM s.tombstone_at) * 1000000000)::bigint,
+           s.tombstone_version, s.dataset_key
+    FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE s.tombstone_version IS NOT NULL
+      AND s.tombstone_at < now() - make_interval(secs => (
+          SELECT least(:grace, min(nullif(tombstone_grace_secs, 0))) FROM datasets))
+      AND s.tombstone_at < now() - {_GRACE}
+    ORDER BY s.tombstone_at, s.id LIMIT :most
+""")  # noqa: S608
+_RAISE_HORIZON = (
+    update(datasets)
+    .where(datasets.c.key == bindparam("dataset"))
+    .where(datasets.c.deletion_horizon < bindparam("horizon"))
+    .values(deletion_horizon=bindparam("horizon"))
+)
+_LOCK = text(f"""
+    SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
+           s.tombstone_at >= now() - {_GRACE} AS is_early
+    FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
+""")  # noqa: S608
+_REMOVE = delete(segments).where(segments.c.id == func.any(bindparam("ids")))
+_END_LINEAGE = text(
+    "INSERT INTO lineage_ends SELECT i FROM unnest(cast(:ids AS uuid[])) i"
+    " WHERE NOT EXISTS (SELECT FROM segment_lineage WHERE input_id = i) ON CONFLICT DO NOTHING"
+)
+
+
+def bury(tx: Transaction, segment_ids: Sequence[UUID], version: Version) -> int:
+    """Make live segments invisible from `version` on; returns how many were live."""
+    rows = tx.execute(_BURY, {"ids": list(segment_ids), "at_version": version}).all()
+    stats.add(
+        tx,
+        [
+            stats.Change(
+                row.dataset_key,
+                live_segments=-1,
+                live_size_bytes=-row.size_bytes,
+                live_compressed_size_bytes=-row.compressed_size_bytes,
+            )
+            for row in rows
+        ],
+    )
+    return len(rows)
+
+
+def check_deletion_allowed(tx: Transaction) -> None:
+    """Raise DeletionHeld after a failover or restore that nobody has looked at yet."""
+    if tx.execute(_IS_HELD).scalar_one():
+        raise DeletionHeld("deletion is held after a failover or restore: run fsck, then release")
+
+
+def hand_out(tx: Transaction, *, grace_secs: float, most: int) -> list[Tombstoned]:
+    """List segments past their grace, oldest first, and expire the versions that show them.
+
+    The caller commits before it answers: a reader then learns VERSION_EXPIRED before it can miss
+    an object.
+    """
+    check_deletion_allowed(tx)
+    rows = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
+    horizons: dict[int, int] = {}
+    for row in rows:
+        horizons[row[6]] = max(horizons.get(row[6], 0), row[5])
+    if horizons:
+        tx.execute(
+            _RAISE_HORIZON,
+            [{"dataset": key, "horizon": at} for key, at in sorted(horizons.items())],
+        )
+    return [Tombstoned(*row[:6]) for row in rows]
+
+
+def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) -> Confirmation:
+    """Forget segments whose objects are gone, all or none; unknown ids are ignored."""
+    rows = tx.execute(_LOCK, {"ids": list(segment_ids), "grace": grace_secs}).all()
+    live = tuple(row.id for row in rows if row.tombstone_version is None)
+    early = tuple(
+        row.id
+        for row in rows
+        if row.tombstone_version is not None
+        and (row.is_early or row.tombstone_version > row.deletion_horizon)
+    )
+    if live or early:
+        return Confirmation(live_ids=live, early_ids=early)
+    ids = [row.id for row in rows]
+    if ids:
+        identities.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
+        tx.execute(_REMOVE, {"ids": ids})
+        # What they were made of is remembered while a successor lives.
+        tx.execute(_END_LINEAGE, {"ids": ids})
+        stats.add(tx, [stats.Change(row.dataset_key, all_segments=-1) for row in rows])
+    return Confirmation(deleted=len(ids))

@@ -8,10 +8,6 @@ import pytest
 from janitor import chores
 from janitor.chores import Tools
 from meta.errors import ObjectCondemned
-from meta.services.janitor import JanitorServicer
-from meta.services.merge_task import MergeTaskServicer
-from meta.services.operations import OperationsServicer
-from meta.services.segment_deletion import SegmentDeletionServicer
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.common_pb2 import (
     CloudObjectKey,
@@ -20,14 +16,10 @@ from meta.v1.common_pb2 import (
     TimeRange,
 )
 from meta.v1.ingestion_pb2 import DownloadConfigRequest, SaveSegmentsRequest
-from meta.v1.janitor_pb2_grpc import JanitorServiceServicer
 from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,
     PollForSegmentMergeTaskRequest,
 )
-from meta.v1.merge_task_pb2_grpc import MergeTaskServiceServicer
-from meta.v1.operations_pb2_grpc import OperationsServiceServicer
-from meta.v1.segment_deletion_pb2_grpc import SegmentDeletionServiceServicer
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.keys import (
     baby_key,
@@ -37,17 +29,6 @@ from segments.keys import (
 )
 
 DAY_NANOS = 86_400 * 10**9
-
-# Falls away by itself once meta has all RPCs of the janitor.
-until_served = pytest.mark.skipif(
-    OperationsServicer.CondemnObjects is OperationsServiceServicer.CondemnObjects
-    or JanitorServicer.CreateMergeTasks is JanitorServiceServicer.CreateMergeTasks
-    or MergeTaskServicer.CompleteSegmentMergeTask
-    is MergeTaskServiceServicer.CompleteSegmentMergeTask
-    or SegmentDeletionServicer.ConfirmTombstoneDeletion
-    is SegmentDeletionServiceServicer.ConfirmTombstoneDeletion,
-    reason="meta does not serve these RPCs yet",
-)
 
 
 def object_key(tools: Tools, key: str) -> CloudObjectKey:
@@ -106,7 +87,6 @@ def visible_keys(tools: Tools) -> set[str]:
     return {f"{s.cloud_object_key.prefix.prefix}/{s.cloud_object_key.key}" for s in found}
 
 
-@until_served
 def test_small_segments_are_planned_merged_and_their_objects_deleted(tools: Tools) -> None:
     dataset_id = new_dataset(tools)
     inputs = save_segments(tools, dataset_id, 4)
@@ -119,7 +99,6 @@ def test_small_segments_are_planned_merged_and_their_objects_deleted(tools: Tool
     assert merged_keys(tools) == visible_keys(tools) == {output}
 
 
-@until_served
 def test_deleting_goes_on_where_a_dead_janitor_stopped(tools: Tools) -> None:
     dataset_id = new_dataset(tools)
     inputs = save_segments(tools, dataset_id, 4)
@@ -133,7 +112,6 @@ def test_deleting_goes_on_where_a_dead_janitor_stopped(tools: Tools) -> None:
     assert merged_keys(tools) == {output}
 
 
-@until_served
 def test_orphans_go_and_live_segments_stay(tools: Tools) -> None:
     dataset_id = new_dataset(tools)
     live = save_segments(tools, dataset_id, 3)
@@ -146,7 +124,6 @@ def test_orphans_go_and_live_segments_stay(tools: Tools) -> None:
     assert merged_keys(tools) == set(live)
 
 
-@until_served
 def test_a_condemned_object_can_no_longer_be_registered(tools: Tools) -> None:
     dataset_id = new_dataset(tools)
     key = new_merged_key(dataset_id)
@@ -168,7 +145,6 @@ def test_a_young_object_is_no_orphan(tools: Tools) -> None:
     assert merged_keys(tools) == {key}
 
 
-@until_served
 def test_babies_of_a_stream_nobody_knows_are_orphans(tools: Tools) -> None:
     tools.store.put_if_absent(baby_key(str(new_uuid7()), 0), b"")
 

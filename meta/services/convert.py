@@ -10,8 +10,9 @@ from meta.services import checks
 from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
 from meta.store.datasets import Dataset
 from meta.store.segments import NewSegment, Segment
+from meta.store.stream_reads import BabyRow
 from meta.store.tokens import Routing
-from meta.v1 import common_pb2, ingest_token_pb2
+from meta.v1 import common_pb2, ingest_token_pb2, nursery_pb2
 from segments.keys import StoreLocation, baby_prefix, join_key, merged_prefix
 
 
@@ -116,6 +117,18 @@ def dataset_info(
         cloud_object_prefix=merged_place(location, dataset.id),
         sharding_fields=sharding_messages(layout.sharding_fields),
         promoted_columns=promoted_messages(layout.promoted_columns),
+    )
+
+
+def baby_info(row: BabyRow) -> nursery_pb2.BabySegmentInfo:
+    """A committed baby segment."""
+    return nursery_pb2.BabySegmentInfo(
+        offset=row.offset,
+        size_bytes=row.size_bytes,
+        num_records=row.num_records,
+        time_range=common_pb2.TimeRange(start_time=row.start_ns, end_time=row.end_ns),
+        committed_at_nanos=row.committed_at_nanos,
+        dataset_ids=[str(d) for d in row.dataset_ids or ()],
     )
 
 

@@ -187,10 +187,13 @@ def read_checkpoints(
 def read_babies(tx: Transaction, streams: Sequence[StreamRow], most: int) -> list[BabyRow]:
     """The lowest babies above each stream's smallest merged offset, at most `most` each."""
     rows: Iterable[Any] = tx.execute(_BABIES, {**_floors(streams), "most": most})
-    return [
-        BabyRow(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7] and tuple(row[7]))
-        for row in rows
-    ]
+    return [make_baby(row) for row in rows]
+
+
+def make_baby(row: Sequence[Any]) -> BabyRow:
+    """A row with the columns of BabyRow in order."""
+    stamps = row[7]
+    return BabyRow(row[0], row[1], row[2], row[3], row[4], row[5], row[6], stamps and tuple(stamps))
 
 
 def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRow]:

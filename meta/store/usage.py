@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
+from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, select, text
 
 from meta.store.engine import Transaction
+from meta.store.tables import datasets
 
 SLOTS = 64
 
@@ -34,6 +35,7 @@ _READ = text(
     " FROM unnest(:datasets) WITH ORDINALITY AS wanted (d, n),"
     " to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m ORDER BY n"
 ).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
+_LIMITS = select(datasets.c.id, datasets.c.records_per_month).where(datasets.c.deleted_at.is_(None))
 
 
 def add(tx: Transaction, records: Mapping[UUID, int]) -> None:
@@ -57,3 +59,8 @@ def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> list[Usage]:
     """This month's records of each dataset, in order."""
     rows = tx.execute(_READ, {"datasets": list(dataset_ids)})
     return [Usage(row.d, row.month, row.records) for row in rows]
+
+
+def limits(tx: Transaction) -> dict[UUID, int]:
+    """The monthly limit of each live dataset; 0 = the server's default, -1 = unlimited."""
+    return {row.id: row.records_per_month for row in tx.execute(_LIMITS)}

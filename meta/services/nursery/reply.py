@@ -12,7 +12,7 @@ from meta.errors import ReplyTooLarge
 from meta.services import convert
 from meta.store import stream_reads
 from meta.store.engine import Transaction
-from meta.store.stream_reads import BabyRow, CheckpointRow, EntryRow, PeriodRow, StreamRow
+from meta.store.stream_reads import CheckpointRow, EntryRow, PeriodRow, StreamRow
 from meta.store.tokens import Token
 from meta.v1 import common_pb2, nursery_pb2
 from segments.keys import StoreLocation
@@ -60,7 +60,7 @@ def build_streams(
         datasets.setdefault(entry.stream_id, []).append(info)
     babies: dict[UUID, list[nursery_pb2.BabySegmentInfo]] = {}
     for baby in stream_reads.read_babies(tx, streams, detail.babies):
-        babies.setdefault(baby.stream_id, []).append(_baby(baby))
+        babies.setdefault(baby.stream_id, []).append(convert.baby_info(baby))
     return [
         _stream(location, stream, datasets.get(stream.id, ()), babies.get(stream.id, ()))
         for stream in streams
@@ -176,17 +176,6 @@ def _entry(
         deleted_ingest_time_nanos=stream.deleted_ingest_time_nanos,
         created_at_nanos=row.created_at_nanos,
         cloud_merged_segments_prefix=place,
-    )
-
-
-def _baby(row: BabyRow) -> nursery_pb2.BabySegmentInfo:
-    return nursery_pb2.BabySegmentInfo(
-        offset=row.offset,
-        size_bytes=row.size_bytes,
-        num_records=row.num_records,
-        time_range=common_pb2.TimeRange(start_time=row.start_ns, end_time=row.end_ns),
-        committed_at_nanos=row.committed_at_nanos,
-        dataset_ids=[str(d) for d in row.dataset_ids or ()],
     )
 
 

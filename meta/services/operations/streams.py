@@ -1,8 +1,17 @@
 """Where the records of a stream are: offsets at a version, one baby, usage."""
 
+import grpc
+
 from meta.config import Settings
+from meta.errors import NotFound
 from meta.rpc import Transactions
-from meta.v1 import operations_pb2_grpc
+from meta.services import checks, convert
+from meta.store import lineage, usage
+from meta.store.engine import Transaction
+from meta.store.lineage import Place, Whereabouts
+from meta.v1 import operations_pb2, operations_pb2_grpc
+
+DATASETS_MAX = 1_000
 
 
 class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
@@ -11,3 +20,69 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+
+    def GetOffsetsAt(
+        self, request: operations_pb2.GetOffsetsAtRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.GetOffsetsAtResponse:
+        """Say per stream which offsets a dataset shows at a version."""
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+        wanted = checks.count(request.version, "version")
+        version, offsets = self._transactions.read(
+            lambda tx: lineage.offsets_at(tx, dataset_id, wanted)
+        )
+        return operations_pb2.GetOffsetsAtResponse(
+            version=version,
+            offsets=[
+                operations_pb2.StreamOffsetAt(stream_id=str(stream_id), stream_offset=offset)
+                for stream_id, offset in offsets.items()
+            ],
+        )
+
+    def LocateOffset(
+        self, request: operations_pb2.LocateOffsetRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.LocateOffsetResponse:
+        """Say where the records of one baby are, through all merges."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        offset = checks.count(request.offset, "offset")
+        found: Whereabouts = self._transactions.read(
+            lambda tx: lineage.locate(tx, stream_id, offset)
+        )
+        return operations_pb2.LocateOffsetResponse(
+            committed=found.is_committed,
+            reaped=found.is_reaped,
+            baby=None if found.baby is None else convert.baby_info(found.baby),
+            locations=[self._place(place) for place in found.places],
+        )
+
+    def GetUsage(
+        self, request: operations_pb2.GetUsageRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.GetUsageResponse:
+        """Read this month's records of datasets and their limits; -1 = unlimited."""
+        checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)
+        wanted = [checks.uuid(d, "dataset_ids") for d in request.dataset_ids]
+        checks.distinct(wanted, "dataset_ids")
+
+        def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
+            limits = usage.limits(tx)
+            for dataset_id in wanted:
+                if dataset_id not in limits:
+                    raise NotFound("there is no such dataset", dataset_id=dataset_id)
+            reply = operations_pb2.GetUsageResponse()
+            for used in usage.read(tx, wanted or sorted(limits)):
+                reply.usage.add(
+                    dataset_id=str(used.dataset_id),
+                    month=used.month,
+                    records=used.records,
+                    limit=limits[used.dataset_id] or self._settings.records_per_month,
+                )
+            return reply
+
+        return self._transactions.read(work)
+
+    def _place(self, place: Place) -> operations_pb2.OffsetLocation:
+        location = self._settings.location
+        return operations_pb2.OffsetLocation(
+            dataset_id=str(place.dataset_id),
+            merged=place.is_merged,
+            segments=[convert.segment_info(location, s) for s in place.segments],
+        )

@@ -4,6 +4,7 @@ import asyncio
 import sys
 
 from collector.config import load_settings
+from collector.processes import run_processes
 from collector.service import serve
 from meta.process import ConfigError, configure_logging, fail, serve_metrics
 from segments.errors import StoreError
@@ -14,6 +15,8 @@ def main() -> None:
     configure_logging("collector")
     try:
         settings = load_settings()
+        if settings.processes > 1 and settings.process_index is None:
+            sys.exit(run_processes(settings))
         serve_metrics(settings.metrics_port)
         is_clean = asyncio.run(serve(settings))
     except (ConfigError, StoreError) as error:

@@ -2,10 +2,10 @@
 
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from meta.process import ConfigError, environment
+from meta.process import ConfigError, Environment, environment
 from segments.keys import StoreLocation, new_uuid7
 
 MIB = 1024 * 1024
@@ -16,6 +16,7 @@ class Settings:
     """Everything an operator may set; docs/collector.md has the table.
 
     object_store: where babies go; None = where meta says. Sizes count decompressed OTLP bytes.
+    process_index: this process's number where several share the ports; None = it is alone.
     """
 
     meta_address: str
@@ -34,14 +35,17 @@ class Settings:
     concurrent_exports_max: int
     export_timeout_secs: float
     shutdown_timeout_secs: float
+    processes: int
+    process_index: int | None
 
 
 def load_settings() -> Settings:
     """Read and check the environment; raises ConfigError."""
     env = environment("COLLECTOR_")
     grpc_bind = env.text("GRPC_BIND", "127.0.0.1:4317")
-    return Settings(
+    settings = Settings(
         meta_address=env.text("META_ADDRESS", "127.0.0.1:9500"),
+        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         metrics_port=env.integer("METRICS_PORT", 0, high=65535),
         grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
         http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
@@ -58,13 +62,32 @@ def load_settings() -> Settings:
         concurrent_exports_max=env.integer("CONCURRENT_EXPORTS_MAX", 2048, low=1),
         export_timeout_secs=env.seconds("EXPORT_TIMEOUT_SECS", 30.0, low=0.1),
         shutdown_timeout_secs=env.seconds("SHUTDOWN_TIMEOUT_SECS", 30.0, low=1.0),
+        processes=env.integer("PROCESSES", 1, low=1, high=64),
+        process_index=_index(env),
     )
+    if settings.process_index is None:
+        return settings
+    # A stream and a port of its own for each.
+    index = settings.process_index
+    metrics_port = settings.metrics_port and settings.metrics_port + index
+    own_id = f"{settings.collector_id}-{index}"
+    return replace(settings, collector_id=own_id, metrics_port=metrics_port)
+
+
+def child_environment(index: int) -> dict[str, str]:
+    """The environment of one of several processes that share the ports."""
+    return {**os.environ, "COLLECTOR_PROCESS_INDEX": str(index)}
 
 
 def split_bind(bind: str) -> tuple[str, int]:
     """Split `host:port` or `[v6 address]:port`."""
     host, _, port = bind.rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def _index(env: Environment) -> int | None:
+    index = env.integer("PROCESS_INDEX", -1, low=-1)
+    return None if index < 0 else index
 
 
 def _bind(name: str, value: str) -> str:

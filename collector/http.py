@@ -78,8 +78,9 @@ class OtlpHttp:
 
     async def _body(self, request: web.Request) -> bytes:
         try:
-            async with asyncio.timeout(READ_TIMEOUT_SECS):
-                return await read_body(request, self.intake.export_size_bytes_max)
+            with self.intake.reading():
+                async with asyncio.timeout(READ_TIMEOUT_SECS):
+                    return await read_body(request, self.intake.export_size_bytes_max)
         except TimeoutError:
             raise unavailable("body did not arrive in time") from None
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from collector.auth import TokenCache
@@ -16,6 +18,8 @@ from segments.combined import Signal
 
 # Below this a digest takes less time than handing it to a thread.
 DIGEST_THREAD_BYTES_MIN = 128 * 1024
+# Bodies read at once while the buffer is more than half full: they are not in its count yet.
+CAREFUL_READS_MAX = 32
 
 
 @dataclass(slots=True)
@@ -31,6 +35,18 @@ class Intake:
     is_open: bool = False
     _pending: dict[bytes, PendingExport] = field(default_factory=dict)
     _under_way: int = 0
+    _reads: int = 0
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Count one body that is being read; few at once while the buffer fills up."""
+        if self.buffer.is_half_full() and self._reads >= CAREFUL_READS_MAX:
+            raise unavailable("collector's buffer is filling up")
+        self._reads += 1
+        try:
+            yield
+        finally:
+            self._reads -= 1
 
     def may_read(self, plaintext: str) -> bool:
         """Whether a body may be read without asking or waiting for anything first."""

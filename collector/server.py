@@ -25,8 +25,6 @@ METHODS: dict[str, Signal] = {
     "/opentelemetry.proto.collector.trace.v1.TraceService/Export": "traces",
 }
 SERVICES = tuple(method.split("/")[1] for method in METHODS)
-# Bodies read at once while the buffer is filling up, and the time one may take.
-CAREFUL_READS_MAX = 32
 READ_TIMEOUT_SECS = 30.0
 _ACCEPTED = b""  # An Export...ServiceResponse with nothing in it: full success.
 _STATUS_KEY = "grpc-status-details-bin"
@@ -41,7 +39,6 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
-        self._reads = asyncio.Semaphore(CAREFUL_READS_MAX)
         self._at_once = {path: self._unary(signal) for path, signal in METHODS.items()}
         self._checked_first = {path: self._stream(signal) for path, signal in METHODS.items()}
 
@@ -72,8 +69,9 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
     async def _read(self, context: Context) -> bytes:
         try:
-            async with asyncio.timeout(READ_TIMEOUT_SECS), self._reads:
-                payload = await context.read()
+            with self._intake.reading():
+                async with asyncio.timeout(READ_TIMEOUT_SECS):
+                    payload = await context.read()
         except TimeoutError:
             raise unavailable("body did not arrive in time") from None
         if not isinstance(payload, bytes):

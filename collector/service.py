@@ -6,6 +6,7 @@ are and the store has proved fit.
 
 import asyncio
 import signal
+import sys
 from contextlib import AsyncExitStack
 
 import grpc
@@ -41,8 +42,10 @@ async def serve(settings: Settings) -> bool:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if settings.process_index is not None:
+        _stop_with_parent(stop)
     async with AsyncExitStack() as stack:
-        client = stack.enter_context(MetaClient(settings.meta_address))
+        client = stack.enter_context(MetaClient(settings.meta_address, auth_token=settings.meta_auth_token))
         ingestion = Ingestion(client, settings.collector_id)
         stack.callback(ingestion.close)
         collector = Collector(settings, ingestion)
@@ -57,6 +60,7 @@ class Collector:
 
     def __init__(self, settings: Settings, ingestion: Ingestion) -> None:
         self._settings = settings
+        self._shares_ports = settings.process_index is not None
         tokens = TokenCache(ingestion, settings.token_cache_secs)
         self._buffer = Buffer(settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max)
         digests = CommittedDigests(settings.dedupe_secs)
@@ -82,7 +86,7 @@ class Collector:
             options=(
                 ("grpc.max_receive_message_length", self._settings.export_size_bytes_max),
                 # Two collectors on one port would each get half of the exports by accident.
-                ("grpc.so_reuseport", 0),
+                ("grpc.so_reuseport", int(self._shares_ports)),
             ),
             # gRPC's own refusal tells exporters not to try again, so ours comes first.
             maximum_concurrent_rpcs=2 * self._settings.concurrent_exports_max,
@@ -104,10 +108,12 @@ class Collector:
             access_log=None,
             auto_decompress=False,
             handle_signals=False,
+            shutdown_timeout=ANSWER_SECS,
         )
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, *split_bind(self._settings.http_bind))
+        host, port_wanted = split_bind(self._settings.http_bind)
+        site = web.TCPSite(runner, host, port_wanted, reuse_port=self._shares_ports)
         try:
             await site.start()
         except OSError as error:
@@ -121,7 +127,8 @@ class Collector:
         self._intake.is_open = True
         await self._set_health(is_serving=True)
         log.info("ready", collector_id=self._settings.collector_id)
-        await stop.wait()
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((stopping, flushing), return_when=asyncio.FIRST_COMPLETED)
         self._intake.is_open = False
         await self._set_health(is_serving=False)
         self._buffer.drain()
@@ -175,6 +182,17 @@ async def _ask_location(settings: Settings, ingestion: Ingestion) -> StoreLocati
         except MetaError as error:
             log.warning("meta_unreachable", meta_address=settings.meta_address, reason=error.reason)
             await backoff.wait()
+
+
+def _stop_with_parent(stop: asyncio.Event) -> None:
+    """End when the other side of stdin is gone: it is a pipe from the parent process."""
+    loop, parent = asyncio.get_running_loop(), sys.stdin.fileno()
+
+    def gone() -> None:
+        loop.remove_reader(parent)
+        stop.set()
+
+    loop.add_reader(parent, gone)
 
 
 def _taken(setting: str, bind: str) -> ConfigError:

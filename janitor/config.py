@@ -1,6 +1,6 @@
 """The janitor's settings, read once from JANITOR_* in the environment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from meta.process import ConfigError, Environment
 from segments.keys import StoreLocation
@@ -12,6 +12,8 @@ class Settings:
 
     # Where meta listens.
     meta_address: str = "127.0.0.1:9500"
+    # META_AUTH_TOKEN of that meta; empty where it has none.
+    meta_auth_token: str = field(default="", repr=False)
     # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
     metrics_port: int = 0
     # Overrides where meta says the objects are, as a URL; unset = as told.
@@ -39,6 +41,7 @@ def load(env: Environment) -> Settings:
 
     return Settings(
         meta_address=env.text("META_ADDRESS", default.meta_address),
+        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
         object_store=_object_store(env),
         merge_interval_secs=interval("MERGE_INTERVAL_SECS", default.merge_interval_secs),

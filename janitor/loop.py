@@ -47,7 +47,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
 
     Raises StoreUnusable if the store cannot serve.
     """
-    with MetaClient(settings.meta_address) as meta:
+    with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as meta:
         told = _ask_location(meta, settings, shutdown)
         if told is None:
             return

@@ -35,7 +35,7 @@ def main() -> None:
     try:
         settings = load(environment("MERGE_WORKER_"))
         serve_metrics(settings.metrics_port)
-        with MetaClient(settings.meta_address) as meta:
+        with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as meta:
             _probe(settings, meta)
             sys.exit(_serve(settings, meta))
     except (ConfigError, StoreError, SparkUnusable) as error:

@@ -24,6 +24,8 @@ class Settings:
 
     # Where meta listens.
     meta_address: str = "127.0.0.1:9500"
+    # META_AUTH_TOKEN of that meta; empty where it has none.
+    meta_auth_token: str = field(default="", repr=False)
     # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
     metrics_port: int = 0
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
@@ -55,6 +57,7 @@ def load(env: Environment) -> Settings:
     default = Settings()
     return Settings(
         meta_address=env.text("META_ADDRESS", default.meta_address),
+        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
         object_store_url=_store_url(env),
         worker_id=_worker_id(env, default.worker_id),

@@ -8,8 +8,9 @@ calls may be repeated. Every other refusal raises the class of `meta.errors` tha
 """
 
 import json
+from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
@@ -32,6 +33,7 @@ from segments.keys import StoreLocation
 DEADLINE_SECS = 30.0
 # A nursery's poll over many streams is larger than gRPC's default of 4 MiB.
 RECEIVE_BYTES_MAX = 64 * 1024 * 1024
+Metadata: TypeAlias = tuple[tuple[str, str], ...]
 _STATUS_KEY = "grpc-status-details-bin"
 
 _SERVICE_CONFIG = json.dumps(
@@ -54,9 +56,14 @@ _SERVICE_CONFIG = json.dumps(
 
 
 class MetaClient:
-    """A connection to one meta; safe for many threads, closed by `close` or `with`."""
+    """A connection to one meta; safe for many threads, closed by `close` or `with`.
 
-    def __init__(self, target: str, *, deadline_secs: float = DEADLINE_SECS) -> None:
+    `auth_token` is the server's META_AUTH_TOKEN, empty where it has none.
+    """
+
+    def __init__(
+        self, target: str, *, auth_token: str = "", deadline_secs: float = DEADLINE_SECS
+    ) -> None:
         options = [
             ("grpc.service_config", _SERVICE_CONFIG),
             ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
@@ -64,7 +71,8 @@ class MetaClient:
         ]
         self.target = target
         self._channel = grpc.insecure_channel(target, options=options)
-        checked = _TypedChannel(self._channel, deadline_secs)
+        metadata = (("authorization", f"Bearer {auth_token}"),) if auth_token else ()
+        checked = _TypedChannel(self._channel, deadline_secs, metadata)
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(checked)
         self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(checked)
         self.ingest_token = ingest_token_pb2_grpc.IngestTokenServiceStub(checked)
@@ -105,21 +113,23 @@ def location(bucket: common_pb2.CloudBucket) -> StoreLocation:
 class _TypedChannel(grpc.Channel):
     """A channel whose unary calls have a deadline and raise `meta.errors` classes."""
 
-    def __init__(self, channel: grpc.Channel, deadline_secs: float) -> None:
+    def __init__(self, channel: grpc.Channel, deadline_secs: float, metadata: Metadata) -> None:
         self._channel = channel
         self._deadline_secs = deadline_secs
+        self._metadata = metadata
 
     def unary_unary(self, *args: Any, **kwargs: Any) -> Any:
-        return _TypedCall(self._channel.unary_unary(*args, **kwargs), self._deadline_secs)
+        call = self._channel.unary_unary(*args, **kwargs)
+        return _TypedCall(call, self._deadline_secs, self._metadata)
 
     def unary_stream(self, *args: Any, **kwargs: Any) -> Any:
-        return self._channel.unary_stream(*args, **kwargs)
+        return partial(self._channel.unary_stream(*args, **kwargs), metadata=self._metadata)
 
     def stream_unary(self, *args: Any, **kwargs: Any) -> Any:
-        return self._channel.stream_unary(*args, **kwargs)
+        return partial(self._channel.stream_unary(*args, **kwargs), metadata=self._metadata)
 
     def stream_stream(self, *args: Any, **kwargs: Any) -> Any:
-        return self._channel.stream_stream(*args, **kwargs)
+        return partial(self._channel.stream_stream(*args, **kwargs), metadata=self._metadata)
 
     def subscribe(self, *args: Any, **kwargs: Any) -> None:
         self._channel.subscribe(*args, **kwargs)
@@ -140,11 +150,13 @@ class _TypedChannel(grpc.Channel):
 class _TypedCall:
     """One RPC of a stub."""
 
-    def __init__(self, call: Any, deadline_secs: float) -> None:
+    def __init__(self, call: Any, deadline_secs: float, metadata: Metadata) -> None:
         self._call = call
         self._deadline_secs = deadline_secs
+        self._metadata = metadata
 
     def __call__(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+        kwargs.setdefault("metadata", self._metadata)
         try:
             return self._call(request, timeout=timeout or self._deadline_secs, **kwargs)
         except grpc.RpcError as error:
@@ -152,6 +164,7 @@ class _TypedCall:
 
     def future(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Start the call; the future raises plain grpc.RpcError, see `typed_error`."""
+        kwargs.setdefault("metadata", self._metadata)
         return self._call.future(request, timeout=timeout or self._deadline_secs, **kwargs)
 
 

@@ -50,7 +50,7 @@ def run(settings: config.Settings) -> bool:
     shutdown = Shutdown().install()
     budget = Budget(settings.decode_bytes_max, settings.task_bytes_max)
 
-    with MetaClient(settings.meta_address) as client:
+    with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as client:
         tasks_max = cores(spark, spark_settings)
         nursery = Nursery(client, settings, partial(job.run, spark, budget), tasks_max)
         log.info("nursery_started", master=settings.spark_master, meta=settings.meta_address)

@@ -1,6 +1,6 @@
 """The nursery's settings, read once from NURSERY_* in the environment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from meta.process import ConfigError, Environment
 from segments.keys import StoreLocation
@@ -14,6 +14,8 @@ class Settings:
 
     # Where meta listens.
     meta_address: str = "127.0.0.1:9500"
+    # META_AUTH_TOKEN of that meta; empty where it has none.
+    meta_auth_token: str = field(default="", repr=False)
     # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
     metrics_port: int = 0
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
@@ -56,6 +58,7 @@ def load(env: Environment) -> Settings:
     default = Settings()
     settings = Settings(
         meta_address=env.text("META_ADDRESS", default.meta_address),
+        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
         object_store_url=_store_url(env),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),

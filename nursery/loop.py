@@ -12,7 +12,7 @@ from meta.client import MetaClient, location
 from meta.errors import MetaError
 from meta.telemetry import span
 from meta.v1 import common_pb2, nursery_pb2
-from nursery import reaper
+from nursery import adoption, reaper
 from nursery.config import Settings
 from nursery.job import JobFailed
 from nursery.planner import Batch, Limits, Move, Plan, plan
@@ -209,7 +209,7 @@ class Nursery:
         timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
         silent_nanos = self._clock.now_nanos() - info.last_activity
         if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
-            reaper.stop_dead(self._client, store, info)
+            adoption.stop_dead(self._client, store, info)
 
 
 def _finished(

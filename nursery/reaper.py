@@ -1,21 +1,20 @@
-"""Deletes merged baby segments, retires drained entries, and ends streams whose collector died."""
+"""Deletes merged baby segments and retires drained entries."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
 
 from meta import metrics
 from meta.client import MetaClient
-from meta.errors import NotDrained, NotFound, StopMismatch
-from meta.v1 import ingestion_pb2, nursery_pb2
+from meta.errors import NotDrained, NotFound
+from meta.v1 import nursery_pb2
 from nursery.execute import Budget, execute
 from nursery.snapshot import StreamInfo
 from nursery.tasks import BabyRead, Routes, Task
-from segments.combined import decode_baby
-from segments.errors import CorruptObject, ObjectMissing
-from segments.keys import BabyKey, baby_key, baby_prefix, parse_key
+from segments.errors import ObjectMissing
+from segments.keys import baby_key
 from segments.store import ObjectStore
 
 log = structlog.get_logger()
@@ -75,64 +74,6 @@ def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[s
         removed.append(dataset_id)
         log.info("entry_retired", stream_id=info.stream_id, dataset_id=dataset_id)
     return removed
-
-
-def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo) -> None:
-    """End a stream whose collector is silent: commit the tail it left, then mark it stopped.
-
-    The tail ends at the first hole: what lies beyond it was never acknowledged.
-    """
-    committed = info.stream.committed_offset
-    for request in _tail(store, info.stream_id, committed):
-        client.ingestion.CommitOffset(request)
-        committed = request.committed_offset
-    try:
-        client.nursery.MarkStreamStopped(
-            nursery_pb2.MarkStreamStoppedRequest(
-                stream_id=info.stream_id,
-                final_offset=committed,
-                reason=nursery_pb2.STOP_REASON_TIMEOUT,
-            )
-        )
-    except StopMismatch:
-        # Its collector is back, or another nursery was faster.
-        return
-    log.info(
-        "dead_stream_stopped",
-        stream_id=info.stream_id,
-        adopted=committed - info.stream.committed_offset,
-    )
-
-
-def _tail(
-    store: ObjectStore, stream_id: str, committed: int
-) -> Iterator[ingestion_pb2.CommitOffsetRequest]:
-    """Commits for the babies above `committed`, in order."""
-    expected = committed + 1
-    start_after = baby_key(stream_id, committed) if committed >= 0 else ""
-    for found in store.list(baby_prefix(stream_id), start_after):
-        key = parse_key(found.key)
-        if not isinstance(key, BabyKey) or key.offset != expected:
-            return
-        body = store.get(found.key)
-        try:
-            baby = decode_baby(body)
-        except CorruptObject:
-            return
-        start_time, end_time = baby.time_range()
-        yield ingestion_pb2.CommitOffsetRequest(
-            stream_id=stream_id,
-            committed_offset=expected,
-            start_time=start_time,
-            end_time=end_time,
-            size_bytes=len(body),
-            num_records=baby.num_records,
-            flush_id=baby.flush_id,
-            dataset_ids=baby.dataset_ids,
-        )
-        if baby.is_stop:
-            return
-        expected += 1
 
 
 def _put_aside(store: ObjectStore, info: StreamInfo, offsets: Sequence[int]) -> bool:

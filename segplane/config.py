@@ -54,6 +54,11 @@ class StackSettings:
         return f"{self.meta_host}:{self.meta_port}"
 
     @property
+    def meta_auth_token(self) -> str:
+        """What meta asks of every caller, as the inherited environment sets it."""
+        return self.inherited.get("META_AUTH_TOKEN", "")
+
+    @property
     def otlp_grpc_address(self) -> str:
         """Where the collector takes OTLP over gRPC."""
         return f"{HOST}:{self.otlp_grpc_port}"
@@ -86,7 +91,10 @@ def meta_environment(settings: StackSettings, database_url: str) -> dict[str, st
 
 def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
     """What a process beside meta is told; `prefix` is that of its settings, such as NURSERY_."""
-    return _environment(settings) | {f"{prefix}META_ADDRESS": settings.meta_address}
+    return _environment(settings) | {
+        f"{prefix}META_ADDRESS": settings.meta_address,
+        f"{prefix}META_AUTH_TOKEN": settings.meta_auth_token,
+    }
 
 
 def collector_environment(settings: StackSettings) -> dict[str, str]:

@@ -10,6 +10,7 @@ import typer
 
 from meta.client import MetaClient, typed_error
 from meta.errors import InvalidArgument, MetaError, Unavailable
+from meta.process import ConfigError, environment
 
 DEFAULT_ADDRESS = "127.0.0.1:9500"
 EXIT_REFUSED = 1
@@ -29,10 +30,16 @@ MetaAddress = Annotated[
 
 @contextmanager
 def connect(address: str) -> Iterator[MetaClient]:
-    """Open a client; a refusal becomes one line on stderr and an exit code."""
+    """Open a client; a refusal becomes one line on stderr and an exit code.
+
+    SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent where meta asks for one.
+    """
     try:
-        with MetaClient(address) as client:
+        auth_token = environment("SEGPLANE_").text("META_AUTH_TOKEN", "")
+        with MetaClient(address, auth_token=auth_token) as client:
             yield client
+    except ConfigError as error:
+        raise usage(str(error)) from None
     except MetaError as error:
         raise refused(error, address) from None
     except grpc.RpcError as error:

@@ -127,7 +127,9 @@ class Stack:
 
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:
-            with MetaClient(self.settings.meta_address) as client:
+            with MetaClient(
+                self.settings.meta_address, auth_token=self.settings.meta_auth_token
+            ) as client:
                 self.token = ready_token(client, self.settings.token_path)
             environment = config.collector_environment(self.settings)
             return ChildSpec(name, name, environment, self._collector_is_ready)

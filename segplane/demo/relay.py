@@ -53,7 +53,10 @@ RETRY_SECS = 0.5
 
 
 class Relay:
-    """An OTLP/HTTP endpoint on a free port, from enter to exit; closed until `open`."""
+    """An OTLP/HTTP endpoint on a free port, from enter to exit.
+
+    Until `open` exporters are asked to try again, after `close` what they send is discarded.
+    """
 
     def __init__(self) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -61,6 +64,7 @@ class Relay:
         self._server.relay = self  # type: ignore[attr-defined]
         self._lock = threading.Condition()
         self._target: tuple[str, str] | None = None
+        self._is_closed = False
         self._in_flight = 0
         self._acknowledged: set[str] = set()
         self._offered: set[str] = set()
@@ -83,14 +87,14 @@ class Relay:
             return frozenset(self._offered)
 
     def open(self, endpoint: str, token: str) -> None:
-        """Let requests through to a collector; before that exporters are asked to try again."""
+        """Let requests through to a collector."""
         with self._lock:
             self._target = (endpoint, token)
 
     def close(self) -> None:
         """Let nothing more through, and wait for what is under way."""
         with self._lock:
-            self._target = None
+            self._is_closed = True
             self._lock.wait_for(lambda: self._in_flight == 0, FORWARD_TIMEOUT_SECS * FORWARD_TRIES)
 
     def __enter__(self) -> Self:
@@ -111,6 +115,8 @@ class Relay:
     def forward(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Stamp one export and pass it on; returns the status and body for the exporter."""
         with self._lock:
+            if self._is_closed:
+                return HTTPStatus.OK, b""
             if self._target is None:
                 return HTTPStatus.SERVICE_UNAVAILABLE, b""
             target = self._target

@@ -16,7 +16,7 @@ from segplane.demo.sender import SendFailed
 from segplane.demo.sources import find_lines
 from segplane.demo.stages import Demo, DemoFailed
 from segplane.demo.watch import Late
-from segplane.dev import COLLECTOR, SPARK_PARTS, Stack
+from segplane.dev import COLLECTOR, Stack
 
 # The processes' own telemetry reaches the collector through the demo's relay.
 TELEMETRY_PACE = {
@@ -50,12 +50,14 @@ def _run(folder: Path) -> None:
         is_unsafe_grace=True,
         inherited=config.inherited_environment(),
     )
-    parts = (COLLECTOR, *SPARK_PARTS)
     with Relay() as relay:
         telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": relay.endpoint, **TELEMETRY_PACE}
-        stack = Stack(settings, timed_report(), parts=parts, telemetry=telemetry)
-        with stack, MetaClient(stack.settings.meta_address) as client:
-            demo = Demo(stack, relay, client, console, lines)
-            demo.stages.append(("start", time.monotonic() - started))
-            demo.run()
+        stack = Stack(settings, timed_report(), parts=(COLLECTOR,), telemetry=telemetry)
+        with (
+            stack,
+            MetaClient(
+                stack.settings.meta_address, auth_token=stack.settings.meta_auth_token
+            ) as client,
+        ):
+            Demo(stack, relay, client, console, lines, started).run()
     console.print(f"all of it held, {time.monotonic() - started:.0f} s")

@@ -12,7 +12,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from segplane.demo import RECORD_ID
-from segplane.demo.sources import LogLine
+from segplane.demo.sources import LogLine, service_of
 
 BATCH_LINES = 512
 TRIES_MAX = 10
@@ -61,6 +61,5 @@ def _record(line: LogLine) -> ReadableLogRecord:
             "log.record.line": line.number,
         },
     )
-    service = line.source.rpartition("/")[2].partition(".")[0]
-    resource = Resource({"service.name": service, "log.kind": "machine"})
+    resource = Resource({"service.name": service_of(line.source)})
     return ReadableLogRecord(record, resource, _SCOPE)

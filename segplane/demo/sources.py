@@ -12,6 +12,7 @@ LOG_ROOTS = ("/var/log", "~/.npm/_logs", "~/.cache/pip/log", "/var/cache/debconf
 LINES_PER_FILE_MAX = 20_000
 LINES_MAX = 60_000
 LINE_CHARS_MAX = 8_000
+FOLDERS = frozenset({"log", "logs", "var"})
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ]+(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
 
 
@@ -68,6 +69,14 @@ def line_time(text: str) -> int | None:
         return None
     micros = int((found[7] or "0").ljust(6, "0"))
     return int(moment.timestamp()) * 1_000_000_000 + micros * 1000
+
+
+def service_of(source: str) -> str:
+    """Name what wrote a log: the file's name, or its folder's where the name is only a date."""
+    path = Path(source)
+    names = [path.name.partition(".")[0], *(p.name for p in path.parents)]
+    plain = (name.strip("._") for name in names)
+    return next((n for n in plain if n and not n[0].isdigit() and n not in FOLDERS), "unknown")
 
 
 def _log_files(roots: Sequence[str]) -> Iterator[Path]:

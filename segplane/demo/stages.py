@@ -13,11 +13,12 @@ from meta.client import MetaClient, location
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
 from segments.keys import QUARANTINE_ROOT, merged_prefix
 from segments.store import open_store
+from segplane import fsck
 from segplane.demo import picture, proof, sender
 from segplane.demo.relay import Relay
 from segplane.demo.sources import LogLine
 from segplane.demo.watch import Figures, read_figures, wait_for
-from segplane.dev import Stack
+from segplane.dev import SPARK_PARTS, Stack
 from segplane.output import size_text
 
 MACHINE = "machine"
@@ -36,23 +37,25 @@ class DemoFailed(Exception):
 
 @dataclass(slots=True)
 class Demo:
-    """One run over a running stack whose janitor is not started yet."""
+    """One run over a stack that has meta and a collector; the rest starts when it is needed."""
 
     stack: Stack
     relay: Relay
     client: MetaClient
     console: Console
     lines: Sequence[LogLine]
+    started: float
     sent: set[str] = field(default_factory=set)
     stages: list[tuple[str, float]] = field(default_factory=list)
     machine_id: str = ""
 
     def run(self) -> None:
         """Raises DemoFailed, SendFailed or Late if anything does not hold."""
-        with self._stage("datasets and tokens"):
-            self.machine_id, token = self._dataset(MACHINE)
-            _, own_token = self._dataset(OWN)
-            self.relay.open(self.stack.settings.otlp_http_url, own_token)
+        self.machine_id, token = self._dataset(MACHINE)
+        _, own_token = self._dataset(OWN)
+        self.relay.open(self.stack.settings.otlp_http_url, own_token)
+        self.stack.start_parts(*SPARK_PARTS)
+        self.stages.append(("start", time.monotonic() - self.started))
         with self._stage("collect and merge"):
             self._send_in_waves(token)
         with self._stage("query before compaction"):
@@ -68,6 +71,8 @@ class Demo:
             self.console.print(picture.draw(MACHINE, before.segments, after.segments))
         with self._stage("own telemetry"):
             self._prove_own()
+        with self._stage("fsck"):
+            self._check()
         self._show_stages()
 
     def _dataset(self, name: str) -> tuple[str, str]:
@@ -85,7 +90,7 @@ class Demo:
 
             def show(figures: Figures) -> None:
                 progress.update(merged, completed=figures.merged, total=figures.babies)
-                progress.update(segments, completed=figures.segments)
+                progress.update(segments, completed=figures.segments, total=figures.segments)
 
             for wave in range(WAVES):
                 part = self.lines[wave::WAVES]
@@ -140,6 +145,18 @@ class Demo:
         acknowledged, offered = self.relay.acknowledged, self.relay.offered
         self._must_hold("own telemetry", reading, acknowledged, offered)
 
+    def _check(self) -> None:
+        report = fsck.check(self.client, is_deep=True, orphan_age_secs=0)
+        for violation in report.violations:
+            self.console.print(violation, markup=False)
+        self.console.print(
+            f"{report.streams} streams, {report.segments} segments, {report.objects} objects, "
+            f"{report.footers} footers: {len(report.violations)} violations",
+            soft_wrap=True,
+        )
+        if report.violations:
+            raise DemoFailed("fsck found what must never be")
+
     def _figures(self) -> Figures:
         return read_figures(self.client, MACHINE, self.machine_id)
 
@@ -154,7 +171,8 @@ class Demo:
         self.console.print(
             f"proof, {when}: {verdict.sent:,} acknowledged, {verdict.found:,} found, "
             f"{verdict.missing} missing, {verdict.doubled} twice, {verdict.unknown} unknown: "
-            + ("[green]every record exactly once[/]" if verdict.holds else "[red]BROKEN[/]")
+            + ("[green]every record exactly once[/]" if verdict.holds else "[red]BROKEN[/]"),
+            soft_wrap=True,
         )
         if not verdict.holds:
             raise DemoFailed(f"{when}: the records found are not the records sent")
@@ -183,7 +201,8 @@ class Demo:
         table.add_row("size", size_text(reading.size_bytes))
         self.console.print(table)
         for moment, service, body in proof.sample(reading):
-            self.console.print(f"  {moment}  {service}  {body}", markup=False, highlight=False)
+            line = f"  {moment}  {service}  {body}"
+            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _show_stages(self) -> None:
         table = Table(title="time per stage", title_justify="left")

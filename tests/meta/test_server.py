@@ -7,9 +7,12 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from sqlalchemy import inspect
 
-from meta import server
+from meta import config, server
+from meta.client import MetaClient
+from meta.errors import Unauthenticated
 from meta.process import ConfigError
 from meta.store.tables import metadata
+from meta.v1.catalog_pb2 import ListDatasetsRequest
 from tests.conftest import MetaServer
 
 
@@ -60,3 +63,20 @@ def test_migrations_make_the_schema_of_the_tables_module(meta_server: MetaServer
         assert {i["name"] for i in found.get_indexes(name) if "duplicates_constraint" not in i} == {
             i.name for i in table.indexes
         }
+
+
+def test_a_server_with_an_auth_token_answers_only_those_who_send_it(
+    meta_settings: config.Settings,
+) -> None:
+    running = server.start(replace(meta_settings, auth_token="open sesame"))
+    address = f"127.0.0.1:{running.port}"
+
+    try:
+        with MetaClient(address) as stranger, pytest.raises(Unauthenticated):
+            stranger.catalog.ListDatasets(ListDatasetsRequest())
+        with MetaClient(address, auth_token="open sesame") as friend:
+            reply = friend.catalog.ListDatasets(ListDatasetsRequest())
+    finally:
+        running.stop(2.0)
+
+    assert [item.name for item in reply.items] == ["default"]

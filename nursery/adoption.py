@@ -1,0 +1,103 @@
+"""Ends streams whose collector died, after committing what it had put and not committed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import structlog
+
+from meta.client import MetaClient
+from meta.errors import StopMismatch
+from meta.v1 import ingestion_pb2, nursery_pb2
+from nursery.snapshot import StreamInfo
+from segments.combined import Baby, decode_baby
+from segments.errors import CorruptObject
+from segments.keys import BabyKey, baby_key, baby_prefix, parse_key
+from segments.otlp import decode
+from segments.otlp_arrow import pc
+from segments.store import ObjectStore
+
+log = structlog.get_logger()
+
+
+def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo) -> None:
+    """End a stream whose collector is silent: commit the tail it left, then mark it stopped.
+
+    The tail ends at the first hole: what lies beyond it was never acknowledged.
+    """
+    committed = info.stream.committed_offset
+    for request in _tail(store, info.stream_id, committed):
+        client.ingestion.CommitOffset(request)
+        committed = request.committed_offset
+    try:
+        client.nursery.MarkStreamStopped(
+            nursery_pb2.MarkStreamStoppedRequest(
+                stream_id=info.stream_id,
+                final_offset=committed,
+                reason=nursery_pb2.STOP_REASON_TIMEOUT,
+            )
+        )
+    except StopMismatch:
+        # Its collector is back, or another nursery was faster.
+        return
+    log.info(
+        "dead_stream_stopped",
+        stream_id=info.stream_id,
+        adopted=committed - info.stream.committed_offset,
+    )
+
+
+def _tail(
+    store: ObjectStore, stream_id: str, committed: int
+) -> Iterator[ingestion_pb2.CommitOffsetRequest]:
+    """Commits for the babies above `committed`, in order."""
+    expected = committed + 1
+    start_after = baby_key(stream_id, committed) if committed >= 0 else ""
+    for found in store.list(baby_prefix(stream_id), start_after):
+        key = parse_key(found.key)
+        if not isinstance(key, BabyKey) or key.offset != expected:
+            return
+        body = store.get(found.key)
+        try:
+            baby = decode_baby(body)
+        except CorruptObject:
+            return
+        facts = _facts(baby, found.modified_at_nanos)
+        yield ingestion_pb2.CommitOffsetRequest(
+            stream_id=stream_id,
+            committed_offset=expected,
+            start_time=facts.start_time,
+            end_time=facts.end_time,
+            size_bytes=len(body),
+            num_records=facts.num_records,
+            flush_id=baby.flush_id,
+            dataset_ids=baby.dataset_ids,
+        )
+        if baby.is_stop:
+            return
+        expected += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a commit says of its baby."""
+
+    num_records: int
+    start_time: int
+    end_time: int
+
+
+def _facts(baby: Baby, modified_at: int) -> _Facts:
+    """A baby's facts by its stamps, or by decoding it where it has none."""
+    if baby.is_stamped:
+        return _Facts(baby.num_records, *baby.time_range())
+    rows, times = 0, list[int]()
+    for part in baby.parts:
+        received_at = [modified_at] * len(part.slices)
+        decoded = decode(part.signal, part.slices, received_at)
+        # What will not decode counts too: a baby of no records would be taken for empty.
+        rows += len(decoded.failed)
+        if decoded.table is not None:
+            rows += decoded.table.num_rows
+            hull = pc.min_max(decoded.table["timestamp"].cast("int64")).as_py()
+            times.extend((hull["min"], hull["max"]))
+    return _Facts(rows, min(times, default=0), max(times, default=0))

@@ -1,0 +1,171 @@
+"""A collector that puts real babies and commits them, and a nursery without Spark."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from uuid import uuid4
+
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+from meta.client import MetaClient, location
+from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
+from nursery.config import Settings
+from nursery.execute import Budget, execute
+from nursery.loop import Clock, Nursery
+from nursery.results import TaskResult
+from nursery.tasks import Task
+from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from segments.keys import StoreLocation, baby_key
+from segments.store import ObjectStore, open_store
+
+EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
+BUDGET = Budget(1 << 26, 1 << 28)
+NOW = 1_700_000_000 * 10**9
+
+
+def run_here(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+    """Run tasks in this process."""
+    results = []
+    for task in tasks:
+        with tempfile.TemporaryDirectory() as folder:
+            results.append(execute(task, open_store(where), BUDGET, Path(folder)))
+    return results
+
+
+def nursery(
+    client: MetaClient,
+    run_tasks: Callable[[Sequence[Task], StoreLocation], list[TaskResult]] = run_here,
+    settings: Settings = EAGER,
+    clock: Clock | None = None,
+    **changes: float,
+) -> Nursery:
+    """A nursery that merges whatever there is."""
+    return Nursery(client, replace(settings, **changes), run_tasks, 2, clock)  # type: ignore[arg-type]
+
+
+def dataset(client: MetaClient) -> str:
+    """Create a dataset; returns its id."""
+    request = catalog_pb2.CreateDatasetRequest(name=f"dataset-{uuid4().hex}")
+    return client.catalog.CreateDataset(request).id
+
+
+@dataclass
+class Collector:
+    """One stream with one token, all of whose signals go to one dataset."""
+
+    client: MetaClient
+    dataset_id: str
+    collector_id: str = field(default_factory=lambda: uuid4().hex)
+    next_offset: int = 0
+
+    def __post_init__(self) -> None:
+        found = self.client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=self.dataset_id))
+        created = self.client.ingest_token.CreateIngestToken(
+            ingest_token_pb2.CreateIngestTokenRequest(
+                name=f"token-{uuid4().hex}", dataset_name=found.name
+            )
+        )
+        self.token_id = created.token.id
+        reply = self.client.ingestion.RegisterForStream(
+            ingestion_pb2.RegisterForStreamRequest(
+                collector_id=self.collector_id, ingest_token=created.plaintext_token
+            )
+        )
+        self.stream_id = reply.stream_id
+        bucket = reply.config.cloud_object_prefix.bucket
+        self.store: ObjectStore = open_store(location(bucket))
+
+    def route(self, dataset_id: str) -> None:
+        """Send all signals elsewhere from now on."""
+        self.client.ingest_token.UpdateIngestTokenRouting(
+            ingest_token_pb2.UpdateIngestTokenRoutingRequest(
+                token_id=self.token_id,
+                routing=ingest_token_pb2.IngestTokenRouting(
+                    logs_dataset_id=dataset_id,
+                    traces_dataset_id=dataset_id,
+                    metrics_dataset_id=dataset_id,
+                ),
+            )
+        )
+        self.dataset_id = dataset_id
+
+    def put(
+        self,
+        *texts: str,
+        kind: BabyKind = BabyKind.DATA,
+        is_stamped: bool = True,
+        payloads: Sequence[bytes] = (),
+    ) -> Baby:
+        """Put the next baby, with one log record per text, and commit nothing."""
+        slices = (*(logs(text) for text in texts), *payloads)
+        part = TokenPart(
+            self.token_id,
+            "logs",
+            slices,
+            self.dataset_id if is_stamped else None,
+            len(slices) if is_stamped else 0,
+            NOW if is_stamped else 0,
+            NOW if is_stamped else 0,
+        )
+        baby = Baby(
+            parts=(part,) if slices else (),
+            kind=kind if is_stamped else BabyKind.UNSPECIFIED,
+            flush_id=uuid4().bytes if is_stamped else b"",
+            received_at=NOW if is_stamped else 0,
+            is_stamped=is_stamped,
+        )
+        self.store.put_if_absent(baby_key(self.stream_id, self.next_offset), encode_baby(baby))
+        self.next_offset += 1
+        return baby
+
+    def send(self, *texts: str, is_stamped: bool = True) -> None:
+        """Put and commit a baby."""
+        self.commit(self.put(*texts, is_stamped=is_stamped))
+
+    def commit(self, baby: Baby) -> None:
+        """Commit the baby that was put last."""
+        start_time, end_time = baby.time_range()
+        self.client.ingestion.CommitOffset(
+            ingestion_pb2.CommitOffsetRequest(
+                stream_id=self.stream_id,
+                committed_offset=self.next_offset - 1,
+                start_time=start_time,
+                end_time=end_time,
+                size_bytes=100,
+                num_records=sum(len(part.slices) for part in baby.parts),
+                flush_id=baby.flush_id,
+                dataset_ids=baby.dataset_ids,
+            )
+        )
+
+    def stop(self) -> None:
+        """Write and commit the stop message, then end the stream."""
+        self.commit(self.put(kind=BabyKind.STOP))
+        self.client.nursery.MarkStreamStopped(
+            nursery_pb2.MarkStreamStoppedRequest(
+                stream_id=self.stream_id,
+                final_offset=self.next_offset - 1,
+                reason=nursery_pb2.STOP_REASON_CLIENT,
+            )
+        )
+
+    def info(self) -> nursery_pb2.IngestStreamInfo | None:
+        """What meta says of the stream; None once it has retired."""
+        reply = self.client.nursery.GetIngestStreamsForNursery(
+            nursery_pb2.GetIngestStreamsRequest()
+        )
+        return next((s for s in reply.streams if s.stream_id == self.stream_id), None)
+
+    def merged(self) -> dict[str, int]:
+        """Merged offset by dataset."""
+        info = self.info()
+        return {} if info is None else {d.dataset_id: d.merged_offset for d in info.datasets}
+
+
+def logs(text: str) -> bytes:
+    """One log record."""
+    data = LogsData()
+    records = data.resource_logs.add().scope_logs.add().log_records
+    records.add(time_unix_nano=NOW).body.string_value = text
+    return data.SerializeToString()

@@ -1,0 +1,240 @@
+"""The cycle against a real meta: merged once, reaped, retired, whatever happens in between."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from meta import config
+from meta.client import MetaClient
+from meta.process import Environment
+from meta.v1 import segment_lookup_pb2
+from nursery.job import JobFailed
+from nursery.loop import Clock
+from nursery.results import TaskResult
+from nursery.tasks import Task
+from segments.errors import ObjectMissing
+from segments.keys import StoreLocation, baby_key, join_key, quarantine_key
+from segments.parquet import read_segment
+from tests.nursery.drivers import Collector, dataset, nursery, run_here
+
+
+@pytest.fixture
+def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
+    """Merged babies may go at once."""
+    (tmp_path / "objects").mkdir()
+    return config.load(
+        Environment(
+            "META_",
+            {
+                "META_BIND": "127.0.0.1:0",
+                "META_DATABASE_URL": database_url,
+                "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
+                "META_UNSAFE_SHORT_GRACE": "true",
+                "META_TOMBSTONE_GRACE_SECS": "0",
+                "META_THREADS": "8",
+            },
+        )
+    )
+
+
+@pytest.fixture
+def collector(meta_client: MetaClient) -> Collector:
+    return Collector(meta_client, dataset(meta_client))
+
+
+def texts(collector: Collector, dataset_id: str | None = None) -> list[str]:
+    """Every log body that readers of the dataset see now."""
+    reply = collector.client.segment_lookup.FindSegments(segment_lookup_pb2.FindSegmentsRequest())
+    found: list[str] = []
+    for segment in reply.segments:
+        if segment.dataset_id == (dataset_id or collector.dataset_id):
+            where = segment.cloud_object_key
+            key = join_key(where.prefix.prefix, where.key)
+            found.extend(map(str, read_segment(collector.store, key)["logs"]["body"].to_pylist()))
+    return sorted(found)
+
+
+def test_committed_babies_become_visible_and_no_other(collector: Collector) -> None:
+    collector.send("a", "b")
+    collector.send("c")
+    collector.put("not committed")
+
+    nursery(collector.client).cycle()
+
+    assert texts(collector) == ["a", "b", "c"]
+    assert collector.merged() == {collector.dataset_id: 1}
+
+
+def test_a_second_cycle_finds_nothing_to_do(collector: Collector) -> None:
+    collector.send("a")
+    driver = nursery(collector.client)
+
+    assert not driver.cycle()
+    assert not driver.cycle()
+
+    assert texts(collector) == ["a"]
+
+
+def test_a_race_between_two_nurseries_is_lost_by_one(collector: Collector) -> None:
+    collector.send("a")
+    first = nursery(collector.client)
+
+    def overtaken(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+        results = run_here(tasks, where)
+        if tasks:
+            first.cycle()
+        return results
+
+    nursery(collector.client, overtaken).cycle()
+
+    assert texts(collector) == ["a"]
+    assert collector.merged() == {collector.dataset_id: 0}
+
+
+def test_merged_babies_are_deleted(collector: Collector) -> None:
+    collector.send("a")
+    collector.send("b")
+    driver = nursery(collector.client)
+
+    driver.cycle()
+    driver.cycle()
+
+    info = collector.info()
+    assert info is not None
+    assert info.deleted_offset == 1
+    for offset in range(2):
+        with pytest.raises(ObjectMissing):
+            collector.store.get(baby_key(collector.stream_id, offset))
+
+
+def test_a_stopped_stream_retires_once_it_is_drained(collector: Collector) -> None:
+    collector.send("a")
+    collector.stop()
+    driver = nursery(collector.client)
+
+    for _ in range(4):
+        driver.cycle()
+
+    assert collector.info() is None
+    assert texts(collector) == ["a"]
+
+
+def test_a_routing_change_splits_a_stream_without_loss(collector: Collector) -> None:
+    old = collector.dataset_id
+    collector.send("before")
+    collector.route(dataset(collector.client))
+    collector.send("after")
+    driver = nursery(collector.client)
+
+    for _ in range(3):
+        driver.cycle()
+
+    assert texts(collector, old) == ["before"]
+    assert texts(collector) == ["after"]
+
+
+def test_unstamped_babies_follow_the_routing_of_their_offset(collector: Collector) -> None:
+    old = collector.dataset_id
+    collector.send("before", is_stamped=False)
+    collector.route(dataset(collector.client))
+    collector.send("after", is_stamped=False)
+    driver = nursery(collector.client)
+
+    for _ in range(3):
+        driver.cycle()
+
+    assert texts(collector, old) == ["before"]
+    assert texts(collector) == ["after"]
+
+
+def test_a_payload_that_will_not_decode_is_put_aside(collector: Collector) -> None:
+    broken = b"\x0a\x05ab"
+    collector.commit(collector.put("good", payloads=[broken]))
+
+    nursery(collector.client).cycle()
+
+    assert texts(collector) == ["good"]
+    key = quarantine_key(collector.stream_id, 0, collector.token_id, "logs", 1)
+    assert collector.store.get(key) == broken
+    assert collector.merged() == {collector.dataset_id: 0}
+
+
+def test_a_baby_that_is_gone_stops_its_stream_alone(collector: Collector) -> None:
+    other = Collector(collector.client, collector.dataset_id)
+    collector.send("here")
+    other.send("gone")
+    other.store.delete([baby_key(other.stream_id, 0)])
+    driver = nursery(collector.client)
+
+    driver.cycle()
+    driver.cycle()
+
+    assert texts(collector) == ["here"]
+    assert other.merged() == {collector.dataset_id: -1}
+
+
+def test_a_failed_job_is_tried_again_with_half_the_babies(collector: Collector) -> None:
+    for index in range(4):
+        collector.send(f"baby {index}")
+    sizes: list[int] = []
+
+    def failing_above_one(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+        sizes.append(len({(r.stream_id, r.offset) for t in tasks for r in t.reads}))
+        if sizes[-1] > 1:
+            raise JobFailed("out of memory")
+        return run_here(tasks, where)
+
+    driver = nursery(collector.client, failing_above_one)
+    for _ in range(12):
+        driver.cycle()
+
+    assert sizes[:3] == [4, 2, 1]
+    assert texts(collector) == [f"baby {i}" for i in range(4)]
+
+
+def test_a_dead_stream_is_stopped_with_its_tail(collector: Collector) -> None:
+    collector.send("a")
+    collector.put("tail")
+    collector.next_offset += 1
+    collector.put("beyond a hole")
+    later = Clock(now_nanos=lambda: time.time_ns() + 7_200 * 10**9)
+    driver = nursery(collector.client, clock=later, stream_timeout_secs=3_600.0)
+
+    driver.cycle()
+    info = collector.info()
+    assert info is not None
+    assert info.stopped_offset == 1
+    for _ in range(4):
+        driver.cycle()
+
+    assert texts(collector) == ["a", "tail"]
+    assert collector.info() is None
+
+
+def test_the_tail_of_a_dead_stream_without_stamps_is_routed(collector: Collector) -> None:
+    collector.put("tail", is_stamped=False)
+    later = Clock(now_nanos=lambda: time.time_ns() + 7_200 * 10**9)
+    driver = nursery(collector.client, clock=later, stream_timeout_secs=3_600.0)
+
+    for _ in range(4):
+        driver.cycle()
+
+    assert texts(collector) == ["tail"]
+
+
+def test_datasets_that_got_nothing_do_not_hold_babies_back(collector: Collector) -> None:
+    other_dataset = dataset(collector.client)
+    idle = Collector(collector.client, other_dataset, collector_id=collector.collector_id)
+    assert idle.stream_id == collector.stream_id
+    collector.send("a")
+    driver = nursery(collector.client)
+
+    driver.cycle()
+    driver.cycle()
+
+    info = collector.info()
+    assert info is not None
+    assert collector.merged() == {collector.dataset_id: 0, other_dataset: 0}
+    assert info.deleted_offset == 0

@@ -2,7 +2,7 @@
 
 import os
 import socket
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meta.process import ConfigError, Environment, environment
@@ -20,6 +20,7 @@ class Settings:
     """
 
     meta_address: str
+    meta_auth_token: str = field(repr=False)
     metrics_port: int
     grpc_bind: str
     http_bind: str

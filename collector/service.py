@@ -45,7 +45,9 @@ async def serve(settings: Settings) -> bool:
     if settings.process_index is not None:
         _stop_with_parent(stop)
     async with AsyncExitStack() as stack:
-        client = stack.enter_context(MetaClient(settings.meta_address, auth_token=settings.meta_auth_token))
+        client = stack.enter_context(
+            MetaClient(settings.meta_address, auth_token=settings.meta_auth_token)
+        )
         ingestion = Ingestion(client, settings.collector_id)
         stack.callback(ingestion.close)
         collector = Collector(settings, ingestion)

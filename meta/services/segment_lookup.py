@@ -27,7 +27,7 @@ PAGE_BYTES_MAX = 3_670_016
 # What a segment's message takes beside its texts, at most.
 SEGMENT_BYTES = 200
 # How long min_version is waited for: another instance may lag by a commit, not by more.
-VERSION_WAIT_SECS = 1.0
+VERSION_WAIT_SECS = 0.5
 _VERSION_POLL_SECS = 0.02
 # Version, second of the first page, position; then a digest of these and the filter.
 _CURSOR = struct.Struct(">qqihq16s")

@@ -8,6 +8,7 @@ import pytest
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
+from tests.meta.drivers import Worker, Writer
 
 
 @dataclass(frozen=True)
@@ -207,3 +208,15 @@ class Nursery:
 def nursery(meta_client: MetaClient) -> Nursery:
     """Give a nursery."""
     return Nursery(meta_client)
+
+
+@pytest.fixture
+def writer(meta_client: MetaClient) -> Writer:
+    """Give a writer of segments."""
+    return Writer(meta_client)
+
+
+@pytest.fixture
+def worker(meta_client: MetaClient) -> Worker:
+    """Give a merge worker."""
+    return Worker(meta_client)

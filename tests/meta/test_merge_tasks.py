@@ -1,0 +1,478 @@
+"""MergeTaskService: claims, fences, completions, failures."""
+
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import pytest
+
+from meta.config import Settings
+from meta.errors import InvalidArgument, NotFound
+from meta.store import merge_failures, merge_tasks, tombstones, versions
+from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
+from tests.conftest import MetaServer
+from tests.meta.conftest import Catalog
+from tests.meta.drivers import DAY, EPOCH, Worker, Writer
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """Failed tasks come back at once."""
+    return replace(meta_settings, lifetimes=replace(meta_settings.lifetimes, fail_backoff=0.0))
+
+
+@pytest.fixture
+def dataset(catalog: Catalog) -> str:
+    return catalog.dataset("web")
+
+
+def let_leases_pass(meta_server: MetaServer) -> None:
+    """Move every lease into the past."""
+    with meta_server.running.database.write() as tx:
+        tx.exec_driver_sql(
+            "UPDATE merge_tasks SET free_at = now() - interval '1 s' WHERE free_at IS NOT NULL"
+        )
+
+
+def test_a_task_says_all_that_a_worker_needs(writer: Writer, worker: Worker, dataset: str) -> None:
+    ids = writer.save_many(dataset, 4)
+
+    planned = worker.plan()
+    task = worker.poll()
+
+    assert (planned.tasks_created, planned.segments_included) == (1, 4)
+    assert [one.id for one in task.segments] == ids
+    assert task.dataset_id == dataset
+    assert task.attempt == 1
+    assert task.merge_count == 1
+    assert task.lease_secs == 3_600
+    assert task.cloud_object_prefix.prefix == f"dataset/{dataset}/merged/{task.task_id}-1"
+    assert worker.find_task() is None
+
+
+def test_poll_without_a_name_is_refused(worker: Worker) -> None:
+    with pytest.raises(InvalidArgument):
+        replace(worker, worker_id="").poll()
+
+
+def test_complete_swaps_output_and_inputs_at_one_version(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 4)
+    before = writer.find("web").snapshot_version
+    worker.plan()
+    task = worker.poll()
+
+    reply = worker.complete(task.task_id, worker.output(task))
+
+    assert reply.WhichOneof("result") == "success"
+    (output,) = writer.find("web").segments
+    assert output.number_of_events == 40
+    assert output.merge_count == 1
+    buried = writer.get(*ids)
+    assert {one.tombstone_version for one in buried} == {output.created_version}
+    assert writer.find_ids("web", as_of_version=before) == ids
+
+
+def test_complete_again_with_the_same_key_is_success_and_with_another_is_not(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+    worker.complete(task.task_id, worker.output(task))
+    version = writer.find("web").snapshot_version
+
+    again = worker.complete(task.task_id, worker.output(task))
+    other = worker.complete(task.task_id, worker.output(task, key="other.parquet"))
+
+    assert again.WhichOneof("result") == "success"
+    assert other.error.reason == "TASK_NOT_OPEN"
+    assert writer.find("web").snapshot_version == version
+
+
+def test_complete_again_is_success_after_the_output_was_merged_and_deleted(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    for day in range(8):
+        writer.save_many(dataset, 4, EPOCH + day * 1_000)
+    worker.plan()
+    task = worker.poll()
+    output = worker.output(task)
+    worker.complete(task.task_id, output)
+    worker.merge_all()
+    worker.plan()
+    worker.merge_all()
+    let_graces_pass(meta_server)
+    due = writer.due()
+    writer.confirm(*(one.segment_id for one in due))
+
+    again = worker.complete(task.task_id, output)
+
+    assert again.WhichOneof("result") == "success"
+
+
+def let_graces_pass(meta_server: MetaServer) -> None:
+    with meta_server.running.database.write() as tx:
+        tx.exec_driver_sql("UPDATE segments SET tombstone_at = tombstone_at - interval '1 day'")
+
+
+def test_a_passed_lease_frees_the_task_and_fences_the_old_worker(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    old = worker.poll()
+    let_leases_pass(meta_server)
+
+    new = replace(worker, worker_id="second").poll()
+    refused = worker.complete(old.task_id, worker.output(old))
+    taken = worker.complete(new.task_id, worker.output(new))
+
+    assert new.task_id == old.task_id
+    assert new.attempt == 2
+    assert refused.error.reason == "TASK_FENCED"
+    assert taken.WhichOneof("result") == "success"
+
+
+def test_a_late_worker_completes_if_nobody_took_its_task(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+    let_leases_pass(meta_server)
+
+    reply = worker.complete(task.task_id, worker.output(task))
+
+    assert reply.WhichOneof("result") == "success"
+
+
+def test_unclaim_fences_the_worker_and_frees_the_task(
+    writer: Writer, worker: Worker, dataset: str, meta_server: MetaServer
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+    janitor = worker.client.janitor
+
+    young = janitor.UnclaimMergeTask(janitor_pb2.UnclaimMergeTaskRequest(task_id=task.task_id))
+    with meta_server.running.database.write() as tx:
+        tx.exec_driver_sql("UPDATE merge_tasks SET claimed_at = now() - interval '2 hours'")
+    done = janitor.UnclaimMergeTask(janitor_pb2.UnclaimMergeTaskRequest(task_id=task.task_id))
+    again = janitor.UnclaimMergeTask(janitor_pb2.UnclaimMergeTaskRequest(task_id=task.task_id))
+    refused = worker.complete(task.task_id, worker.output(task))
+
+    assert (young.unclaimed, done.unclaimed, again.unclaimed) == (False, True, False)
+    assert refused.error.reason == "TASK_FENCED"
+    assert worker.poll().attempt == 3
+    unknown = janitor_pb2.UnclaimMergeTaskRequest(task_id=str(uuid4()))
+    assert not janitor.UnclaimMergeTask(unknown).unclaimed
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("events", "OUTPUT_MISMATCH"),
+        ("range", "OUTPUT_MISMATCH"),
+        ("dataset", "OUTPUT_MISMATCH"),
+        ("prefix", "TASK_FENCED"),
+    ],
+)
+def test_an_output_that_does_not_fit_changes_nothing(
+    catalog: Catalog, writer: Writer, worker: Worker, dataset: str, change: str, reason: str
+) -> None:
+    ids = writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+    output = worker.output(task)
+    if change == "events":
+        output.number_of_events += 1
+    elif change == "range":
+        output.time_range.end_time += 1
+    elif change == "dataset":
+        output.dataset_id = catalog.dataset("other")
+        output.cloud_object_key.prefix.prefix = f"dataset/{output.dataset_id}/merged"
+    else:
+        output.cloud_object_key.prefix.prefix = f"dataset/{dataset}/merged"
+
+    reply = worker.complete(task.task_id, output)
+
+    assert reply.error.reason == reason
+    assert writer.find_ids("web") == ids
+    assert worker.complete(task.task_id, worker.output(task)).WhichOneof("result") == "success"
+
+
+def test_an_output_that_is_a_segment_of_its_own_is_refused_in_the_reply(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+    output = worker.output(task)
+    writer.save(output)
+
+    reply = worker.complete(task.task_id, output)
+
+    assert reply.error.reason == "KEY_TAKEN"
+
+
+def test_an_input_that_is_gone_cancels_the_task_and_frees_the_others(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 5)
+    worker.plan()
+    task = worker.poll()
+    bury(meta_server, ids[0])
+
+    reply = worker.complete(task.task_id, worker.output(task))
+
+    assert reply.error.reason == "INPUTS_GONE"
+    assert worker.complete(task.task_id, worker.output(task)).error.reason == "TASK_NOT_OPEN"
+    assert worker.plan().segments_included == 4
+
+
+def bury(meta_server: MetaServer, segment_id: str) -> None:
+    with meta_server.running.database.write() as tx:
+        tombstones.bury(tx, [UUID(segment_id)], versions.allocate(tx))
+
+
+def test_poll_does_not_hand_out_a_task_over_a_dead_segment(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 4)
+    worker.plan()
+    bury(meta_server, ids[0])
+
+    assert worker.find_task() is None
+    assert janitor_stats(worker).outstanding_merge_tasks == 0
+
+
+def janitor_stats(worker: Worker) -> janitor_pb2.GetJanitorStatsResponse:
+    return worker.client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest())
+
+
+def test_an_unknown_task_is_not_found(writer: Writer, worker: Worker, dataset: str) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+    output = worker.output(task)
+    unknown = str(uuid4())
+
+    with pytest.raises(NotFound):
+        worker.complete(unknown, output)
+    task.task_id = unknown
+    with pytest.raises(NotFound):
+        worker.fail(task)
+    with pytest.raises(NotFound):
+        beat(worker, task)
+
+
+def beat(
+    worker: Worker, task: merge_task_pb2.SegmentMergeTaskInfo
+) -> operations_pb2.HeartbeatMergeTaskResponse:
+    return worker.client.operations.HeartbeatMergeTask(
+        operations_pb2.HeartbeatMergeTaskRequest(task_id=task.task_id, attempt=task.attempt)
+    )
+
+
+def test_a_heartbeat_shortens_the_lease_to_a_minute_and_stops_a_stale_worker(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    old = worker.poll()
+
+    mine = beat(worker, old)
+    let_leases_pass(meta_server)
+    worker.poll()
+    stale = beat(worker, old)
+
+    assert (mine.still_yours, mine.lease_secs) == (True, 60)
+    assert not stale.still_yours
+
+
+def test_a_failed_task_comes_back_and_a_stale_failure_has_no_effect(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    first = worker.poll()
+
+    worker.fail(first)
+    second = worker.poll()
+    worker.fail(second, attempt=first.attempt)
+
+    assert second.task_id == first.task_id
+    assert second.attempt == 2
+    assert worker.complete(second.task_id, worker.output(second)).WhichOneof("result") == "success"
+
+
+def test_a_failed_claim_can_no_longer_complete(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+    worker.fail(task)
+
+    reply = worker.complete(task.task_id, worker.output(task))
+
+    assert reply.error.reason == "TASK_FENCED"
+
+
+def test_failing_with_a_segment_of_another_task_is_refused(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    task = worker.poll()
+
+    with pytest.raises(InvalidArgument):
+        worker.fail(task, failed_segment_id=str(uuid4()))
+
+
+def test_a_poison_segment_ends_alone_in_quarantine_and_the_rest_is_merged(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 16)
+    poison = ids[5]
+    worker.plan()
+    while (task := find_task_with(worker, poison)) is not None:
+        # Another task is done meanwhile, so the store is not to blame.
+        writer.save_many(dataset, 4, EPOCH + 9 * DAY)
+        worker.plan()
+        worker.merge_all()
+        worker.fail(task)
+
+    live = writer.find_ids("web")
+    assert poison in live
+    assert not (set(ids) - {poison}) & set(live)
+    with meta_server.running.database.read() as tx:
+        quarantined = tx.exec_driver_sql("SELECT id FROM segments WHERE quarantined_at IS NOT NULL")
+        assert [str(row.id) for row in quarantined] == [poison]
+
+
+def find_task_with(worker: Worker, segment_id: str) -> merge_task_pb2.SegmentMergeTaskInfo | None:
+    """Claim and complete tasks until one has the segment as input."""
+    while (task := worker.find_task()) is not None:
+        if segment_id in {one.id for one in task.segments}:
+            return task
+        worker.complete(task.task_id, worker.output(task))
+    return None
+
+
+def test_a_named_poison_segment_is_set_apart_at_the_first_split(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 16)
+    worker.plan()
+
+    for _ in range(5):
+        worker.fail(worker.poll(), failed_segment_id=ids[5])
+    sizes = sorted(len(worker.poll().segments) for _ in range(2))
+
+    assert sizes == [1, 15]
+
+
+def test_an_outage_splits_nothing(writer: Writer, worker: Worker, dataset: str) -> None:
+    writer.save_many(dataset, 16)
+    worker.plan()
+
+    for _ in range(12):
+        worker.fail(worker.poll())
+
+    assert len(worker.poll().segments) == 16
+
+
+def test_a_failed_task_waits_twice_as_long_each_time(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    waits = []
+    for _ in range(8):
+        with meta_server.running.database.write() as tx:
+            tx.exec_driver_sql("UPDATE merge_tasks SET free_at = NULL")
+        task = worker.poll()
+        with meta_server.running.database.write() as tx:
+            held = merge_tasks.lock(tx, UUID(task.task_id))
+            assert held is not None
+            merge_failures.fail(tx, held, error="", failed_segment_id=None, backoff_unit_secs=60.0)
+        with meta_server.running.database.read() as tx:
+            row = tx.exec_driver_sql(
+                "SELECT extract(epoch FROM free_at - failed_at) / 60 FROM merge_tasks"
+            )
+            waits.append(round(float(row.scalar_one())))
+
+    assert waits == [2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_many_workers_never_get_the_same_task(writer: Writer, worker: Worker, dataset: str) -> None:
+    for day in range(30):
+        writer.save_many(dataset, 16, EPOCH + day * DAY)
+    worker.plan()
+    start = threading.Barrier(8)
+
+    def drain(number: int) -> list[str]:
+        mine = replace(worker, worker_id=f"worker-{number}")
+        start.wait()
+        claimed = []
+        while (task := mine.find_task()) is not None:
+            claimed.append(task.task_id)
+        return claimed
+
+    with ThreadPoolExecutor(8) as pool:
+        claims = Counter(task for tasks in pool.map(drain, range(8)) for task in tasks)
+
+    assert len(claims) == 30
+    assert max(claims.values()) == 1
+
+
+def test_of_two_attempts_that_complete_at_once_only_the_current_one_wins(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    for _ in range(5):
+        writer.save_many(dataset, 4)
+        worker.plan()
+        old = worker.poll()
+        let_leases_pass(meta_server)
+        new = worker.poll()
+
+        with ThreadPoolExecutor(2) as pool:
+            late = pool.submit(worker.complete, old.task_id, worker.output(old))
+            current = pool.submit(worker.complete, new.task_id, worker.output(new))
+
+        assert late.result().error.reason in {"TASK_FENCED", "TASK_NOT_OPEN"}
+        assert current.result().WhichOneof("result") == "success"
+
+
+def test_planning_twice_at_once_puts_no_segment_in_two_tasks(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    for day in range(10):
+        writer.save_many(dataset, 12, EPOCH + day * DAY)
+
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(lambda _: worker.plan(), range(4)))
+
+    assert sum(reply.tasks_created for reply in replies) == 10
+    used = Counter(one.id for _ in range(10) for one in worker.poll().segments)
+    assert max(used.values()) == 1
+
+
+def test_statistics_follow_a_merge(writer: Writer, worker: Worker, dataset: str) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+
+    planned = janitor_stats(worker)
+    worker.merge_all()
+    merged = janitor_stats(worker)
+
+    assert (planned.segment_count, planned.outstanding_merge_tasks) == (4, 1)
+    assert planned.total_compressed_size_bytes == 4_000
+    assert (merged.segment_count, merged.outstanding_merge_tasks) == (1, 0)
+    assert merged.total_size_bytes == 20_000
+    assert merged.segments_incl_tombstoned == 5

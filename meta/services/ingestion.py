@@ -6,6 +6,7 @@ from uuid import UUID
 
 import grpc
 
+from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
 from meta.rpc import Transactions
@@ -55,6 +56,13 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._transactions = transactions
         self._settings = settings
         self._hasher = TokenHasher(settings.token_pepper)
+        self._committer: Committer[Commit, Committed] = Committer(
+            name="commit_offset",
+            transactions=transactions,
+            keys=lambda commit: (commit.stream_id,),
+            run_batch=commits.commit_batch,
+            run_alone=commits.commit_one,
+        )
 
     def DownloadConfig(
         self, request: ingestion_pb2.DownloadConfigRequest, context: grpc.ServicerContext
@@ -119,16 +127,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self, request: ingestion_pb2.CommitOffsetRequest, context: grpc.ServicerContext
     ) -> ingestion_pb2.CommitOffsetResponse:
         """Acknowledge the baby segment at one offset."""
-        commit = _commit(request)
-
-        def work(tx: Transaction) -> Committed | Exception:
-            return commits.commit_batch(tx, [commit])[0]
-
-        answer = self._transactions.write(work)
-        if isinstance(answer, commits.NeedsEntry):
-            answer = self._transactions.write(lambda tx: commits.commit_one(tx, commit))
-        if isinstance(answer, Exception):
-            raise answer
+        answer = self._committer.submit(_commit(request))
         return ingestion_pb2.CommitOffsetResponse(
             committed_offset=answer.committed_offset,
             deleted_dataset_ids=[str(d) for d in answer.deleted_dataset_ids],

@@ -44,10 +44,6 @@ class Committed:
     deleted_dataset_ids: tuple[UUID, ...] = ()
 
 
-class NeedsEntry(Exception):
-    """A stamped dataset has no entry in the stream: commit it by itself, with `commit_one`."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Baby:
     """What is remembered of a committed baby."""
@@ -93,23 +89,23 @@ _LIVE = select(datasets.c.id).where(
 )
 
 
-def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | Exception]:
+def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | MetaError | None]:
     """Commit babies of different streams; each is answered in order, refused ones by their error.
 
-    NeedsEntry is the answer to a commit that has to be repeated with `commit_one`.
+    Waits for no lock. None is the answer to a commit that has to be repeated with `commit_one`:
+    someone holds its stream, the stream is unknown, or a stamped dataset has no entry there.
     """
-    heads = streams.lock_heads(tx, [commit.stream_id for commit in batch])
-    babies = _known_babies(tx, batch, heads)
-    answers: dict[UUID, Committed | Exception | None] = {
-        c.stream_id: _decide(c, heads.get(c.stream_id), babies) for c in batch
-    }
-    _name_deleted(tx, batch, answers)
-    fresh = [c for c in batch if answers[c.stream_id] is None]
+    heads = streams.lock_free_heads(tx, [commit.stream_id for commit in batch])
+    held = [commit for commit in batch if commit.stream_id in heads]
+    babies = _known_babies(tx, held, heads)
+    answers = {c.stream_id: _decide(c, heads[c.stream_id], babies) for c in held}
+    _name_deleted(tx, held, answers)
+    fresh = [c for c in held if answers[c.stream_id] is None]
     written = _write(tx, fresh, frozenset())
     for commit in fresh:
-        is_written = commit.stream_id in written
-        answers[commit.stream_id] = Committed(commit.offset) if is_written else NeedsEntry()
-    return [answers[c.stream_id] or NeedsEntry() for c in batch]
+        if commit.stream_id in written:
+            answers[commit.stream_id] = Committed(commit.offset)
+    return [answers.get(commit.stream_id) for commit in batch]
 
 
 def commit_one(tx: Transaction, commit: Commit) -> Committed:
@@ -118,8 +114,10 @@ def commit_one(tx: Transaction, commit: Commit) -> Committed:
     live = stream_datasets.lock_live_datasets(tx, commit.dataset_ids)
     gone = tuple(d for d in commit.dataset_ids if d not in live)
     heads = streams.lock_heads(tx, [commit.stream_id])
+    if commit.stream_id not in heads:
+        raise NotFound("there is no such stream", stream_id=commit.stream_id)
     babies = _known_babies(tx, [commit], heads)
-    answer = _decide(commit, heads.get(commit.stream_id), babies)
+    answer = _decide(commit, heads[commit.stream_id], babies)
     if isinstance(answer, MetaError):
         raise answer
     if answer is not None:
@@ -133,7 +131,7 @@ def commit_one(tx: Transaction, commit: Commit) -> Committed:
 
 
 def _name_deleted(
-    tx: Transaction, batch: Sequence[Commit], answers: dict[UUID, Committed | Exception | None]
+    tx: Transaction, batch: Sequence[Commit], answers: dict[UUID, Committed | MetaError | None]
 ) -> None:
     """Add the stamped datasets that are gone to the answers of replays."""
     replays = [
@@ -151,11 +149,9 @@ def _name_deleted(
 
 
 def _decide(
-    commit: Commit, head: Head | None, babies: Mapping[UUID, _Baby]
+    commit: Commit, head: Head, babies: Mapping[UUID, _Baby]
 ) -> Committed | MetaError | None:
     """What to answer without writing; None = the offset is the next and the stream is open."""
-    if head is None:
-        return NotFound("there is no such stream", stream_id=commit.stream_id)
     following = head.committed_offset + 1
     if commit.offset < following:
         if _is_same(commit, babies.get(commit.stream_id)):
@@ -193,9 +189,7 @@ def _known_babies(
     tx: Transaction, batch: Sequence[Commit], heads: Mapping[UUID, Head]
 ) -> dict[UUID, _Baby]:
     """The babies at offsets that are committed already, by stream."""
-    old = [
-        c for c in batch if c.stream_id in heads and c.offset <= heads[c.stream_id].committed_offset
-    ]
+    old = [c for c in batch if c.offset <= heads[c.stream_id].committed_offset]
     if not old:
         return {}
     keys = {"streams": [c.stream_id for c in old], "offsets": [c.offset for c in old]}

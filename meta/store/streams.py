@@ -52,6 +52,7 @@ _HEAD: Select[*tuple[Any, ...]] = select(
 )
 _HEADS = _HEAD.where(stream_heads.c.stream_id == func.any(_IDS)).order_by(stream_heads.c.stream_id)
 _LOCK_HEADS = _HEADS.with_for_update()
+_LOCK_FREE_HEADS = _HEADS.with_for_update(skip_locked=True)
 _STREAM: Select[*tuple[Any, ...]] = select(
     ingest_streams.c.id,
     ingest_streams.c.stopped_offset,
@@ -148,6 +149,12 @@ def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
     """Lock heads in the order of their ids; unknown streams are left out."""
     ids = list(stream_ids)
     return {row[0]: Head(*row) for row in tx.execute(_LOCK_HEADS, {"ids": ids})}
+
+
+def lock_free_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
+    """Lock those of the heads that nobody else has locked, without waiting."""
+    rows = tx.execute(_LOCK_FREE_HEADS, {"ids": list(stream_ids)})
+    return {row[0]: Head(*row) for row in rows}
 
 
 def find_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:

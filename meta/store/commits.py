@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, LargeBinary, Text, Uuid, bindparam, func, select, text
+from sqlalchemy import ARRAY, Uuid, bindparam, func, select, text
 
 from meta.errors import MetaError, NotFound, OffsetGap, OffsetTaken, StreamStopped
-from meta.store import stream_datasets, streams, usage, versions
+from meta.store import literals, stream_datasets, streams, usage, versions
 from meta.store.engine import Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.streams import Head
@@ -52,20 +52,21 @@ class _Baby:
     flush_id: bytes
 
 
-_STREAMS = bindparam("streams", type_=ARRAY(Uuid))
-_OFFSETS = bindparam("offsets", type_=ARRAY(BigInteger))
 _BABIES = text(
     "SELECT b.stream_id, b.start_ns, b.end_ns, b.size_bytes, b.num_records, b.flush_id"
-    " FROM baby_segments b JOIN unnest(:streams, :offsets) AS k (s, o)"
+    " FROM baby_segments b"
+    " JOIN unnest(cast(:streams AS uuid[]), cast(:offsets AS bigint[])) AS k (s, o)"
     ' ON b.stream_id = s AND b."offset" = o'
-).bindparams(_STREAMS, _OFFSETS)
+)
 # A stamp is an array per baby, and arrays of arrays must be square: they travel as text.
 _WRITE = text(
     "WITH new AS MATERIALIZED ("
-    " SELECT * FROM unnest(:streams, :offsets, :starts, :ends, :sizes, :records, :flushes, :stamps)"
+    " SELECT * FROM unnest(cast(:streams AS uuid[]), cast(:offsets AS bigint[]),"
+    "  cast(:starts AS bigint[]), cast(:ends AS bigint[]), cast(:sizes AS bigint[]),"
+    "  cast(:records AS bigint[]), cast(:flushes AS bytea[]), cast(:stamps AS text[]))"
     " AS k (s, o, start_ns, end_ns, size, records, flush, stamps)"
     " WHERE NOT EXISTS (SELECT FROM unnest(stamps::uuid[]) AS d"
-    "  WHERE NOT d = ANY(:ignored) AND NOT EXISTS (SELECT FROM stream_datasets e"
+    "  WHERE NOT d = ANY(cast(:ignored AS uuid[])) AND NOT EXISTS (SELECT FROM stream_datasets e"
     "   WHERE e.stream_id = s AND e.dataset_id = d))),"
     ' babies AS (INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes,'
     "  num_records, flush_id, dataset_ids, committed_at)"
@@ -73,16 +74,6 @@ _WRITE = text(
     "  clock_timestamp() FROM new)"
     " UPDATE stream_heads SET committed_offset = o, last_activity_at = clock_timestamp(),"
     " is_pending = true FROM new WHERE stream_id = s RETURNING stream_id"
-).bindparams(
-    _STREAMS,
-    _OFFSETS,
-    bindparam("starts", type_=ARRAY(BigInteger)),
-    bindparam("ends", type_=ARRAY(BigInteger)),
-    bindparam("sizes", type_=ARRAY(BigInteger)),
-    bindparam("records", type_=ARRAY(BigInteger)),
-    bindparam("flushes", type_=ARRAY(LargeBinary)),
-    bindparam("stamps", type_=ARRAY(Text)),
-    bindparam("ignored", type_=ARRAY(Uuid)),
 )
 _LIVE = select(datasets.c.id).where(
     datasets.c.deleted_at.is_(None), datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid)))
@@ -192,7 +183,10 @@ def _known_babies(
     old = [c for c in batch if c.offset <= heads[c.stream_id].committed_offset]
     if not old:
         return {}
-    keys = {"streams": [c.stream_id for c in old], "offsets": [c.offset for c in old]}
+    keys = {
+        "streams": literals.uuids([c.stream_id for c in old]),
+        "offsets": literals.numbers([c.offset for c in old]),
+    }
     return {
         stream_id: _Baby((start, end, size, records), bytes(flush_id or b""))
         for stream_id, start, end, size, records, flush_id in tx.execute(_BABIES, keys)
@@ -207,15 +201,15 @@ def _write(tx: Transaction, batch: Sequence[Commit], ignored: frozenset[UUID]) -
     if not batch:
         return frozenset()
     values = {
-        "streams": [c.stream_id for c in batch],
-        "offsets": [c.offset for c in batch],
-        "starts": [c.start_ns for c in batch],
-        "ends": [c.end_ns for c in batch],
-        "sizes": [c.size_bytes for c in batch],
-        "records": [c.num_records for c in batch],
-        "flushes": [c.flush_id or None for c in batch],
-        "stamps": ["{" + ",".join(map(str, c.dataset_ids)) + "}" for c in batch],
-        "ignored": list(ignored),
+        "streams": literals.uuids([c.stream_id for c in batch]),
+        "offsets": literals.numbers([c.offset for c in batch]),
+        "starts": literals.numbers([c.start_ns for c in batch]),
+        "ends": literals.numbers([c.end_ns for c in batch]),
+        "sizes": literals.numbers([c.size_bytes for c in batch]),
+        "records": literals.numbers([c.num_records for c in batch]),
+        "flushes": literals.bytes_or_null([c.flush_id for c in batch]),
+        "stamps": literals.texts([literals.uuids(c.dataset_ids) for c in batch]),
+        "ignored": literals.uuids(ignored),
     }
     written = frozenset(tx.execute(_WRITE, values).scalars())
     usage.add(tx, _counted(batch, written, ignored))

@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from meta.store import literals
 from meta.store.engine import Transaction
 from meta.store.tables import ingest_streams, stream_heads
 from meta.store.versions import Version
@@ -52,7 +53,10 @@ _HEAD: Select[*tuple[Any, ...]] = select(
 )
 _HEADS = _HEAD.where(stream_heads.c.stream_id == func.any(_IDS)).order_by(stream_heads.c.stream_id)
 _LOCK_HEADS = _HEADS.with_for_update()
-_LOCK_FREE_HEADS = _HEADS.with_for_update(skip_locked=True)
+_LOCK_FREE_HEADS = text(
+    "SELECT stream_id, committed_offset, is_stopped FROM stream_heads"
+    " WHERE stream_id = ANY(cast(:ids AS uuid[])) FOR UPDATE SKIP LOCKED"
+)
 _STREAM: Select[*tuple[Any, ...]] = select(
     ingest_streams.c.id,
     ingest_streams.c.stopped_offset,
@@ -153,7 +157,7 @@ def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
 
 def lock_free_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
     """Lock those of the heads that nobody else has locked, without waiting."""
-    rows = tx.execute(_LOCK_FREE_HEADS, {"ids": list(stream_ids)})
+    rows = tx.execute(_LOCK_FREE_HEADS, {"ids": literals.uuids(stream_ids)})
     return {row[0]: Head(*row) for row in rows}
 
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, select, text
+from sqlalchemy import ARRAY, Uuid, bindparam, select, text
 
+from meta.store import literals
 from meta.store.engine import Transaction
 from meta.store.tables import datasets
 
@@ -25,10 +26,10 @@ class Usage:
 _ADD = text(
     "INSERT INTO dataset_usage (dataset_id, month, slot, records)"
     " SELECT d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM'), :slot, n"
-    " FROM unnest(:datasets, :counts) AS new (d, n) ORDER BY d"
+    " FROM unnest(cast(:datasets AS uuid[]), cast(:counts AS bigint[])) AS new (d, n) ORDER BY d"
     " ON CONFLICT (dataset_id, month, slot)"
     " DO UPDATE SET records = dataset_usage.records + excluded.records"
-).bindparams(bindparam("datasets", type_=ARRAY(Uuid)), bindparam("counts", type_=ARRAY(BigInteger)))
+)
 _READ = text(
     "SELECT d, m AS month, coalesce((SELECT sum(records) FROM dataset_usage"
     " WHERE dataset_id = d AND month = m), 0)::bigint AS records"
@@ -49,8 +50,8 @@ def add(tx: Transaction, records: Mapping[UUID, int]) -> None:
             _ADD,
             {
                 "slot": os.getpid() % SLOTS,
-                "datasets": list(counted),
-                "counts": list(counted.values()),
+                "datasets": literals.uuids(counted),
+                "counts": literals.numbers(counted.values()),
             },
         )
 

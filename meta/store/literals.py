@@ -1,0 +1,28 @@
+"""Arrays as text, for the hottest statements.
+
+psycopg dumps a list element by element in Python; a joined literal costs a tenth of it (32 commits:
+2.4 ms of CPU against 0.2). The values hold nothing that needs quoting.
+"""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+
+def uuids(values: Iterable[UUID]) -> str:
+    """A uuid[] literal."""
+    return "{" + ",".join(map(str, values)) + "}"
+
+
+def numbers(values: Iterable[int]) -> str:
+    """A bigint[] literal."""
+    return "{" + ",".join(map(str, values)) + "}"
+
+
+def bytes_or_null(values: Iterable[bytes]) -> str:
+    """A bytea[] literal; b"" becomes null."""
+    return "{" + ",".join([f'"\\\\x{v.hex()}"' if v else "NULL" for v in values]) + "}"
+
+
+def texts(values: Iterable[str]) -> str:
+    """A text[] literal of texts without quotes and backslashes."""
+    return "{" + ",".join([f'"{v}"' for v in values]) + "}"

@@ -79,9 +79,14 @@ def inherited_environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def objects_dir(settings: StackSettings) -> Path:
+    """The folder that is the object store where no other is given."""
+    return settings.data_dir / "objects"
+
+
 def meta_environment(settings: StackSettings, database_url: str) -> dict[str, str]:
     """What meta is told."""
-    store = settings.object_store_url or (settings.data_dir / "objects").as_uri()
+    store = settings.object_store_url or objects_dir(settings).as_uri()
     return _environment(settings) | {
         "META_BIND": settings.meta_address,
         "META_DATABASE_URL": database_url,

@@ -24,6 +24,7 @@ COLLECTOR = "collector"
 WORKERS = ("nursery", "merge_worker", "janitor")
 SPARK_PARTS = ("nursery", "merge_worker")
 READY_POLL_SECS = 0.1
+PROGRESS_EVERY_SECS = 10.0
 META_STOP_SECS = 30.0
 HEALTH_DEADLINE_SECS = 1.0
 Report = Callable[[str], None]
@@ -122,6 +123,9 @@ class Stack:
         preflight.make_data_dir(self.settings.data_dir)
         self._claim_ports()
         self.log_dir.mkdir(exist_ok=True)
+        if not self.settings.object_store_url:
+            # A store never makes its own folder: one that is missing may be an unmounted disk.
+            config.objects_dir(self.settings).mkdir(exist_ok=True)
         self._start_meta(self._database_url())
         self.start_parts(*self._parts)
 
@@ -172,7 +176,7 @@ class Stack:
 
     def _await_ready(self, *names: str) -> None:
         """Wait, without limit, until each is ready; a crash loop ends the wait."""
-        started = time.monotonic()
+        started = reported = time.monotonic()
         waiting = set(names)
         while waiting:
             self._end_if_interrupted()
@@ -182,6 +186,9 @@ class Stack:
                 if child.pid is not None and child.spec.is_ready(child):
                     waiting.remove(name)
                     self._report(f"{name} ready, {time.monotonic() - started:.1f} s")
+            if waiting and time.monotonic() - reported > PROGRESS_EVERY_SECS:
+                reported = time.monotonic()
+                self._report(f"waiting for {' and '.join(sorted(waiting))}")
             if waiting:
                 time.sleep(READY_POLL_SECS)
 

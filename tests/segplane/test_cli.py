@@ -4,19 +4,35 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.v1 import common_pb2
+from meta.v1 import ingestion_pb2 as pb
+from segments.keys import new_merged_key, new_uuid7
+from segments.store import open_store
 from segplane.__main__ import app
 
 Run = Callable[..., Result]
 
 
+class MetaServer(Protocol):
+    """What these tests use of the `meta_server` fixture."""
+
+    settings: Settings
+
+
 @pytest.fixture
 def run(request: pytest.FixtureRequest) -> Run:
     """Give a function that runs a command against the meta under test."""
-    address = request.getfixturevalue("meta_server").address
+    server = request.getfixturevalue("meta_server")
+    Path("/", server.settings.location.path).mkdir(exist_ok=True)
+    address = server.address
 
     def invoke(*arguments: str) -> Result:
         return CliRunner().invoke(app, arguments, env={"SEGPLANE_META_ADDRESS": address})
@@ -83,3 +99,56 @@ def test_segments_and_streams_of_an_empty_meta_are_empty(run: Run) -> None:
 
 def test_stats_count_segments(run: Run) -> None:
     assert json.loads(run("stats", "--json").stdout)["segment_count"] == "0"
+
+
+def test_fsck_finds_nothing_in_an_empty_meta(run: Run) -> None:
+    done = run("fsck", "--deep")
+
+    assert done.exit_code == 0
+    assert "0 violations, 0 orphans" in done.stdout
+
+
+def test_fsck_finds_a_segment_without_its_object(run: Run, meta_client: MetaClient) -> None:
+    segment = _save_segment(meta_client, "gone.parquet")
+
+    done = run("fsck", "--json")
+
+    report = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert [(v["invariant"], v["subject"]) for v in report["violations"]] == [("I9", segment)]
+
+
+def test_fsck_lists_objects_that_no_row_knows(
+    run: Run, meta_client: MetaClient, meta_server: MetaServer
+) -> None:
+    dataset_id = run("datasets", "create", "checkout").stdout.strip()
+    store = open_store(meta_server.settings.location)
+    key = new_merged_key(dataset_id)
+    store.put_if_absent(key, b"nobody's")
+
+    young = json.loads(run("fsck", "--json").stdout)
+    old = json.loads(run("fsck", "--orphan-age-secs", "0", "--json").stdout)
+
+    assert (young["orphans"], old["orphans"]) == ([], [key])
+
+
+def test_found_segments_are_printed_with_their_urls(run: Run, meta_client: MetaClient) -> None:
+    segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
+
+    assert json.loads(run("segments", "get", segment, "--json").stdout)[0]["id"] == segment
+    assert run("segments", "find", "--urls").stdout.startswith("/")
+    assert segment in run("segments", "find").stdout
+
+
+def _save_segment(client: MetaClient, name: str) -> str:
+    """Register a segment of the default dataset whose object was never written."""
+    prefix = client.ingestion.DownloadConfig(pb.DownloadConfigRequest(worker_id="test"))
+    segment = common_pb2.CreateSegment(
+        dataset_id=prefix.default_dataset.id,
+        time_range=common_pb2.TimeRange(start_time=1, end_time=2),
+        size_bytes=10,
+        compressed_size_bytes=5,
+        number_of_events=1,
+        cloud_object_key=common_pb2.CloudObjectKey(prefix=prefix.cloud_object_prefix, key=name),
+    )
+    return client.ingestion.SaveSegments(pb.SaveSegmentsRequest(segments=[segment])).ids[0]

@@ -3,6 +3,7 @@
 import io
 from pathlib import Path
 
+import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
@@ -69,6 +70,28 @@ def test_the_relay_lets_nothing_through_until_it_is_opened() -> None:
 
         assert status == 503
         assert not closed.offered
+
+
+def test_the_relay_discards_what_comes_after_it_was_closed() -> None:
+    with relay.Relay() as closed:
+        closed.close()
+
+        status, _ = closed.forward("/v1/logs", b"")
+
+        assert status == 200
+        assert not closed.offered
+
+
+@pytest.mark.parametrize(
+    ("source", "service"),
+    [
+        ("/var/log/dpkg.log", "dpkg"),
+        ("/root/.npm/_logs/2026-11-21T01_07_40_538Z-debug-0.log", "npm"),
+        ("/var/log/2026.log", "unknown"),
+    ],
+)
+def test_a_log_is_named_after_what_wrote_it(source: str, service: str) -> None:
+    assert sources.service_of(source) == service
 
 
 def test_the_picture_has_a_row_for_each_day() -> None:

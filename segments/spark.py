@@ -16,6 +16,10 @@ from pyspark.sql import SparkSession
 
 from segments.errors import SegmentsError
 
+# PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
+# forks beside two busy channels). gRPC reads this when it starts, so it is set on import.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 JAVA_MAJOR_MIN = 17
 _JAVA_TIMEOUT_SECS = 30
 

@@ -1,0 +1,56 @@
+"""What others do with a merge: read the files, sort, write one file. One process per run."""
+
+import importlib
+import sys
+from typing import Any
+
+PEERS = ("duckdb", "polars", "datafusion")
+THREADS = 2
+GROUP_ROWS = 131_072
+KEYS = ("signal", "service_name", "timestamp")
+
+
+def main(peer: str, out: str, groups: list[list[str]]) -> None:
+    """Sort each group of files into a file of its own, one after the other on all threads."""
+    library: Any = importlib.import_module(peer)
+    for number, paths in enumerate(groups):
+        globals()[f"_{peer}"](library, paths, f"{out}-{peer}-{number}.parquet")
+
+
+def _duckdb(library: Any, paths: list[str], out: str) -> None:
+    connection = library.connect(config={"threads": THREADS})
+    order = ", ".join(f"{key} NULLS LAST" for key in KEYS)
+    connection.execute(
+        f"COPY (SELECT * FROM read_parquet({paths}, union_by_name=true) ORDER BY {order}) "  # noqa: S608
+        f"TO '{out}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3,"
+        f" ROW_GROUP_SIZE {GROUP_ROWS})"
+    )
+
+
+def _polars(library: Any, paths: list[str], out: str) -> None:
+    rows = library.read_parquet(paths).sort(list(KEYS), nulls_last=True)
+    rows.write_parquet(out, compression="zstd", compression_level=3, row_group_size=GROUP_ROWS)
+
+
+def _datafusion(library: Any, paths: list[str], out: str) -> None:
+    options = {
+        "datafusion.execution.target_partitions": str(THREADS),
+        "datafusion.optimizer.prefer_existing_sort": "true",
+    }
+    context = library.SessionContext(library.SessionConfig(options))
+    order = ", ".join(f"{key} ASC NULLS LAST" for key in KEYS)
+    for number, path in enumerate(paths):
+        # Told that each file is sorted, it merges instead of sorting.
+        context.sql(
+            f"CREATE EXTERNAL TABLE t{number} STORED AS parquet WITH ORDER ({order})"
+            f" LOCATION '{path}'"
+        )
+    union = " UNION ALL ".join(f"SELECT * FROM t{number}" for number in range(len(paths)))  # noqa: S608
+    context.sql(
+        f"COPY ({union} ORDER BY {order}) TO '{out}' STORED AS parquet OPTIONS"
+        f" ('format.compression' 'zstd(3)', 'format.max_row_group_size' '{GROUP_ROWS}')"
+    ).collect()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], [group.split(",") for group in sys.argv[3:]])

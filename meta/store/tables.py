@@ -59,8 +59,9 @@ meta_state = Table(
     Column("timeline", BigInteger),
     Column("system_identifier", Text),
     Column("deletion_held", Boolean, nullable=False, server_default=text("false")),
-    # Below it GetOffsetsAt and since_seq answer VERSION_EXPIRED: the rows they need are pruned.
+    # Below them GetOffsetsAt and since_seq answer VERSION_EXPIRED: rows they need are pruned.
     Column("history_floor", BigInteger, nullable=False, server_default=text("0")),
+    Column("removals_floor", BigInteger, nullable=False, server_default=text("0")),
     # HMAC key for ingest tokens where no META_TOKEN_PEPPER is set.
     Column("token_pepper", LargeBinary, nullable=False),
     CheckConstraint("id = 1", name="one_row"),
@@ -247,6 +248,11 @@ Index(
     postgresql_where=ingest_streams.c.stopped_offset.is_(None),
 )
 Index(
+    "ingest_streams_retired_index",
+    ingest_streams.c.retired_at,
+    postgresql_where=ingest_streams.c.retired_at.is_not(None),
+)
+Index(
     "ingest_streams_changed_index",
     ingest_streams.c.changed_version,
     postgresql_where=ingest_streams.c.retired_at.is_(None),
@@ -349,6 +355,7 @@ stream_removals = Table(
     Column("shard_hash", Integer, nullable=False),
     _now("removed_at"),
 )
+Index("stream_removals_removed_index", stream_removals.c.removed_at)
 
 # Append-only: at `version` exactly the offsets <= stream_offset are visible.
 offset_checkpoints = Table(
@@ -473,6 +480,11 @@ registrations = Table(
     UniqueConstraint("stream_id", "dataset_id", "end_offset", "part"),
 )
 Index("registrations_segment_index", registrations.c.segment_id)
+Index(
+    "registrations_empty_index",
+    registrations.c.created_at,
+    postgresql_where=registrations.c.segment_id.is_(None),
+)
 Index("registrations_version_index", registrations.c.dataset_id, registrations.c.version)
 
 # Which segment's merge took a segment in. A row goes once nothing lives that holds the input.
@@ -534,6 +546,11 @@ Index(
     merge_tasks.c.total_compressed_size,
     merge_tasks.c.id,
     postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_(None),
+)
+Index(
+    "merge_tasks_finished_index",
+    merge_tasks.c.finished_at,
+    postgresql_where=merge_tasks.c.state > 1,
 )
 Index(
     "merge_tasks_oldest_index",

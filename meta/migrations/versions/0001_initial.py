@@ -110,6 +110,8 @@ CREATE INDEX ingest_streams_changed_index ON ingest_streams (changed_version) WH
 
 CREATE UNIQUE INDEX ingest_streams_collector_active_unique ON ingest_streams (collector_id) WHERE stopped_offset IS NULL;
 
+CREATE INDEX ingest_streams_retired_index ON ingest_streams (retired_at) WHERE retired_at IS NOT NULL;
+
 CREATE TABLE lineage_ends (
     segment_id UUID NOT NULL,
     CONSTRAINT lineage_ends_pkey PRIMARY KEY (segment_id)
@@ -167,6 +169,8 @@ CREATE TABLE merge_tasks (
     CONSTRAINT merge_tasks_state_check CHECK (state IN (1, 2, 3, 4))
 );
 
+CREATE INDEX merge_tasks_finished_index ON merge_tasks (finished_at) WHERE state > 1;
+
 CREATE INDEX merge_tasks_finished_index ON merge_tasks (finished_at, state) WHERE state > 1;
 
 CREATE INDEX merge_tasks_held_index ON merge_tasks (free_at) WHERE state = 1 AND free_at IS NOT NULL;
@@ -186,6 +190,7 @@ CREATE TABLE meta_state (
     system_identifier TEXT,
     deletion_held BOOLEAN DEFAULT false NOT NULL,
     history_floor BIGINT DEFAULT 0 NOT NULL,
+    removals_floor BIGINT DEFAULT 0 NOT NULL,
     token_pepper BYTEA NOT NULL,
     CONSTRAINT meta_state_pkey PRIMARY KEY (id),
     CONSTRAINT meta_state_one_row_check CHECK (id = 1)
@@ -230,6 +235,8 @@ CREATE TABLE registrations (
     CONSTRAINT registrations_span_check CHECK (start_offset < end_offset),
     CONSTRAINT registrations_stream_id_dataset_id_end_offset_part_unique UNIQUE (stream_id, dataset_id, end_offset, part)
 );
+
+CREATE INDEX registrations_empty_index ON registrations (created_at) WHERE segment_id IS NULL;
 
 CREATE INDEX registrations_segment_index ON registrations (segment_id);
 
@@ -340,6 +347,8 @@ CREATE TABLE stream_removals (
     removed_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     CONSTRAINT stream_removals_pkey PRIMARY KEY (version, stream_id, dataset_id)
 );
+
+CREATE INDEX stream_removals_removed_index ON stream_removals (removed_at);
 
 CREATE TABLE stream_tokens (
     stream_id UUID NOT NULL,

@@ -35,7 +35,7 @@ from segments.keys import StoreLocation, attempt_prefix, new_merged_key, split_k
 from segments.store import ObjectStore, open_store
 from tests.segments.rows import DATASET, PLAIN, rows_of, write_segment
 
-DEADLINE_SECS = 20.0
+DEADLINE_SECS = 60.0
 
 
 class Scripted(
@@ -133,10 +133,10 @@ class Stage:
         )
 
     @contextmanager
-    def worker(self, merger: Here, object_store_url: str = "") -> Iterator[Worker]:
+    def worker(self, merger: Here, object_store: StoreLocation | None = None) -> Iterator[Worker]:
         """Run a worker's thread; it must end once shutdown is requested."""
         settings = Settings(
-            object_store_url=object_store_url,
+            object_store=object_store,
             interval_secs=0.01,
             interval_secs_max=0.02,
             work_dir=self.folder,

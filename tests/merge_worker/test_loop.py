@@ -161,7 +161,7 @@ def test_the_worker_can_be_told_where_the_objects_are(stage: Stage) -> None:
     task.cloud_object_prefix.bucket.path = "no/such/folder"
     stage.meta.tasks.put(task)
 
-    with stage.worker(Here(), object_store_url=stage.store.location.url()):
+    with stage.worker(Here(), object_store=stage.store.location):
         report = stage.meta.reports.get(timeout=DEADLINE_SECS)
 
     assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)

@@ -63,11 +63,12 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         wanted = _Wanted.checked(request)
         page = self._read(wanted)
         location = self._settings.location
-        return segment_lookup_pb2.FindSegmentsResponse(
-            segments=[convert.segment_info(location, one.segment) for one in page.found],
+        reply = segment_lookup_pb2.FindSegmentsResponse(
             page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
             snapshot_version=page.version,
         )
+        convert.add_segments(reply.segments, location, page.found)
+        return reply
 
     def GetSegmentsByIds(
         self, request: segment_lookup_pb2.GetSegmentsByIdsRequest, context: grpc.ServicerContext
@@ -80,10 +81,10 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         )
         rows = self._transactions.read(lambda tx: segments.get_many(tx, list(ids)))
         by_id = {row.id: row for row in rows}
-        location = self._settings.location
-        return segment_lookup_pb2.GetSegmentsByIdsResponse(
-            segments=[convert.segment_info(location, by_id[one]) for one in ids if one in by_id]
-        )
+        found = [by_id[one] for one in ids if one in by_id]
+        reply = segment_lookup_pb2.GetSegmentsByIdsResponse()
+        convert.add_segments(reply.segments, self._settings.location, found)
+        return reply
 
     def _read(self, wanted: "_Wanted") -> _Page:
         """Read a page; waits briefly for a version that is not there yet."""
@@ -114,14 +115,14 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         shown = self._shown(found, wanted.limit)
         next_cursor = None
         if len(shown) < len(found):
-            next_cursor = wanted.encode(_Cursor(version, began_secs, shown[-1].position))
+            next_cursor = wanted.encode(_Cursor(version, began_secs, shown[-1].position()))
         return _Page(shown, version, next_cursor)
 
     def _shown(self, found: list[Found], limit: int) -> list[Found]:
         """Cut at the limit or where the reply would grow too large, but never to nothing."""
         size_bytes = 0
         for index, one in enumerate(found[:limit]):
-            texts = len(one.segment.prefix) + len(one.segment.object_name)
+            texts = len(one.prefix) + len(one.object_name)
             size_bytes += SEGMENT_BYTES + self._bucket_bytes + 4 * texts
             if size_bytes > PAGE_BYTES_MAX and index:
                 return found[:index]

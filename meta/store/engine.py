@@ -40,6 +40,9 @@ class Database:
             f"-c lock_timeout={settings.lock_timeout_ms}"
             f" -c statement_timeout={settings.statement_timeout_ms}"
             " -c timezone=UTC -c idle_in_transaction_session_timeout=60000"
+            # Every index here is read in its order up to a limit. A bitmap would read a whole
+            # stretch first, and the planner cannot know how long one is.
+            " -c enable_bitmapscan=off -c jit=off"
         )
         self._writer = create_engine(
             self.url,

@@ -6,16 +6,17 @@ within (qs - 4^c s, qe): one tight stretch of segments_lookup_index per class, a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
+from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bindparam, text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store.engine import Transaction
-from meta.store.segments import DURATION_CLASS_MAX, Segment, class_span_nanos
+from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-DATASETS_AT_ONCE_MAX = 64
+DATASETS_AT_ONCE = 50
 _ID_MAX = UUID(int=2**128 - 1)
 _CLASSES = range(DURATION_CLASS_MAX + 1)
 
@@ -58,12 +59,27 @@ class Query:
     behind: Position | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A segment and where it stands in the order."""
+class Found(NamedTuple):
+    """A segment and where it stands in the order; a tuple, because a page has thousands."""
 
-    segment: Segment
-    position: Position
+    dataset_key: int
+    dur_class: int
+    id: str
+    dataset_id: str
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    compressed_size_bytes: int
+    number_of_events: int
+    prefix: str
+    object_name: str
+    created_version: int
+    tombstone_version: int | None
+    merge_count: int
+
+    def position(self) -> Position:
+        """Where a page that ends here goes on."""
+        return Position(self.dataset_key, self.dur_class, self.start_ns, UUID(self.id))
 
 
 _SNAPSHOT = text(
@@ -76,36 +92,32 @@ _DATASETS = text("""
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
     ORDER BY d.key
 """)
-_COLUMNS = (
-    "id, start_ns, end_ns, size_bytes, compressed_size_bytes, number_of_events,"
-    " prefix, object_name, created_version, tombstone_version, merge_count"
-)
-
-
-def _branch(dur_class: int) -> str:
-    at = dur_class + 1
-    return (
-        f"SELECT {dur_class} AS dur_class, {_COLUMNS} FROM segments"  # noqa: S608
-        f" WHERE dataset_key = k.key AND dur_class = {dur_class}"
-        f" AND (start_ns, id) > (p.lows[{at}], p.ids[{at}])"
-        " AND start_ns <= :last_ns AND end_ns >= :start_ns AND created_version <= :version"
-        " AND (tombstone_version IS NULL OR tombstone_version > :version)"
-    )
-
-
-_FIND = text(f"""
-    SELECT k.key, s.*
-    FROM (SELECT cast(:lows AS bigint[]) AS lows, cast(:ids AS uuid[]) AS ids) p,
-         unnest(cast(:keys AS integer[])) WITH ORDINALITY k (key, place)
+# One stretch of the index after the other, in the order of the page: the sort is incremental on
+# `place`, so stretches behind the limit are never read.
+_FIND = text("""
+    SELECT p.key, p.dur_class, s.id::text, p.dataset_id, s.start_ns, s.end_ns, s.size_bytes,
+           s.compressed_size_bytes, s.number_of_events, s.prefix, s.object_name,
+           s.created_version, s.tombstone_version, s.merge_count
+    FROM unnest(cast(:keys AS integer[]), cast(:dataset_ids AS text[]),
+                cast(:classes AS smallint[]), cast(:lows AS bigint[]), cast(:ids AS uuid[]))
+             WITH ORDINALITY p (key, dataset_id, dur_class, low, last_id, place)
          CROSS JOIN LATERAL (
-            SELECT * FROM ({" UNION ALL ".join(map(_branch, _CLASSES))}) b
-            ORDER BY dur_class, start_ns, id LIMIT :most
+            SELECT id, start_ns, end_ns, size_bytes, compressed_size_bytes, number_of_events,
+                   prefix, object_name, created_version, tombstone_version, merge_count
+            FROM segments
+            WHERE dataset_key = p.key AND dur_class = p.dur_class
+              AND (start_ns, id) > (p.low, p.last_id) AND start_ns <= :last_ns
+              AND end_ns >= :start_ns AND created_version <= :version
+              AND (tombstone_version IS NULL OR tombstone_version > :version)
+            ORDER BY start_ns, id LIMIT :most
          ) s
-    ORDER BY k.place, s.dur_class, s.start_ns, s.id LIMIT :most
-""").bindparams(  # noqa: S608
+    ORDER BY p.place, s.start_ns, s.id LIMIT :most
+""").bindparams(
+    bindparam("keys", type_=ARRAY(Integer)),
+    bindparam("dataset_ids", type_=ARRAY(Text)),
+    bindparam("classes", type_=ARRAY(SmallInteger)),
     bindparam("lows", type_=ARRAY(BigInteger)),
     bindparam("ids", type_=ARRAY(Uuid)),
-    bindparam("keys", type_=ARRAY(Integer)),
 )
 
 
@@ -156,62 +168,42 @@ def find(
 ) -> list[Found]:
     """Up to `most` segments in the order (dataset, duration class, start, id)."""
     found: list[Found] = []
-    left = _from_position(query.behind, datasets)
-    behind, at_once = query.behind, 1
+    behind = query.behind
+    first = 0 if behind is None else behind.dataset_key
+    left = [dataset for dataset in datasets if dataset.key >= first]
     while left and len(found) < most:
-        batch, left = left[:at_once], left[at_once:]
-        wanted = most - len(found)
-        rows = _find(tx, query, behind, batch, wanted)
-        found += rows
-        behind = None
-        # Dataset by dataset while they are rich, many at once while they are poor.
-        per_dataset = len(rows) // len(batch) + 1
-        at_once = max(1, min(4 * len(batch), DATASETS_AT_ONCE_MAX, wanted // per_dataset))
+        batch, left = left[:DATASETS_AT_ONCE], left[DATASETS_AT_ONCE:]
+        found += _find(tx, query, batch, most - len(found))
     return found
 
 
-def _from_position(
-    behind: Position | None, datasets: Sequence[VisibleDataset]
-) -> Sequence[VisibleDataset]:
-    if behind is None:
-        return datasets
-    return [dataset for dataset in datasets if dataset.key >= behind.dataset_key]
-
-
-def _find(
-    tx: Transaction,
-    query: Query,
-    behind: Position | None,
-    batch: Sequence[VisibleDataset],
-    most: int,
-) -> list[Found]:
-    if behind is not None and batch[0].key != behind.dataset_key:
-        behind = None
-    edges = [_edge(dur_class, query.start_ns, behind) for dur_class in _CLASSES]
+def _find(tx: Transaction, query: Query, batch: Sequence[VisibleDataset], most: int) -> list[Found]:
+    stretches = [
+        (dataset.key, str(dataset.id), dur_class, *_edge(dataset.key, dur_class, query))
+        for dataset in batch
+        for dur_class in _CLASSES
+    ]
+    keys, dataset_ids, classes, lows, last_ids = zip(*stretches, strict=True)
     values = {
-        "lows": [low for low, _ in edges],
-        "ids": [last_id for _, last_id in edges],
-        "keys": [dataset.key for dataset in batch],
+        "keys": keys,
+        "dataset_ids": dataset_ids,
+        "classes": classes,
+        "lows": lows,
+        "ids": last_ids,
         "start_ns": query.start_ns,
         "last_ns": query.last_ns,
         "version": query.version,
         "most": most,
     }
-    ids = {dataset.key: dataset.id for dataset in batch}
-    return [
-        Found(
-            Segment(row[2], ids[row[0]], *row[3:]),
-            Position(row[0], row[1], row[3], row[2]),
-        )
-        for row in tx.execute(_FIND, values)
-    ]
+    return list(map(Found._make, tx.execute(_FIND, values)))
 
 
-def _edge(dur_class: int, start_ns: int, behind: Position | None) -> tuple[int, UUID]:
+def _edge(dataset_key: int, dur_class: int, query: Query) -> tuple[int, UUID]:
     """Behind which (start, id) the segments of a class can overlap and are still to come."""
-    low = max(INT64_MIN, start_ns - class_span_nanos(dur_class))
-    if behind is None or dur_class > behind.dur_class:
-        return low, _ID_MAX
-    if dur_class < behind.dur_class:
+    low = max(INT64_MIN, query.start_ns - class_span_nanos(dur_class)), _ID_MAX
+    behind = query.behind
+    if behind is None or (dataset_key, dur_class) > (behind.dataset_key, behind.dur_class):
+        return low
+    if (dataset_key, dur_class) < (behind.dataset_key, behind.dur_class):
         return INT64_MAX, _ID_MAX
-    return max((low, _ID_MAX), (behind.start_ns, behind.segment_id))
+    return max(low, (behind.start_ns, behind.segment_id))

@@ -3,10 +3,11 @@
 import asyncio
 import sys
 
-from collector.config import load_settings
+from collector import config
+from collector.memory import keep_freed_memory
 from collector.processes import run_processes
 from collector.service import serve
-from meta.process import ConfigError, configure_logging, fail, serve_metrics
+from meta.process import ConfigError, configure_logging, environment, fail, serve_metrics
 from segments.errors import StoreError
 
 
@@ -14,10 +15,11 @@ def main() -> None:
     """Run until SIGTERM or SIGINT; exit code 0 if everything taken was committed by then."""
     configure_logging("collector")
     try:
-        settings = load_settings()
+        settings = config.load(environment("COLLECTOR_"))
         if settings.processes > 1 and settings.process_index is None:
             sys.exit(run_processes(settings))
         serve_metrics(settings.metrics_port)
+        keep_freed_memory()
         is_clean = asyncio.run(serve(settings))
     except (ConfigError, StoreError) as error:
         fail(str(error))

@@ -5,7 +5,7 @@ import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from meta.process import ConfigError, Environment, environment
+from meta.process import ConfigError, Environment
 from segments.keys import StoreLocation, new_uuid7
 
 MIB = 1024 * 1024
@@ -40,9 +40,8 @@ class Settings:
     process_index: int | None
 
 
-def load_settings() -> Settings:
-    """Read and check the environment; raises ConfigError."""
-    env = environment("COLLECTOR_")
+def load(env: Environment) -> Settings:
+    """Read and check the settings; raises ConfigError."""
     grpc_bind = env.text("GRPC_BIND", "127.0.0.1:4317")
     settings = Settings(
         meta_address=env.text("META_ADDRESS", "127.0.0.1:9500"),
@@ -51,7 +50,7 @@ def load_settings() -> Settings:
         grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
         http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
         collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
-        object_store=_location(env.text("OBJECT_STORE_URL", "")),
+        object_store=env.location("OBJECT_STORE_URL"),
         export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
         buffer_size_bytes_max=env.integer("BUFFER_SIZE_BYTES_MAX", 256 * MIB, low=MIB),
         token_buffer_size_bytes_max=env.integer("TOKEN_BUFFER_SIZE_BYTES_MAX", 128 * MIB, low=MIB),
@@ -96,13 +95,6 @@ def _bind(name: str, value: str) -> str:
     if not host or not port.isdecimal() or int(port) > 65535:
         raise ConfigError(f"{name} is {value!r}, not host:port")
     return value
-
-
-def _location(url: str) -> StoreLocation | None:
-    try:
-        return StoreLocation.from_url(url) if url else None
-    except ValueError as error:
-        raise ConfigError(f"COLLECTOR_OBJECT_STORE_URL: {error}") from error
 
 
 def _stable_id(state_dir: str, grpc_bind: str) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from meta.process import ConfigError, Environment
+from meta.process import Environment
 from segments.keys import StoreLocation
 
 
@@ -43,7 +43,7 @@ def load(env: Environment) -> Settings:
         meta_address=env.text("META_ADDRESS", default.meta_address),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
-        object_store=_object_store(env),
+        object_store=env.location("OBJECT_STORE_URL"),
         merge_interval_secs=interval("MERGE_INTERVAL_SECS", default.merge_interval_secs),
         deletion_interval_secs=interval("DELETION_INTERVAL_SECS", default.deletion_interval_secs),
         orphan_interval_secs=interval("ORPHAN_INTERVAL_SECS", default.orphan_interval_secs),
@@ -51,11 +51,3 @@ def load(env: Environment) -> Settings:
         upload_interval_secs=interval("UPLOAD_INTERVAL_SECS", default.upload_interval_secs),
         upload_max_age_secs=env.seconds("UPLOAD_MAX_AGE_SECS", default.upload_max_age_secs),
     )
-
-
-def _object_store(env: Environment) -> StoreLocation | None:
-    url = env.text("OBJECT_STORE_URL", "")
-    try:
-        return StoreLocation.from_url(url) if url else None
-    except ValueError as error:
-        raise ConfigError(f"JANITOR_OBJECT_STORE_URL: {error}") from error

@@ -21,7 +21,6 @@ from meta.process import (
 )
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.errors import StoreError
-from segments.keys import StoreLocation
 from segments.spark import SparkSettings, SparkUnusable, cores, open_session
 from segments.store import open_store
 
@@ -44,9 +43,8 @@ def main() -> None:
 
 def _probe(settings: Settings, meta: MetaClient) -> None:
     """Prove that the object store is usable before the first task, if it is known where it is."""
-    if settings.object_store_url:
-        where = StoreLocation.from_url(settings.object_store_url)
-    else:
+    where = settings.object_store
+    if where is None:
         try:
             where = location(meta.operations.GetServerState(GetServerStateRequest()).bucket)
         except MetaError as error:

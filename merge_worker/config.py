@@ -29,7 +29,7 @@ class Settings:
     # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
     metrics_port: int = 0
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
-    object_store_url: str = ""
+    object_store: StoreLocation | None = None
     # Name under which merge tasks are claimed; unique to this process by default.
     worker_id: str = field(default_factory=_default_worker_id)
     # Pause after a poll that gave no task; doubles up to interval_secs_max while none comes.
@@ -59,7 +59,7 @@ def load(env: Environment) -> Settings:
         meta_address=env.text("META_ADDRESS", default.meta_address),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
-        object_store_url=_store_url(env),
+        object_store=env.location("OBJECT_STORE_URL"),
         worker_id=_worker_id(env, default.worker_id),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
         interval_secs_max=env.seconds("INTERVAL_SECS_MAX", default.interval_secs_max, low=0.01),
@@ -71,16 +71,6 @@ def load(env: Environment) -> Settings:
         spark_cores_max=env.integer("SPARK_CORES_MAX", default.spark_cores_max, low=1),
         spark_driver_memory=env.text("SPARK_DRIVER_MEMORY", default.spark_driver_memory),
     )
-
-
-def _store_url(env: Environment) -> str:
-    url = env.text("OBJECT_STORE_URL", "")
-    if url:
-        try:
-            StoreLocation.from_url(url)
-        except ValueError as error:
-            raise ConfigError(f"MERGE_WORKER_OBJECT_STORE_URL: {error}") from error
-    return url
 
 
 def _worker_id(env: Environment, default: str) -> str:

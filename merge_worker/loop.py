@@ -115,9 +115,7 @@ class Worker:
                 self._fail(info, outcome)
 
     def _location(self, info: SegmentMergeTaskInfo) -> StoreLocation:
-        if self.settings.object_store_url:
-            return StoreLocation.from_url(self.settings.object_store_url)
-        return location(info.cloud_object_prefix.bucket)
+        return self.settings.object_store or location(info.cloud_object_prefix.bucket)
 
     def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> None:
         request = CompleteSegmentMergeTaskRequest(

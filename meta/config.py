@@ -77,7 +77,7 @@ def load(env: Environment) -> Settings:
     return Settings(
         bind=bind,
         database=_database(env, threads),
-        location=_location(env),
+        location=env.location("OBJECT_STORE_URL") or _default_location(),
         threads=threads,
         concurrent_rpcs_max=env.integer("CONCURRENT_RPCS_MAX", 512, low=2, high=100_000),
         processes=env.integer("PROCESSES", 1, low=1, high=64),
@@ -123,19 +123,16 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         )
     return DatabaseSettings(
         url=url,
-        # One more than the threads: the health check has its own.
-        pool_size=env.integer("DATABASE_POOL", threads + 1, low=2, high=2_000),
+        # Two more than the threads: the health check and the sweeper have their own.
+        pool_size=env.integer("DATABASE_POOL", threads + 2, low=2, high=2_000),
         lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),
     )
 
 
-def _location(env: Environment) -> StoreLocation:
-    default = (Path.cwd() / "segplane-data" / "objects").as_uri()
-    try:
-        return StoreLocation.from_url(env.text("OBJECT_STORE_URL", default))
-    except ValueError as error:
-        raise ConfigError(f"META_OBJECT_STORE_URL: {error}") from error
+def _default_location() -> StoreLocation:
+    folder = Path.cwd() / "segplane-data" / "objects"
+    return StoreLocation.from_url(folder.as_uri())
 
 
 def _lifetimes(env: Environment) -> Lifetimes:

@@ -14,6 +14,7 @@ import structlog
 from prometheus_client import start_http_server
 
 from meta import telemetry
+from segments.keys import StoreLocation
 
 CONFIG_EXIT_CODE = 2
 
@@ -71,6 +72,14 @@ class Environment:
         if raw not in {"true", "false", "yes", "no", "on", "off", "1", "0"}:
             raise ConfigError(f"{self.prefix}{name} is {raw!r}, not true or false")
         return raw in {"true", "yes", "on", "1"}
+
+    def location(self, name: str) -> StoreLocation | None:
+        """An object store's URL; None where it is not set."""
+        url = self.text(name, "")
+        try:
+            return StoreLocation.from_url(url) if url else None
+        except ValueError as error:
+            raise ConfigError(f"{self.prefix}{name}: {error}") from error
 
     def _within(self, name: str, value: float, low: float, high: float) -> float:
         # `not (low <= value)` also refuses NaN.

@@ -19,7 +19,7 @@ class Settings:
     # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
     metrics_port: int = 0
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
-    object_store_url: str = ""
+    object_store: StoreLocation | None = None
     # Pause between two cycles.
     interval_secs: float = 1.0
     # A stream is merged once its oldest baby segment is this old, or stopped, or batch_bytes_min
@@ -60,7 +60,7 @@ def load(env: Environment) -> Settings:
         meta_address=env.text("META_ADDRESS", default.meta_address),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
-        object_store_url=_store_url(env),
+        object_store=env.location("OBJECT_STORE_URL"),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
         wait_secs=env.seconds("WAIT_SECS", default.wait_secs),
         batch_bytes_min=env.integer("BATCH_BYTES_MIN", default.batch_bytes_min, low=1),
@@ -83,13 +83,3 @@ def load(env: Environment) -> Settings:
             f" {settings.shard_count}"
         )
     return settings
-
-
-def _store_url(env: Environment) -> str:
-    url = env.text("OBJECT_STORE_URL", "")
-    if url:
-        try:
-            StoreLocation.from_url(url)
-        except ValueError as error:
-            raise ConfigError(f"NURSERY_OBJECT_STORE_URL: {error}") from error
-    return url

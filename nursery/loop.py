@@ -97,8 +97,7 @@ class Nursery:
         return snapshot
 
     def _open_store(self, bucket: common_pb2.CloudBucket) -> ObjectStore:
-        url = self._settings.object_store_url
-        found = StoreLocation.from_url(url) if url else location(bucket)
+        found = self._settings.object_store or location(bucket)
         store = open_store(found)
         if found != self._location:
             store.probe()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.config import load_settings
-from meta.process import ConfigError
+from collector.config import Settings, load
+from meta.process import ConfigError, environment
 from segments.keys import StoreLocation
 from tests.collector.conftest import CollectorProcess, Ground, StartCollector, log_export
 
@@ -87,23 +87,28 @@ def test_a_collector_that_took_nothing_ends_cleanly(start_collector: StartCollec
     assert start_collector().terminate() == 0
 
 
+def settings() -> Settings:
+    """Read the settings as the process does."""
+    return load(environment("COLLECTOR_"))
+
+
 def test_the_id_in_the_state_folder_survives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLLECTOR_STATE_DIR", str(tmp_path / "state"))
 
-    first, second = load_settings(), load_settings()
+    first, second = settings(), settings()
 
     assert first.collector_id == second.collector_id
     assert len(first.collector_id) == 36
     monkeypatch.setenv("COLLECTOR_ID", "mine")
-    assert load_settings().collector_id == "mine"
+    assert settings().collector_id == "mine"
 
 
 def test_without_a_folder_the_id_comes_from_host_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLECTOR_GRPC_BIND", "0.0.0.0:14317")
 
-    assert load_settings().collector_id == f"{socket.gethostname()}:14317"
+    assert settings().collector_id == f"{socket.gethostname()}:14317"
 
 
 @pytest.mark.parametrize(
@@ -121,10 +126,10 @@ def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, valu
     monkeypatch.setenv(name, value)
 
     with pytest.raises(ConfigError, match=name):
-        load_settings()
+        settings()
 
 
 def test_the_store_may_be_set_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLECTOR_OBJECT_STORE_URL", "file:///data")
 
-    assert load_settings().object_store == StoreLocation("file", "", "", "", "data")
+    assert settings().object_store == StoreLocation("file", "", "", "", "data")

@@ -62,8 +62,7 @@ def load_settings(package: str, settings: dict[str, str]) -> int:
     """Let the package's own config module read the settings in a process of its own."""
     read = (
         f"from {package} import config; from meta.process import environment;"
-        " load = getattr(config, 'load_settings', None)"
-        f" or (lambda: config.load(environment('{package.upper()}_'))); load()"
+        f" config.load(environment('{package.upper()}_'))"
     )
     return subprocess.run(
         [sys.executable, "-c", read], env=settings, cwd=ROOT, check=False

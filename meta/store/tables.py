@@ -548,11 +548,6 @@ Index(
     postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_(None),
 )
 Index(
-    "merge_tasks_finished_index",
-    merge_tasks.c.finished_at,
-    postgresql_where=merge_tasks.c.state > 1,
-)
-Index(
     "merge_tasks_oldest_index",
     merge_tasks.c.id,
     postgresql_where=(merge_tasks.c.state == 1) & merge_tasks.c.free_at.is_(None),

@@ -169,8 +169,6 @@ CREATE TABLE merge_tasks (
     CONSTRAINT merge_tasks_state_check CHECK (state IN (1, 2, 3, 4))
 );
 
-CREATE INDEX merge_tasks_finished_index ON merge_tasks (finished_at) WHERE state > 1;
-
 CREATE INDEX merge_tasks_finished_index ON merge_tasks (finished_at, state) WHERE state > 1;
 
 CREATE INDEX merge_tasks_held_index ON merge_tasks (free_at) WHERE state = 1 AND free_at IS NOT NULL;

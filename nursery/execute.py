@@ -136,7 +136,7 @@ class _Execution:
             self._put_aside(payload, routed.cause, routed.cause)
             return
         self._pending.setdefault(payload.signal, []).append((routed.work, payload))
-        self._pending_bytes += len(payload.body)
+        self._pending_bytes += payload.weight
 
     def _put_aside(self, payload: Payload, cause: str, note: str) -> None:
         quarantine.put_slice(

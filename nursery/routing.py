@@ -8,10 +8,16 @@ from nursery.tasks import BabyRead, Routes, Task
 from segments.combined import Baby, TokenPart
 from segments.schema import Signal
 
+# Columns of a record without any content: an empty record is 2 bytes of OTLP.
+ROW_BYTES = 128
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """One OTLP payload and where it stands. `received_at` serves records without a time."""
+    """One OTLP payload and where it stands. `received_at` serves records without a time.
+
+    `weight` is about the bytes that its columns will take, for bounding memory.
+    """
 
     stream_id: str
     offset: int
@@ -20,6 +26,7 @@ class Payload:
     slice_index: int
     body: bytes
     received_at: int
+    weight: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +59,17 @@ class Router:
             cause = "" if work is not None else _cause(dataset_id, routes, read)
             if work is None and not cause:
                 continue
+            rows_bytes = part.num_records * ROW_BYTES // len(part.slices)
             for index, body in enumerate(part.slices):
-                at = part.received_at(index, received_at)
                 payload = Payload(
-                    read.stream_id, read.offset, part.token_id, part.signal, index, body, at
+                    read.stream_id,
+                    read.offset,
+                    part.token_id,
+                    part.signal,
+                    index,
+                    body,
+                    part.received_at(index, received_at),
+                    max(len(body), rows_bytes),
                 )
                 yield Routed(payload, work, cause)
 

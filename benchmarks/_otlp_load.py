@@ -1,5 +1,7 @@
 """A load of OTLP log exports from a process of its own: unique payloads, n in flight."""
 
+from __future__ import annotations
+
 import json
 import os
 import random
@@ -7,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import grpc
@@ -108,7 +111,7 @@ class _Sender:
         p99 = self._latencies[len(self._latencies) * 99 // 100] if self._latencies else 0.0
         return Accepted(self._bytes / self._load.seconds / 1e6, self._refused, 1e3 * p99)
 
-    def _noted(self, began: float, size_bytes: int):  # type: ignore[no-untyped-def]
+    def _noted(self, began: float, size_bytes: int) -> Callable[[grpc.Future[bytes]], None]:
         def note(future: grpc.Future[bytes]) -> None:
             ended = time.perf_counter()
             with self._lock:

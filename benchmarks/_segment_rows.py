@@ -1,0 +1,126 @@
+"""Loads many segments at once: binary COPY into a table without indexes, which are built after it.
+
+The history grows at one rate, `SEGMENTS_PER_DAY`: ten million segments are a thousand days. So a
+window of a day finds about as much in a short history as in a long one. The datasets are skewed
+(Zipf), durations spread evenly over their logarithms from a second to a day.
+"""
+
+import bisect
+import itertools
+import math
+import random
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import psycopg
+
+SEGMENTS_PER_DAY = 10_000
+DAY_NANOS = 86_400 * 10**9
+NEWEST_NANOS = 1_790_000_000 * 10**9
+_STEP_NANOS = DAY_NANOS // SEGMENTS_PER_DAY
+_POSTGRES_EPOCH_SECS = 946_684_800
+_KINDS = 1 << 16
+_BLOCK_ROWS = 2_000
+_PREFIX_BYTES = len("dataset//merged") + 36
+_NAME_BYTES = len(".parquet") + 36
+_COPY = (
+    "COPY segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, created_at,"
+    " size_bytes, compressed_size_bytes, number_of_events, prefix, object_name)"
+    " FROM STDIN (FORMAT binary, FREEZE)"
+)
+# Every field with its length before it, so that all rows are of one shape.
+_ROW = struct.Struct(
+    f">h i16s ii ih iq iq iq iq iq iq ii i{_PREFIX_BYTES}s i{_NAME_BYTES}s".replace(" ", "")
+)
+_HEADER = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
+_TRAILER = struct.pack(">h", -1)
+_INDEXES = """
+    SELECT c.relname, pg_get_indexdef(i.indexrelid)
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indrelid = 'segments'::regclass AND NOT i.indisprimary ORDER BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDataset:
+    """A dataset with the key of its rows."""
+
+    key: int
+    id: UUID
+    name: str
+
+
+def load(url: str, count: int) -> list[LoadedDataset]:
+    """Fill `segments` with `count` rows of all datasets; returns these, the largest first.
+
+    One transaction truncates, fills and indexes, so that no WAL is written where wal_level is
+    minimal, and nothing is left to vacuum.
+    """
+    with psycopg.connect(url) as connection:
+        connection.execute("SET maintenance_work_mem = '1GB'")
+        datasets = [
+            LoadedDataset(*row)
+            for row in connection.execute("SELECT key, id, name FROM datasets ORDER BY key")
+        ]
+        indexes = connection.execute(_INDEXES).fetchall()
+        connection.execute("TRUNCATE segments")
+        connection.execute("ALTER TABLE segments DROP CONSTRAINT segments_pkey")
+        for name, _ in indexes:
+            connection.execute(f'DROP INDEX "{name}"')
+        with connection.cursor().copy(_COPY) as copy:
+            for block in _blocks(datasets, count):
+                copy.write(block)
+        connection.execute("ALTER TABLE segments ADD PRIMARY KEY (id)")
+        for _, definition in indexes:
+            connection.execute(definition)
+        connection.execute("UPDATE meta_state SET version = version + %s", (count,))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ANALYZE segments")
+    return datasets
+
+
+def _blocks(datasets: Sequence[LoadedDataset], count: int) -> Iterator[bytes]:
+    yield _HEADER
+    rows = _rows(datasets, count)
+    while block := b"".join(itertools.islice(rows, _BLOCK_ROWS)):
+        yield block
+    yield _TRAILER
+
+
+def _rows(datasets: Sequence[LoadedDataset], count: int) -> Iterator[bytes]:
+    """Segments in the order of their creation, which is nearly that of their events."""
+    rnd = random.Random(11)
+    kinds = _kinds(datasets, rnd)
+    first = NEWEST_NANOS - count * _STEP_NANOS
+    pack, random_bits = _ROW.pack, rnd.getrandbits
+    for number in range(count):
+        start = first + number * _STEP_NANOS
+        key, prefix, duration, dur_class = kinds[number % _KINDS]
+        millis = (start + duration) // 1_000_000
+        low = random_bits(62) | 1 << 63
+        identity = (millis << 80 | 7 << 76 | low).to_bytes(16, "big")
+        # Cheaper than UUID(), and of the same length.
+        name = f"{millis:012x}-7000-{low:016x}-00.parquet".encode()
+        yield pack(
+            *(12, 16, identity, 4, key, 2, dur_class, 8, start, 8, start + duration),
+            *(8, number + 1, 8, 1_000 * (millis - 1_000 * _POSTGRES_EPOCH_SECS)),
+            *(8, 4_000_000, 8, 1_000_000, 4, 10_000),
+            *(_PREFIX_BYTES, prefix, _NAME_BYTES, name),
+        )
+
+
+def _kinds(
+    datasets: Sequence[LoadedDataset], rnd: random.Random
+) -> list[tuple[int, bytes, int, int]]:
+    """Dataset key, prefix, duration in nanoseconds and duration class, as often as they occur."""
+    weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(datasets))))
+    kinds = []
+    for _ in range(_KINDS):
+        dataset = datasets[bisect.bisect(weights, rnd.random() * weights[-1])]
+        duration = int(10**9 * math.exp(rnd.random() * math.log(86_400)))
+        dur_class = next(c for c in range(18) if duration < 4**c * 10**9)
+        prefix = f"dataset/{dataset.id}/merged".encode()
+        kinds.append((dataset.key, prefix, duration, dur_class))
+    return kinds

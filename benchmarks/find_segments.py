@@ -1,0 +1,197 @@
+"""FindSegments over a short and a long history: first page and drain, at every age.
+
+What one call costs over its SQL is measured with the statement of `meta.store.lookup`, fetched by
+psycopg. BENCH_SEGMENTS makes the long history shorter, for a quick look.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import psycopg
+from sqlalchemy import event
+
+from benchmarks import _segment_rows
+from benchmarks._segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PER_DAY, LoadedDataset
+from benchmarks._server import bench_postgres, bench_server
+from benchmarks.results import Result, compare
+from meta.client import MetaClient
+from meta.process import environment
+from meta.store import lookup
+from meta.store.engine import Database, DatabaseSettings
+from meta.store.lookup import Query
+from meta.v1.catalog_pb2 import CreateDatasetRequest
+from meta.v1.common_pb2 import TimeRange
+from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
+
+DATASETS = 200
+SHORT = 100_000
+LONG = 10_000_000
+PAGE = 1_000
+WINDOWS = {"1h": DAY_NANOS // 24, "1d": DAY_NANOS, "7d": 7 * DAY_NANOS}
+AGES = ("newest", "middle", "oldest")
+FIRST_PAGE_ROUNDS = 15
+DRAIN_ROUNDS = 3
+SQL_ROUNDS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """A served database with `count` segments."""
+
+    count: int
+    url: str
+    client: MetaClient
+    datasets: Sequence[LoadedDataset]
+
+    def window(self, length_nanos: int, age: str) -> TimeRange:
+        """A window at an end or in the middle of the history."""
+        span = self.count * DAY_NANOS // SEGMENTS_PER_DAY
+        room = span - length_nanos
+        start = NEWEST_NANOS - span + {"oldest": 0, "middle": room // 2, "newest": room}[age]
+        return TimeRange(start_time=start, end_time=start + length_nanos)
+
+
+def run() -> list[Result]:
+    """Load both histories, then ask each in turn."""
+    count = environment("BENCH_").integer("SEGMENTS", LONG, low=SHORT)
+    # Loads need no WAL then, and nothing else is written here.
+    settings = {"wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off"}
+    with ExitStack() as stack:
+        postgres = stack.enter_context(bench_postgres(settings))
+        with psycopg.connect(postgres.url, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE long")
+        urls = {SHORT: postgres.url, count: postgres.url_of("long")}
+        short, long = (stack.enter_context(_history(url, n)) for n, url in urls.items())
+        return [*_growth(short, long), _over_sql(long)]
+
+
+@contextmanager
+def _history(url: str, count: int) -> Iterator[_History]:
+    with bench_server(url) as server, server.client() as client:
+        for number in range(DATASETS - 1):
+            client.catalog.CreateDataset(CreateDatasetRequest(name=f"bench-{number:03}"))
+        began = time.monotonic()
+        datasets = _segment_rows.load(url, count)
+        print(f"  {count} segments loaded in {time.monotonic() - began:.0f} s", flush=True)
+        yield _History(count, url, client, datasets)
+
+
+def _growth(short: _History, long: _History) -> Iterator[Result]:
+    for window, length_nanos in WINDOWS.items():
+        for age in AGES:
+            requests = [
+                FindSegmentsRequest(time_range=history.window(length_nanos, age), limit=PAGE)
+                for history in (short, long)
+            ]
+            yield _compared(f"first_page_{window}_{age}", short, long, requests, is_drain=False)
+            yield _compared(f"drain_{window}_{age}", short, long, requests, is_drain=True)
+
+
+def _compared(
+    name: str,
+    short: _History,
+    long: _History,
+    requests: Sequence[FindSegmentsRequest],
+    *,
+    is_drain: bool,
+) -> Result:
+    found = [len(_drain(h.client, r)) for h, r in zip((short, long), requests, strict=True)]
+    read = _drain if is_drain else _first_page
+    times = _interleaved(
+        [
+            lambda: read(short.client, requests[0]),
+            lambda: read(long.client, requests[1]),
+        ],
+        DRAIN_ROUNDS if is_drain else FIRST_PAGE_ROUNDS,
+    )
+    return compare(
+        f"find_segments_{name}",
+        times[1],
+        times[0],
+        reference_name=f"the same in {short.count:,} segments, {found[0]} found",
+        unit=f"ms in {long.count:,} segments, {found[1]} found",
+        bar=0 if is_drain else 2.0,
+        higher_is_better=False,
+    )
+
+
+def _over_sql(history: _History) -> Result:
+    """One full page of the largest dataset, against its statement and fetch by psycopg."""
+    dataset = history.datasets[0]
+    window = history.window(history.count * DAY_NANOS // SEGMENTS_PER_DAY, "newest")
+    request = FindSegmentsRequest(time_range=window, limit=PAGE, dataset_names=[dataset.name])
+    assert len(_first_page(history.client, request)) == PAGE
+    with _bare_statement(history, window, dataset) as fetch:
+        assert fetch() == PAGE + 1
+        ours, sql = _interleaved(
+            [lambda: _first_page(history.client, request), fetch], rounds=SQL_ROUNDS
+        )
+    return compare(
+        "find_segments_page_over_sql",
+        ours,
+        sql,
+        reference_name="the same SQL through psycopg, rows fetched",
+        unit=f"ms a page of {PAGE:,} segments",
+        bar=3.0,
+        higher_is_better=False,
+    )
+
+
+@contextmanager
+def _bare_statement(
+    history: _History, window: TimeRange, dataset: LoadedDataset
+) -> Iterator[Callable[[], int]]:
+    """What the server executes for a page, caught once, run by psycopg alone."""
+    statement, values = _caught(history, window, dataset)
+    with psycopg.connect(history.url, autocommit=True, prepare_threshold=0) as connection:
+        yield lambda: len(connection.execute(statement, values).fetchall())
+
+
+def _caught(
+    history: _History, window: TimeRange, dataset: LoadedDataset
+) -> tuple[bytes, Mapping[str, object]]:
+    version = history.count
+    query = Query(window.start_time, window.end_time - 1, version)
+    caught: list[tuple[bytes, Mapping[str, object]]] = []
+
+    def catch(_c: object, _k: object, statement: str, values: Mapping[str, object], *_: object):  # type: ignore[no-untyped-def]
+        caught.append((statement.encode(), values))
+
+    database = Database(DatabaseSettings(history.url, pool_size=2))
+    with database.read() as tx:
+        visible = lookup.visible_datasets(tx, [dataset.name], version)
+        event.listen(tx, "before_cursor_execute", catch)
+        lookup.find(tx, query, visible, PAGE + 1)
+    database.close()
+    return caught[0]
+
+
+def _first_page(client: MetaClient, request: FindSegmentsRequest) -> list[str]:
+    return [s.id for s in client.segment_lookup.FindSegments(request).segments]
+
+
+def _drain(client: MetaClient, request: FindSegmentsRequest) -> list[str]:
+    found: list[str] = []
+    page = FindSegmentsRequest()
+    page.CopyFrom(request)
+    while True:
+        reply = client.segment_lookup.FindSegments(page)
+        found += [s.id for s in reply.segments]
+        if not reply.page.HasField("next_cursor"):
+            return found
+        page.cursor = reply.page.next_cursor
+
+
+def _interleaved(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """The median time of each call in milliseconds, after one that is not counted."""
+    times: list[list[float]] = [[] for _ in calls]
+    for round_number in range(rounds + 1):
+        for call, own in zip(calls, times, strict=True):
+            began = time.perf_counter()
+            call()
+            if round_number:
+                own.append(1e3 * (time.perf_counter() - began))
+    return [statistics.median(own) for own in times]

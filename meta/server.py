@@ -11,7 +11,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-from meta import migrations
+from meta import migrations, sweeper
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.interceptors import Boundary
@@ -170,11 +170,17 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("meta_started", bind=settings.bind, port=running.port)
     if settings.is_unsafe_grace:
         log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)
-    watcher = threading.Thread(target=_watch, args=(running, shutdown), daemon=True)
-    watcher.start()
+    sweep = (Transactions(running.database), settings, shutdown)
+    background = [
+        threading.Thread(target=_watch, args=(running, shutdown), daemon=True),
+        threading.Thread(target=sweeper.run, args=sweep, daemon=True),
+    ]
+    for thread in background:
+        thread.start()
     shutdown.wait()
     log.info("meta_draining", drain_secs=settings.drain_secs)
-    watcher.join()
+    for thread in background:
+        thread.join()
     running.stop(settings.drain_secs)
     log.info("meta_stopped")
 

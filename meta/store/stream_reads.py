@@ -101,7 +101,8 @@ CROSS JOIN LATERAL (
   SELECT min(e.merged_offset) AS merged, min(coalesce((
     SELECT c.stream_offset FROM offset_checkpoints c
     WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
-      AND c.created_at <= now() - make_interval(secs => coalesce(d.tombstone_grace_secs, :grace))
+      AND c.created_at <= now()
+        - make_interval(secs => coalesce(nullif(d.tombstone_grace_secs, 0), :grace))
     ORDER BY c.created_at DESC LIMIT 1), e.base_offset)) AS reapable
   FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id WHERE e.stream_id = s.id) f
 WHERE s.retired_at IS NULL
@@ -150,7 +151,7 @@ _REMOVED = text(
     "SELECT stream_id, dataset_id FROM stream_removals WHERE version > :since"
     " AND (:shards <= 1 OR shard_hash % :shards = :shard) ORDER BY version, stream_id, dataset_id"
 )
-_FLOOR = text("SELECT history_floor FROM meta_state")
+_FLOOR = text("SELECT removals_floor FROM meta_state")
 
 
 def read_streams(tx: Transaction, wanted: Wanted, grace_secs: float) -> list[StreamRow]:
@@ -219,8 +220,8 @@ def read_removed(tx: Transaction, wanted: Wanted) -> tuple[list[UUID], list[tupl
     )
 
 
-def history_floor(tx: Transaction) -> int:
-    """Versions below it have lost history: removals and offsets-only registrations."""
+def removals_floor(tx: Transaction) -> int:
+    """Since versions below it removals were forgotten."""
     return int(tx.execute(_FLOOR).scalar_one())
 
 

@@ -96,7 +96,7 @@ def test_a_poll_since_forgotten_history_has_expired(
     meta_server: MetaServer, nursery: Nursery, stream: str
 ) -> None:
     with meta_server.running.database.write() as tx:
-        tx.execute(text("UPDATE meta_state SET history_floor = version"))
+        tx.execute(text("UPDATE meta_state SET removals_floor = version"))
 
     with pytest.raises(VersionExpired):
         nursery.poll(since_seq=1)

@@ -1,0 +1,224 @@
+"""Ends the life of rows that are kept for a documented time: one chore a table.
+
+Each chore does a bounded piece and answers how many rows it took, so that a backlog is worked off
+in short transactions. None of them changes what a nursery or a reader may still see, except behind
+the floors that make such reads answer VERSION_EXPIRED.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import TextClause, text
+
+from meta.store.engine import Transaction
+
+ROWS_MAX = 5_000
+# Any number, the same in every release; each chore takes it for one transaction.
+_LOCK_KEY = 7_310_579_241_902_115
+_TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
+REMEMBERED_MONTHS = 13
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """How long rows are kept, in seconds."""
+
+    checkpoint: float
+    grace: float
+    baby_row: float
+    retired_stream: float
+    identity: float
+    finished_task: float
+    audit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """One table's end of life."""
+
+    name: str
+    run: Callable[[Transaction, Ages], int]
+
+
+# Two steps: the second one's snapshot is younger than the locks, so it sees every commit.
+_BACKLOG_DONE = text("""
+    SELECT stream_id FROM stream_heads h WHERE is_pending AND committed_offset <= (
+      SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
+    LIMIT :most FOR UPDATE SKIP LOCKED
+""")
+_CLEAR_BACKLOG = text("""
+    UPDATE stream_heads h SET is_pending = false WHERE stream_id = ANY(:ids)
+      AND committed_offset <= (
+        SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
+""")
+# Per entry the newest one past the age stays, whoever asks within the age finds it.
+_CHECKPOINTS = text("""
+    WITH kept AS (
+      SELECT e.stream_id, e.dataset_id, k.version
+      FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id CROSS JOIN LATERAL (
+        SELECT c.version FROM offset_checkpoints c
+        WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
+          AND c.created_at < now() - make_interval(
+            secs => greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0), :grace)))
+        ORDER BY c.created_at DESC LIMIT 1) k)
+    DELETE FROM offset_checkpoints WHERE ctid = ANY(ARRAY(
+      SELECT c.ctid FROM offset_checkpoints c JOIN kept k
+      ON c.stream_id = k.stream_id AND c.dataset_id = k.dataset_id AND c.version < k.version
+      LIMIT :most))
+""")
+_BABIES = text("""
+    DELETE FROM baby_segments WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM baby_segments WHERE reaped_at < now() - make_interval(secs => :age)
+      ORDER BY reaped_at LIMIT :most))
+""")
+_REMOVALS = text("""
+    DELETE FROM stream_removals WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM stream_removals WHERE removed_at < now() - make_interval(secs => :age)
+      ORDER BY removed_at LIMIT :most)) RETURNING version
+""")
+_RAISE_REMOVALS_FLOOR = text(
+    "UPDATE meta_state SET removals_floor = greatest(removals_floor, :floor)"
+)
+_EMPTY_REGISTRATIONS = text("""
+    DELETE FROM registrations WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM registrations
+      WHERE segment_id IS NULL AND created_at < now() - make_interval(secs => :age)
+      ORDER BY created_at LIMIT :most)) RETURNING version
+""")
+_RAISE_HISTORY_FLOOR = text("UPDATE meta_state SET history_floor = greatest(history_floor, :floor)")
+_RETIRED = text("""
+    SELECT id FROM ingest_streams WHERE retired_at < now() - make_interval(secs => :age)
+    ORDER BY retired_at LIMIT 100 FOR UPDATE SKIP LOCKED
+""")
+_RETIRED_PARTS = (
+    text("DELETE FROM baby_segments WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM routing_periods WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM stream_tokens WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM stream_heads WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM ingest_streams WHERE id = ANY(:ids)"),
+)
+# A period ends where the next one of its pair begins; nothing unmerged lies below the floor.
+_PERIODS = text("""
+    DELETE FROM routing_periods WHERE ctid = ANY(ARRAY(
+      SELECT p.ctid FROM (
+        SELECT ctid, stream_id, lead(from_offset) OVER (
+          PARTITION BY stream_id, token_id ORDER BY from_offset) AS next_offset
+        FROM routing_periods) p
+      JOIN ingest_streams s ON s.id = p.stream_id
+      WHERE p.next_offset - 1 <= coalesce((
+        SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id),
+        s.deleted_offset)
+      LIMIT :most))
+""")
+_LINEAGE_ENDS = text("""
+    DELETE FROM lineage_ends WHERE segment_id = ANY(ARRAY(
+      SELECT segment_id FROM lineage_ends LIMIT :most FOR UPDATE SKIP LOCKED))
+    RETURNING segment_id
+""")
+_FORGET_REGISTRATIONS = text("DELETE FROM registrations WHERE segment_id = ANY(:ids)")
+_FORGET_INPUTS = text("DELETE FROM segment_lineage WHERE output_id = ANY(:ids) RETURNING input_id")
+# An input that is still a row ends when its own deletion is confirmed.
+_END_INPUTS = text("""
+    INSERT INTO lineage_ends SELECT DISTINCT i FROM unnest(cast(:ids AS uuid[])) AS i
+    WHERE NOT EXISTS (SELECT FROM segment_lineage WHERE input_id = i)
+      AND NOT EXISTS (SELECT FROM segments WHERE id = i)
+    ON CONFLICT DO NOTHING
+""")
+_IDENTITIES = text("""
+    DELETE FROM object_identities WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM object_identities
+      WHERE state > 1 AND changed_at < now() - make_interval(secs => :age)
+      ORDER BY changed_at LIMIT :most))
+""")
+_TASKS = text("""
+    WITH gone AS (DELETE FROM merge_tasks WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM merge_tasks
+      WHERE state > 1 AND finished_at < now() - make_interval(secs => :age)
+      ORDER BY finished_at LIMIT :most)) RETURNING id),
+    attempts AS (DELETE FROM merge_attempts WHERE task_id IN (SELECT id FROM gone))
+    SELECT id FROM gone
+""")
+_AUDIT = text("""
+    DELETE FROM audit_log WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM audit_log WHERE at < now() - make_interval(secs => :age)
+      ORDER BY at LIMIT :most))
+""")
+_USAGE = text(
+    "DELETE FROM dataset_usage WHERE month < to_char("
+    "now() AT TIME ZONE 'UTC' - make_interval(months => :months), 'YYYY-MM')"
+)
+
+
+def run(tx: Transaction, chore: Chore, ages: Ages) -> int | None:
+    """Do one piece of a chore; None if another server is at it."""
+    if not tx.execute(_TRY_LOCK, {"key": _LOCK_KEY}).scalar_one():
+        return None
+    return chore.run(tx, ages)
+
+
+def _clear_backlog(tx: Transaction, _ages: Ages) -> int:
+    ids = list(tx.execute(_BACKLOG_DONE, {"most": ROWS_MAX}).scalars())
+    if ids:
+        tx.execute(_CLEAR_BACKLOG, {"ids": ids})
+    return len(ids)
+
+
+def _remove_checkpoints(tx: Transaction, ages: Ages) -> int:
+    return _count(tx, _CHECKPOINTS, {"age": ages.checkpoint, "grace": ages.grace})
+
+
+def _remove_removals(tx: Transaction, ages: Ages) -> int:
+    values = {"age": ages.retired_stream, "most": ROWS_MAX}
+    return _behind_floor(tx, _REMOVALS, values, _RAISE_REMOVALS_FLOOR)
+
+
+def _remove_empty_registrations(tx: Transaction, ages: Ages) -> int:
+    values = {"age": ages.identity, "most": ROWS_MAX}
+    return _behind_floor(tx, _EMPTY_REGISTRATIONS, values, _RAISE_HISTORY_FLOOR)
+
+
+def _remove_retired_streams(tx: Transaction, ages: Ages) -> int:
+    ids = list(tx.execute(_RETIRED, {"age": ages.retired_stream}).scalars())
+    for statement in _RETIRED_PARTS if ids else ():
+        tx.execute(statement, {"ids": ids})
+    return len(ids)
+
+
+def _end_lineages(tx: Transaction, _ages: Ages) -> int:
+    ids = list(tx.execute(_LINEAGE_ENDS, {"most": ROWS_MAX}).scalars())
+    if ids:
+        tx.execute(_FORGET_REGISTRATIONS, {"ids": ids})
+        inputs = list(tx.execute(_FORGET_INPUTS, {"ids": ids}).scalars())
+        tx.execute(_END_INPUTS, {"ids": inputs})
+    return len(ids)
+
+
+def _behind_floor(
+    tx: Transaction, statement: TextClause, values: Mapping[str, object], floor: TextClause
+) -> int:
+    """Delete versioned rows and raise the version below which they would be missed."""
+    gone = list(tx.execute(statement, values).scalars())
+    if gone:
+        tx.execute(floor, {"floor": max(gone)})
+    return len(gone)
+
+
+def _count(tx: Transaction, statement: TextClause, values: Mapping[str, object]) -> int:
+    return tx.execute(statement, {**values, "most": ROWS_MAX}).rowcount
+
+
+# Often: a poll looks at every stream that is marked as having a backlog.
+FREQUENT: tuple[Chore, ...] = (Chore("backlog", _clear_backlog),)
+SLOW: tuple[Chore, ...] = (
+    Chore("checkpoints", _remove_checkpoints),
+    Chore("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
+    Chore("removals", _remove_removals),
+    Chore("empty_registrations", _remove_empty_registrations),
+    Chore("retired_streams", _remove_retired_streams),
+    Chore("routing_periods", lambda tx, _: _count(tx, _PERIODS, {})),
+    Chore("lineages", _end_lineages),
+    Chore("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),
+    Chore("tasks", lambda tx, ages: _count(tx, _TASKS, {"age": ages.finished_task})),
+    Chore("audit", lambda tx, ages: _count(tx, _AUDIT, {"age": ages.audit})),
+    Chore("usage", lambda tx, _: tx.execute(_USAGE, {"months": REMEMBERED_MONTHS}).rowcount),
+)

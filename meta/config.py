@@ -68,7 +68,8 @@ def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
     auth_token = env.text("AUTH_TOKEN", "")
     bind = env.text("BIND", "127.0.0.1:9500")
-    if not is_loopback(bind) and not auth_token and not env.flag("ALLOW_UNAUTHENTICATED"):
+    is_guarded = env.flag("ALLOW_UNAUTHENTICATED") or bool(auth_token)
+    if not is_loopback(bind) and not is_guarded:
         raise ConfigError(
             f"META_BIND {bind} is open to the network: set META_AUTH_TOKEN, or"
             " META_ALLOW_UNAUTHENTICATED=true if something else guards it"

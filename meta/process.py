@@ -59,7 +59,7 @@ class Environment:
 
     def seconds(self, name: str, default: float, *, low: float = 0.0, high: float = 1e9) -> float:
         """A number of seconds in [low, high]."""
-        raw = self.text(name, str(default))
+        raw = self.text(name, str(default).removesuffix(".0"))
         try:
             value = float(raw)
         except ValueError:
@@ -68,7 +68,7 @@ class Environment:
 
     def flag(self, name: str, default: bool = False) -> bool:
         """true/false, yes/no, on/off or 1/0."""
-        raw = self.text(name, str(default)).lower()
+        raw = self.text(name, str(default).lower()).lower()
         if raw not in {"true", "false", "yes", "no", "on", "off", "1", "0"}:
             raise ConfigError(f"{self.prefix}{name} is {raw!r}, not true or false")
         return raw in {"true", "yes", "on", "1"}

@@ -83,6 +83,9 @@ class OtlpHttp:
                     return await read_body(request, self.intake.export_size_bytes_max)
         except TimeoutError:
             raise unavailable("body did not arrive in time") from None
+        except (ConnectionError, web.RequestPayloadError) as error:
+            # Nobody may be left to read this; raised all the same, so that the call ends here.
+            raise malformed("body ended before its end") from error
 
 
 async def read_body(request: web.Request, size_bytes_max: int) -> bytes:

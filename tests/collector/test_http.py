@@ -171,3 +171,7 @@ def test_slow_clients_hold_up_nobody(ground: Ground, start_collector: StartColle
 
     for client in slow:
         client.close()
+    assert post(collector, log_export("after"), headers).status == 200
+    assert collector.terminate() == 0
+    collector.wait_for_end()
+    assert not [line for line in collector.lines if "rror" in line]

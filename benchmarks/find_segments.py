@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import psycopg
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from benchmarks import _segment_rows
 from benchmarks._segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PER_DAY, LoadedDataset
@@ -35,6 +35,7 @@ AGES = ("newest", "middle", "oldest")
 FIRST_PAGE_ROUNDS = 15
 DRAIN_ROUNDS = 3
 SQL_ROUNDS = 40
+_SESSION = text("SELECT name, setting FROM pg_settings WHERE source = 'client'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,15 @@ class _History:
         room = span - length_nanos
         start = NEWEST_NANOS - span + {"oldest": 0, "middle": room // 2, "newest": room}[age]
         return TimeRange(start_time=start, end_time=start + length_nanos)
+
+
+@dataclass(frozen=True, slots=True)
+class _Caught:
+    """A statement as the server sends it, and the settings of its session."""
+
+    statement: bytes
+    values: Mapping[str, object]
+    session: Sequence[tuple[str, str]]
 
 
 def run() -> list[Result]:
@@ -145,14 +155,14 @@ def _bare_statement(
     history: _History, window: TimeRange, dataset: LoadedDataset
 ) -> Iterator[Callable[[], int]]:
     """What the server executes for a page, caught once, run by psycopg alone."""
-    statement, values = _caught(history, window, dataset)
+    caught = _caught(history, window, dataset)
     with psycopg.connect(history.url, autocommit=True, prepare_threshold=0) as connection:
-        yield lambda: len(connection.execute(statement, values).fetchall())
+        for name, value in caught.session:
+            connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        yield lambda: len(connection.execute(caught.statement, caught.values).fetchall())
 
 
-def _caught(
-    history: _History, window: TimeRange, dataset: LoadedDataset
-) -> tuple[bytes, Mapping[str, object]]:
+def _caught(history: _History, window: TimeRange, dataset: LoadedDataset) -> _Caught:
     version = history.count
     query = Query(window.start_time, window.end_time - 1, version)
     caught: list[tuple[bytes, Mapping[str, object]]] = []
@@ -162,11 +172,12 @@ def _caught(
 
     database = Database(DatabaseSettings(history.url, pool_size=2))
     with database.read() as tx:
+        session = [(str(row[0]), str(row[1])) for row in tx.execute(_SESSION)]
         visible = lookup.visible_datasets(tx, [dataset.name], version)
         event.listen(tx, "before_cursor_execute", catch)
         lookup.find(tx, query, visible, PAGE + 1)
     database.close()
-    return caught[0]
+    return _Caught(*caught[0], session)
 
 
 def _first_page(client: MetaClient, request: FindSegmentsRequest) -> list[str]:

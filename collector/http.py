@@ -47,10 +47,11 @@ class OtlpHttp:
         return app
 
     async def healthz(self, _: web.Request) -> web.Response:
-        """Answer 200 while exports are taken."""
-        is_open = self.intake.is_open
-        status = HTTPStatus.OK if is_open else HTTPStatus.SERVICE_UNAVAILABLE
-        return web.json_response({"status": "SERVING" if is_open else "NOT_SERVING"}, status=status)
+        """Answer 200 while exports can be taken."""
+        is_serving = self.intake.is_open and self.intake.is_meta_reachable
+        status = HTTPStatus.OK if is_serving else HTTPStatus.SERVICE_UNAVAILABLE
+        text = "SERVING" if is_serving else "NOT_SERVING"
+        return web.json_response({"status": text}, status=status)
 
     async def export(self, request: web.Request) -> web.Response:
         """Take one export and answer once it is committed."""

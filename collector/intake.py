@@ -33,6 +33,7 @@ class Intake:
     export_timeout_secs: float
     concurrent_exports_max: int
     is_open: bool = False
+    is_meta_reachable: bool = True
     _pending: dict[bytes, PendingExport] = field(default_factory=dict)
     _under_way: int = 0
     _reads: int = 0

@@ -35,6 +35,7 @@ log = structlog.get_logger()
 
 # Answers of the last flush reach their senders before connections are cut.
 ANSWER_SECS = 5.0
+META_CHECK_SECS = 2.0
 
 
 async def serve(settings: Settings) -> bool:
@@ -62,6 +63,7 @@ class Collector:
 
     def __init__(self, settings: Settings, ingestion: Ingestion) -> None:
         self._settings = settings
+        self._ingestion = ingestion
         self._shares_ports = settings.process_index is not None
         tokens = TokenCache(ingestion, settings.token_cache_secs)
         self._buffer = Buffer(settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max)
@@ -129,8 +131,10 @@ class Collector:
         self._intake.is_open = True
         await self._set_health(is_serving=True)
         log.info("ready", collector_id=self._settings.collector_id)
+        watching = asyncio.create_task(self._watch_meta())
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((stopping, flushing), return_when=asyncio.FIRST_COMPLETED)
+        watching.cancel()
         self._intake.is_open = False
         await self._set_health(is_serving=False)
         self._buffer.drain()
@@ -147,6 +151,20 @@ class Collector:
             self._session.close()
         log.info("stopped")
         return True
+
+    async def _watch_meta(self) -> None:
+        """Report NOT_SERVING while meta is away: nothing could be acknowledged."""
+        while True:
+            await asyncio.sleep(META_CHECK_SECS)
+            try:
+                await self._ingestion.object_store()
+                is_reachable = True
+            except MetaError:
+                is_reachable = False
+            if is_reachable != self._intake.is_meta_reachable:
+                log.warning("meta_health", is_reachable=is_reachable)
+                self._intake.is_meta_reachable = is_reachable
+                await self._set_health(is_serving=is_reachable)
 
     async def _set_health(self, *, is_serving: bool) -> None:
         status = health_pb2.HealthCheckResponse.SERVING

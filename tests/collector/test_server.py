@@ -185,6 +185,9 @@ def test_no_answer_from_meta_means_unavailable_and_nothing_is_acknowledged(
 
         assert {refusal(call)[0] for call in calls} == {CODES.UNAVAILABLE}
         assert {retry_after_secs(call) for call in calls} == {1.0}
+        collector.wait_for("meta_health")
+        health = health_pb2_grpc.HealthStub(stub.channel).Check(health_pb2.HealthCheckRequest())
+        assert health.status == health_pb2.HealthCheckResponse.NOT_SERVING
     assert ground.committed_ids() == ["before"]
 
 

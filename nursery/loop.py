@@ -9,7 +9,7 @@ import structlog
 
 from meta import metrics
 from meta.client import MetaClient, location
-from meta.errors import MetaError
+from meta.errors import MetaError, VersionExpired
 from meta.telemetry import span
 from meta.v1 import common_pb2, nursery_pb2
 from nursery import adoption, reaper
@@ -64,7 +64,7 @@ class Nursery:
         # Halved by every failed job, down to one, and doubled by every good one.
         self._babies_max = settings.batch_babies_max
         self._blocked: dict[str, tuple[int, float]] = {}
-        self._reaped_at = float("-inf")
+        self._tended_at = float("-inf")
 
     def cycle(self) -> bool:
         """Run one cycle; true if there is more to merge already.
@@ -72,21 +72,33 @@ class Nursery:
         Raises MetaError if meta is away, StoreError if the store is, SparkDied.
         """
         with span("nursery.cycle"):
-            snapshot = self._poll()
+            # Every stream is looked at now and then; between, those with something to merge.
+            is_tending = self._is_tending_due()
+            snapshot = self._poll(0 if is_tending else self._seen_seq)
             if snapshot is None or snapshot.bucket is None:
                 return False
             store = self._open_store(snapshot.bucket)
             wanted = self._plan(snapshot)
             is_more = self._merge(wanted, snapshot.bucket)
-            self._tend(snapshot, store)
+            if is_tending:
+                self._tend(snapshot, store)
             return is_more
 
-    def _poll(self) -> Snapshot | None:
-        reply = self._client.nursery.GetIngestStreamsForNursery(
-            nursery_pb2.GetIngestStreamsRequest(
-                shard_index=self._settings.shard_index, shard_count=self._settings.shard_count
-            )
+    def _is_tending_due(self) -> bool:
+        return self._clock.monotonic() - self._tended_at >= self._settings.reap_interval_secs
+
+    def _poll(self, since_seq: int) -> Snapshot | None:
+        request = nursery_pb2.GetIngestStreamsRequest(
+            since_seq=since_seq,
+            shard_index=self._settings.shard_index,
+            shard_count=self._settings.shard_count,
         )
+        try:
+            reply = self._client.nursery.GetIngestStreamsForNursery(request)
+        except VersionExpired:
+            # Meta forgot what it removed since; a whole poll needs no history.
+            self._tended_at = float("-inf")
+            return None
         if reply.response_seq < self._seen_seq:
             # An instance of meta that lags behind what another one has shown us.
             log.info("stale_snapshot", response_seq=reply.response_seq, seen=self._seen_seq)
@@ -188,11 +200,9 @@ class Nursery:
         _observe("register", self._clock.monotonic() - started)
 
     def _tend(self, snapshot: Snapshot, store: ObjectStore) -> None:
-        """Reap, retire and stop dead streams, now and then; one stream's failure is its own."""
+        """Reap, retire and stop dead streams; one stream's failure is its own."""
         started = self._clock.monotonic()
-        if started - self._reaped_at < self._settings.reap_interval_secs:
-            return
-        self._reaped_at = started
+        self._tended_at = started
         for info in snapshot.streams:
             try:
                 self._tend_one(info, snapshot, store)

@@ -77,6 +77,19 @@ def test_a_second_cycle_finds_nothing_to_do(collector: Collector) -> None:
     assert texts(collector) == ["a"]
 
 
+def test_polls_between_two_rounds_of_tending_find_what_is_new(collector: Collector) -> None:
+    driver = nursery(collector.client, reap_interval_secs=3_600.0)
+    driver.cycle()
+    for index in range(3):
+        collector.send(f"baby {index}")
+        driver.cycle()
+
+    assert texts(collector) == ["baby 0", "baby 1", "baby 2"]
+    info = collector.info()
+    assert info is not None
+    assert info.deleted_offset == -1
+
+
 def test_a_race_between_two_nurseries_is_lost_by_one(collector: Collector) -> None:
     collector.send("a")
     first = nursery(collector.client)

@@ -11,6 +11,7 @@ of the whole batch) is told so, and its own thread runs it by itself: one bad ca
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -18,7 +19,6 @@ import structlog
 
 from meta import metrics
 from meta.errors import MetaError
-from meta.rpc import Transactions
 from meta.store.engine import Conflict, Transaction
 
 Request = TypeVar("Request")
@@ -42,17 +42,17 @@ class _Slot(Generic[Request, Answer]):
 class Committer(Generic[Request, Answer]):
     """One queue of calls of one kind.
 
-    `run_batch` answers requests in order: an answer, the error a call is refused for, or
-    None for one that has to be run alone.
-    `run_alone` is one call's own transaction. No two requests that share one of their `keys` share
-    a batch, and those are run in the order of their arrival.
+    `run_batch` answers requests in order: an answer, the error a call is refused for, or None for
+    one that has to be run by itself, which `run_alone` does, with a transaction of its own. `begin`
+    opens a batch's transaction. No two requests that share one of their `keys` share a batch, and
+    those are taken in the order of their arrival.
     """
 
     name: str
-    transactions: Transactions
+    begin: Callable[[], AbstractContextManager[Transaction]]
     keys: Callable[[Request], Collection[Hashable]]
     run_batch: Callable[[Transaction, Sequence[Request]], Sequence[Answer | MetaError | None]]
-    run_alone: Callable[[Transaction, Request], Answer]
+    run_alone: Callable[[Request], Answer]
     batch_max: int = BATCH_MAX
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _waiting: deque[_Slot[Request, Answer]] = field(default_factory=deque)
@@ -72,7 +72,7 @@ class Committer(Generic[Request, Answer]):
             self._lead()
         answer = slot.answer
         if answer is None:
-            return self.transactions.write(lambda tx: self.run_alone(tx, request))
+            return self.run_alone(request)
         if isinstance(answer, MetaError):
             raise answer
         return answer
@@ -111,7 +111,7 @@ class Committer(Generic[Request, Answer]):
         """Answer a batch; where that fails as a whole, everyone runs alone."""
         metrics.COMMIT_BATCH_CALLS.labels(self.name).observe(len(batch))
         try:
-            with self.transactions.database.write() as tx:
+            with self.begin() as tx:
                 answers = self.run_batch(tx, [slot.request for slot in batch])
         except (Conflict, MetaError) as error:
             log.info("batch_failed", queue=self.name, calls=len(batch), error=str(error))

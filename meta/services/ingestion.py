@@ -58,10 +58,10 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._hasher = TokenHasher(settings.token_pepper)
         self._committer: Committer[Commit, Committed] = Committer(
             name="commit_offset",
-            transactions=transactions,
+            begin=transactions.database.write,
             keys=lambda commit: (commit.stream_id,),
             run_batch=commits.commit_batch,
-            run_alone=commits.commit_one,
+            run_alone=lambda commit: transactions.write(lambda tx: commits.commit_one(tx, commit)),
         )
 
     def DownloadConfig(

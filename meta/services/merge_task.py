@@ -4,8 +4,9 @@ from itertools import count
 
 import grpc
 
+from meta.committer import Committer
 from meta.config import Settings
-from meta.errors import InvalidArgument, NotFound
+from meta.errors import InvalidArgument, MetaError, NotFound
 from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import (
@@ -15,11 +16,10 @@ from meta.store import (
     merge_swaps,
     merge_tasks,
     segments,
-    versions,
 )
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
-from meta.store.merge_swaps import Rejected, Swap
+from meta.store.merge_swaps import Completion, Done, Verdict
 from meta.store.merge_tasks import MergeTask, TaskState
 from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
 from segments.keys import attempt_prefix
@@ -39,6 +39,13 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         self._transactions = transactions
         self._settings = settings
         self._polls = count(1)
+        self._committer: Committer[Completion, Verdict] = Committer(
+            name="complete_merge_task",
+            begin=transactions.database.write,
+            keys=lambda one: (one.task_id, one.output.object_key),
+            run_batch=merge_swaps.complete_batch,
+            run_alone=self._complete,
+        )
 
     def PollForSegmentMergeTask(
         self, request: merge_task_pb2.PollForSegmentMergeTaskRequest, context: grpc.ServicerContext
@@ -58,13 +65,16 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             self._settings.location, request.merged_segment, "merged_segment"
         )
 
-        def work(tx: Transaction) -> Rejected | None:
-            prepared = merge_swaps.prepare(tx, task_id, output)
-            if isinstance(prepared, Swap):
-                merge_swaps.apply(tx, prepared, versions.allocate(tx))
-            return prepared if isinstance(prepared, Rejected) else None
+        return _verdict(self._committer.submit(Completion(task_id, output)))
 
-        return _verdict(self._transactions.write(work))
+    def _complete(self, one: Completion) -> Verdict:
+        def work(tx: Transaction) -> Verdict:
+            (answer,) = merge_swaps.complete_batch(tx, [one])
+            if isinstance(answer, MetaError):
+                raise answer
+            return answer
+
+        return self._transactions.write(work)
 
     def FailSegmentMergeTask(
         self, request: merge_task_pb2.FailSegmentMergeTaskRequest, context: grpc.ServicerContext
@@ -145,13 +155,13 @@ def _is_current(task: MergeTask, attempt: int) -> bool:
     return is_held and attempt in (0, task.attempt)
 
 
-def _verdict(rejected: Rejected | None) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
-    if rejected is None:
+def _verdict(verdict: Verdict) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
+    if isinstance(verdict, Done):
         return merge_task_pb2.CompleteSegmentMergeTaskResponse(
             success=merge_task_pb2.CompleteSegmentMergeTaskSuccess()
         )
     error = merge_task_pb2.CompleteSegmentMergeTaskError(
-        message=rejected.message, reason=rejected.reason
+        message=verdict.message, reason=verdict.reason
     )
     return merge_task_pb2.CompleteSegmentMergeTaskResponse(error=error)
 

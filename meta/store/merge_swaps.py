@@ -1,12 +1,21 @@
 """Completed merges: the output takes its inputs' place at one version."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import insert
 
-from meta.errors import NotFound, RaceLost
-from meta.store import datasets, identities, merge_attempts, merge_tasks, segments, tombstones
+from meta.errors import MetaError, NotFound, RaceLost
+from meta.store import (
+    datasets,
+    identities,
+    merge_attempts,
+    merge_tasks,
+    segments,
+    tombstones,
+    versions,
+)
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
 from meta.store.merge_tasks import MergeTask, TaskInput, TaskState
@@ -38,6 +47,15 @@ class Swap:
     inputs: tuple[TaskInput, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One call: a task and its complete output."""
+
+    task_id: UUID
+    output: NewSegment
+
+
+Verdict = Done | Rejected
 _LINK = insert(segment_lineage)
 
 
@@ -71,6 +89,23 @@ def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Swap | Done |
     if claim.registered_at is not None:
         return Rejected("KEY_TAKEN", "the output is registered as a segment of its own")
     return Swap(task, claim, tuple(inputs))
+
+
+def complete_batch(tx: Transaction, batch: Sequence[Completion]) -> list[Verdict | MetaError]:
+    """Complete tasks that differ, all at one version; each is answered in order, errors too."""
+    prepared: dict[UUID, Swap | Verdict | MetaError] = {}
+    for one in sorted(batch, key=lambda completion: completion.task_id):
+        try:
+            prepared[one.task_id] = prepare(tx, one.task_id, one.output)
+        except MetaError as error:
+            prepared[one.task_id] = error
+    swaps = [swap for swap in prepared.values() if isinstance(swap, Swap)]
+    version = versions.allocate(tx) if swaps else None
+    for swap in swaps:
+        assert version is not None
+        apply(tx, swap, version)
+    answers = (prepared[one.task_id] for one in batch)
+    return [Done() if isinstance(answer, Swap) else answer for answer in answers]
 
 
 def apply(tx: Transaction, swap: Swap, version: Version) -> None:

@@ -4,7 +4,7 @@ A registration remembers which babies a segment holds. It is how a repeated call
 LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -66,6 +66,19 @@ _OF_MOVES = text(
 ).bindparams(_STREAMS, _DATASETS, _ENDS)
 
 
+def keys(merge: Merge) -> list[Hashable]:
+    """What two calls of one batch must not share: entries and object keys."""
+    return [*(_key(move) for move in merge.moves), *(s.object_key for s in merge.segments)]
+
+
+def register(tx: Transaction, merge: Merge) -> Version:
+    """Register one call; answers the version that shows it, raises what it is refused for."""
+    (answer,) = register_batch(tx, [merge])
+    if isinstance(answer, MetaError):
+        raise answer
+    return answer
+
+
 def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | MetaError]:
     """Register calls that share no entry and no object key, all at one version.
 
@@ -73,9 +86,9 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     nothing of it happens. Raises NotFound if a dataset of the batch is not live.
     """
     datasets.lock_shared(tx, [merge.dataset_id for merge in batch])
-    keys = [_key(move) for merge in batch for move in merge.moves]
-    merged = stream_datasets.lock(tx, keys)
-    heads = streams.find_heads(tx, {stream_id for stream_id, _ in keys})
+    entries = [_key(move) for merge in batch for move in merge.moves]
+    merged = stream_datasets.lock(tx, entries)
+    heads = streams.find_heads(tx, {stream_id for stream_id, _ in entries})
     state = _State(merged, {head.stream_id: head.committed_offset for head in heads.values()})
     claims = _claim(tx, batch)
     answers: list[Version | MetaError | None] = [

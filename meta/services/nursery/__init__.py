@@ -1,11 +1,14 @@
 """NurseryService: what there is to merge, what was merged, what was reaped."""
 
+from collections.abc import Sequence
+from typing import TypeAlias
 from uuid import UUID
 
 import grpc
 
+from meta.committer import Committer
 from meta.config import Settings
-from meta.errors import InvalidArgument, MetaError, VersionExpired
+from meta.errors import InvalidArgument, VersionExpired
 from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.services.nursery import reply as replies
@@ -29,7 +32,13 @@ from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
 SHARDS_MAX = 65_536
+# Registrations whose answers are read together: each may be as large as a reply may be.
+REPLIES_MAX = 32
 _REASONS = (nursery_pb2.STOP_REASON_CLIENT, nursery_pb2.STOP_REASON_TIMEOUT)
+
+
+# A registration's version, and the streams it moved.
+_Registered: TypeAlias = tuple[Version, frozenset[UUID]]
 
 
 class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
@@ -38,6 +47,24 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._committer: Committer[Merge, Version] = Committer(
+            name="register_merged_segment",
+            begin=transactions.database.write,
+            keys=merges.keys,
+            run_batch=merges.register_batch,
+            run_alone=lambda merge: transactions.write(lambda tx: merges.register(tx, merge)),
+        )
+        # What the answers say is read in one snapshot for all who wait, after their commits.
+        self._replies: Committer[_Registered, nursery_pb2.RegisterMergedSegmentResponse] = (
+            Committer(
+                name="registered_streams",
+                begin=transactions.database.read,
+                keys=lambda _: (),
+                run_batch=self._registered,
+                run_alone=lambda one: transactions.read(lambda tx: self._registered(tx, [one])[0]),
+                batch_max=REPLIES_MAX,
+            )
+        )
 
     def GetIngestStreamsForNursery(
         self, request: nursery_pb2.GetIngestStreamsRequest, context: grpc.ServicerContext
@@ -56,11 +83,9 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
         """Make merged segments visible and move the offsets that they cover, at one version."""
         merge = self._merge(request)
-        answer = self._transactions.write(lambda tx: merges.register_batch(tx, [merge])[0])
-        if isinstance(answer, MetaError):
-            raise answer
-        stream_ids = [move.stream_id for move in merge.moves]
-        return self._transactions.read(lambda tx: self._registered(tx, answer, stream_ids))
+        version = self._committer.submit(merge)
+        stream_ids = frozenset(move.stream_id for move in merge.moves)
+        return self._replies.submit((version, stream_ids))
 
     def MarkStreamStopped(
         self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext
@@ -150,18 +175,24 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return reply
 
     def _registered(
-        self, tx: Transaction, version: Version, stream_ids: list[UUID]
-    ) -> nursery_pb2.RegisterMergedSegmentResponse:
-        """The streams after the move, in a snapshot of its own that response_seq labels."""
+        self, tx: Transaction, batch: Sequence[_Registered]
+    ) -> list[nursery_pb2.RegisterMergedSegmentResponse]:
+        """The streams after the moves, in a snapshot of its own that response_seq labels."""
         seq = versions.current(tx)
+        stream_ids = frozenset[UUID]().union(*(ids for _, ids in batch))
         found = stream_reads.read_some(tx, stream_ids, self._settings.lifetimes.tombstone_grace)
-        reply = nursery_pb2.RegisterMergedSegmentResponse(
-            segment_version=version, response_seq=seq, streams=self._streams(tx, found)
-        )
-        if not replies.is_within_bound(reply):
-            reply.ClearField("streams")
-            reply.streams.extend(replies.offsets_only(found, stream_reads.read_entries(tx, found)))
-        return reply
+        infos = dict(zip([s.id for s in found], self._streams(tx, found), strict=True))
+        answers = []
+        for version, ids in batch:
+            own = [infos[i] for i in sorted(ids & infos.keys())]
+            reply = nursery_pb2.RegisterMergedSegmentResponse(
+                segment_version=version, response_seq=seq, streams=own
+            )
+            if not replies.is_within_bound(reply):
+                reply.ClearField("streams")
+                reply.streams.extend(map(replies.offsets_only, own))
+            answers.append(reply)
+        return answers
 
     def _merge(self, request: nursery_pb2.RegisterMergedSegmentRequest) -> Merge:
         """Check a registration and what it says of itself."""

@@ -132,16 +132,12 @@ def entry_refs(entries: Iterable[tuple[UUID, UUID]]) -> list[nursery_pb2.StreamD
     ]
 
 
-def offsets_only(
-    streams: Iterable[StreamRow], entries: Iterable[EntryRow]
-) -> list[nursery_pb2.IngestStreamInfo]:
-    """Ids and merged offsets, for a registration whose full reply would pass the bound."""
-    infos = {row.id: nursery_pb2.IngestStreamInfo(stream_id=str(row.id)) for row in streams}
-    for entry in entries:
-        infos[entry.stream_id].datasets.add(
-            dataset_id=str(entry.dataset_id), merged_offset=entry.merged_offset
-        )
-    return list(infos.values())
+def offsets_only(info: nursery_pb2.IngestStreamInfo) -> nursery_pb2.IngestStreamInfo:
+    """Id and merged offsets, for a registration whose full reply would pass the bound."""
+    short = nursery_pb2.IngestStreamInfo(stream_id=info.stream_id)
+    for entry in info.datasets:
+        short.datasets.add(dataset_id=entry.dataset_id, merged_offset=entry.merged_offset)
+    return short
 
 
 def _stream(

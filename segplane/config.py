@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from meta.process import Environment
+
 HOST = "127.0.0.1"
 DEFAULT_DATA_DIR = Path("segplane-data")
 # For a person at a screen: records are queryable within seconds, merges follow within a minute.
@@ -55,8 +57,8 @@ class StackSettings:
 
     @property
     def meta_auth_token(self) -> str:
-        """What meta asks of every caller, as the inherited environment sets it."""
-        return self.inherited.get("META_AUTH_TOKEN", "")
+        """What meta wants of its clients; raises ConfigError if its file cannot be read."""
+        return Environment("META_", self.inherited).text("AUTH_TOKEN", "")
 
     @property
     def otlp_grpc_address(self) -> str:

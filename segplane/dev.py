@@ -87,6 +87,11 @@ class Stack:
         """Where the processes' logs are."""
         return self.settings.data_dir / "logs"
 
+    def connect(self) -> MetaClient:
+        """Open a client of this meta."""
+        settings = self.settings
+        return MetaClient(settings.meta_address, auth_token=settings.meta_auth_token)
+
     def start_parts(self, *names: str) -> None:
         """Start processes beside meta and wait until they are ready."""
         for name in names:
@@ -131,9 +136,7 @@ class Stack:
 
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:
-            with MetaClient(
-                self.settings.meta_address, auth_token=self.settings.meta_auth_token
-            ) as client:
+            with self.connect() as client:
                 self.token = ready_token(client, self.settings.token_path)
             environment = config.collector_environment(self.settings)
             return ChildSpec(name, name, environment, self._collector_is_ready)

@@ -6,7 +6,6 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from meta.client import MetaClient
 from meta.errors import MetaError
 from segplane import config
 from segplane.connection import EXIT_REFUSED, complain
@@ -53,11 +52,6 @@ def _run(folder: Path) -> None:
     with Relay() as relay:
         telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": relay.endpoint, **TELEMETRY_PACE}
         stack = Stack(settings, timed_report(), parts=(COLLECTOR,), telemetry=telemetry)
-        with (
-            stack,
-            MetaClient(
-                stack.settings.meta_address, auth_token=stack.settings.meta_auth_token
-            ) as client,
-        ):
+        with stack, stack.connect() as client:
             Demo(stack, relay, client, console, lines, started).run()
     console.print(f"all of it held, {time.monotonic() - started:.0f} s")

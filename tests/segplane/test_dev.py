@@ -9,13 +9,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from meta.client import MetaClient
 from meta.v1 import nursery_pb2
 from segplane import config
 from segplane.config import StackSettings
@@ -66,9 +66,27 @@ def test_stopping_ends_the_collectors_stream(settings: StackSettings) -> None:
     with _stack(settings) as stack:
         _send_log(stack)
 
-    with _stack(settings, parts=()) as stack, MetaClient(stack.settings.meta_address) as client:
+    with _stack(settings, parts=()) as stack, stack.connect() as client:
         reply = client.nursery.GetIngestStreamsForNursery(nursery_pb2.GetIngestStreamsRequest())
         assert [stream.stopped_offset for stream in reply.streams] == [1]
+
+
+def test_a_meta_with_an_auth_token_is_used_by_all(settings: StackSettings) -> None:
+    guarded = replace(settings, inherited={**settings.inherited, "META_AUTH_TOKEN": "secret"})
+
+    with _stack(guarded) as stack:
+        _send_log(stack)
+        address = stack.settings.meta_address
+        done = _segplane("datasets", "list", SEGPLANE_META_ADDRESS=address)
+        allowed = _segplane(
+            "datasets",
+            "list",
+            SEGPLANE_META_ADDRESS=address,
+            SEGPLANE_META_AUTH_TOKEN="secret",
+        )
+
+    assert (done.returncode, allowed.returncode) == (1, 0)
+    assert done.stderr.endswith("(UNAUTHENTICATED)\n")
 
 
 def test_a_killed_meta_comes_back_and_takes_records(settings: StackSettings) -> None:
@@ -204,7 +222,7 @@ def _send_log(stack: Stack) -> None:
 
 
 def _committed(stack: Stack) -> int:
-    with MetaClient(stack.settings.meta_address) as client:
+    with stack.connect() as client:
         reply = client.nursery.GetIngestStreamsForNursery(nursery_pb2.GetIngestStreamsRequest())
     return sum(stream.committed_offset + 1 for stream in reply.streams)
 

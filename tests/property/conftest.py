@@ -1,0 +1,30 @@
+"""Fixtures for pairs of calls in every order of their statements."""
+
+from collections.abc import Iterator
+
+import pytest
+from prometheus_client import REGISTRY
+
+from tests.conftest import MetaServer
+from tests.property.interleaver import Interleaver
+from tests.property.scene import Scene
+
+
+@pytest.fixture
+def scene(meta_server: MetaServer) -> Scene:
+    """Prepare state and make calls over the server's own database."""
+    return Scene(meta_server)
+
+
+@pytest.fixture
+def interleaver(meta_server: MetaServer) -> Iterator[Interleaver]:
+    """Explore over the server's own connection pool; no schedule may end in a deadlock."""
+    before = _deadlocks()
+    database = meta_server.running.database
+    yield Interleaver(database.engine, meta_server.settings.database.url)
+    assert _deadlocks() == before
+
+
+def _deadlocks() -> float:
+    name = "segplane_transaction_retries_total"
+    return REGISTRY.get_sample_value(name, {"sqlstate": "40P01"}) or 0.0

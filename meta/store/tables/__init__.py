@@ -1,0 +1,76 @@
+"""The schema, by groups of tables; `meta/migrations` creates it and a test compares the two.
+
+Times are timestamptz on the database's clock, except `*_ns` and `*_nanos`: integer nanoseconds
+since the unix epoch as clients send them. Offsets are inclusive, -1 = none. Versions are values of
+`meta_state.version`, drawn last in a transaction. No foreign key points at a hot row.
+"""
+
+from meta.store.tables.catalog import (
+    dataset_usage,
+    dataset_visibility,
+    datasets,
+    projections,
+    promoted_columns,
+    schema_columns,
+    schemas,
+    sharding_fields,
+    view_dataset_projections,
+    views,
+)
+from meta.store.tables.columns import metadata
+from meta.store.tables.merges import merge_attempts, merge_task_inputs, merge_tasks, rewrites
+from meta.store.tables.segments import (
+    dataset_stats,
+    lineage_ends,
+    object_identities,
+    registrations,
+    segment_lineage,
+    segments,
+)
+from meta.store.tables.server import audit_log, meta_state
+from meta.store.tables.streams import (
+    baby_segments,
+    ingest_streams,
+    ingest_tokens,
+    offset_checkpoints,
+    routing_periods,
+    stream_datasets,
+    stream_heads,
+    stream_removals,
+    stream_tokens,
+)
+
+__all__ = [
+    "audit_log",
+    "baby_segments",
+    "dataset_stats",
+    "dataset_usage",
+    "dataset_visibility",
+    "datasets",
+    "ingest_streams",
+    "ingest_tokens",
+    "lineage_ends",
+    "merge_attempts",
+    "merge_task_inputs",
+    "merge_tasks",
+    "meta_state",
+    "metadata",
+    "object_identities",
+    "offset_checkpoints",
+    "projections",
+    "promoted_columns",
+    "registrations",
+    "rewrites",
+    "routing_periods",
+    "schema_columns",
+    "schemas",
+    "segment_lineage",
+    "segments",
+    "sharding_fields",
+    "stream_datasets",
+    "stream_heads",
+    "stream_removals",
+    "stream_tokens",
+    "view_dataset_projections",
+    "views",
+]

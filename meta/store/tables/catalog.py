@@ -1,0 +1,152 @@
+"""Datasets and what describes them: settings, schemas, views, projections."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+
+from meta.store.tables.columns import metadata, moment, now
+
+datasets = Table(
+    "datasets",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    # Short key of the segments table.
+    Column("key", Integer, Identity(always=True), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("is_default", Boolean, nullable=False, server_default=text("false")),
+    now("created_at"),
+    moment("deleted_at"),
+    # Set once the grace is over and the segments are being tombstoned: no undelete any more.
+    moment("purged_at"),
+    # Versions below it may have lost objects: FindSegments answers VERSION_EXPIRED.
+    Column("deletion_horizon", BigInteger, nullable=False, server_default=text("0")),
+    Column("event_retention_secs", BigInteger),
+    Column("created_retention_secs", BigInteger),
+    Column("tombstone_grace_secs", BigInteger),
+    Column("records_per_month", BigInteger, nullable=False, server_default=text("0")),
+    # Last version at which something a nursery reads of the dataset changed.
+    Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
+)
+Index(
+    "datasets_name_live_unique",
+    datasets.c.name,
+    unique=True,
+    postgresql_where=datasets.c.deleted_at.is_(None),
+)
+Index(
+    "datasets_default_unique",
+    datasets.c.is_default,
+    unique=True,
+    postgresql_where=datasets.c.is_default,
+)
+
+# Versions [from_version, to_version) at which a dataset's segments are visible.
+dataset_visibility = Table(
+    "dataset_visibility",
+    metadata,
+    Column("dataset_key", Integer, ForeignKey("datasets.key"), primary_key=True),
+    Column("from_version", BigInteger, primary_key=True),
+    Column("to_version", BigInteger),
+)
+
+sharding_fields = Table(
+    "sharding_fields",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("field_name", Text, nullable=False),
+    Column("weight", Double, nullable=False),
+    UniqueConstraint("dataset_id", "field_name"),
+)
+
+promoted_columns = Table(
+    "promoted_columns",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    Column("scope", SmallInteger, nullable=False),
+    Column("attribute", Text, nullable=False),
+    UniqueConstraint("dataset_id", "name"),
+)
+
+# Records committed per dataset and calendar month (UTC), for quotas.
+dataset_usage = Table(
+    "dataset_usage",
+    metadata,
+    Column("dataset_id", Uuid, primary_key=True),
+    Column("month", Text, primary_key=True),
+    # One per committer, so that they do not wait for one another; the sum counts.
+    Column("slot", Integer, primary_key=True),
+    Column("records", BigInteger, nullable=False),
+    postgresql_with={"fillfactor": "50"},
+)
+
+schemas = Table(
+    "schemas",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    now("created_at"),
+)
+
+schema_columns = Table(
+    "schema_columns",
+    metadata,
+    Column("schema_id", Uuid, ForeignKey("schemas.id", ondelete="CASCADE"), primary_key=True),
+    # Rises with every addition and is never reused; columns are read in this order.
+    Column("position", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    UniqueConstraint("schema_id", "name"),
+)
+
+views = Table(
+    "views",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("description", Text),
+    Column("schema_id", Uuid, ForeignKey("schemas.id"), index=True),
+    now("created_at"),
+)
+
+projections = Table(
+    "projections",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("projection", Text, nullable=False),
+    Column("schema_id", Uuid, ForeignKey("schemas.id"), index=True),
+    now("created_at"),
+)
+
+view_dataset_projections = Table(
+    "view_dataset_projections",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("view_id", Uuid, ForeignKey("views.id", ondelete="CASCADE"), nullable=False),
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), nullable=False, index=True),
+    Column(
+        "projection_id",
+        Uuid,
+        ForeignKey("projections.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    UniqueConstraint("view_id", "dataset_id", "projection_id"),
+)

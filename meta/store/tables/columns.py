@@ -1,0 +1,24 @@
+"""What the tables share: one MetaData with its naming convention, and columns for moments."""
+
+from sqlalchemy import Column, DateTime, MetaData
+from sqlalchemy.sql import func
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "%(table_name)s_pkey",
+        "uq": "%(table_name)s_%(column_0_N_name)s_unique",
+        "ck": "%(table_name)s_%(constraint_name)s_check",
+        "fk": "%(table_name)s_%(column_0_name)s_fkey",
+        "ix": "%(table_name)s_%(column_0_N_name)s_index",
+    }
+)
+
+
+def now(name: str) -> Column[object]:
+    """A moment that is the transaction's start unless it is given."""
+    return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
+
+
+def moment(name: str) -> Column[object]:
+    """A moment, null until it has come."""
+    return Column(name, DateTime(timezone=True))

@@ -1,0 +1,159 @@
+"""Merged segments, who may use an object key, and where records came from."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Identity,
+    Index,
+    Integer,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+
+from meta.store.tables.columns import metadata, moment, now
+
+# Who may use an object key. The one unique index that Register, Complete, Save and Condemn share.
+object_identities = Table(
+    "object_identities",
+    metadata,
+    Column("object_key", Text(collation="C"), primary_key=True),
+    # 1 registered, 2 condemned, 3 deleted.
+    Column("state", SmallInteger, nullable=False),
+    Column("segment_id", Uuid),
+    now("changed_at"),
+    CheckConstraint("state IN (1, 2, 3)", name="state"),
+)
+Index(
+    "object_identities_garbage_index",
+    object_identities.c.changed_at,
+    postgresql_where=object_identities.c.state > 1,
+)
+
+segments = Table(
+    "segments",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("dataset_key", Integer, nullable=False),
+    # Smallest c >= 0 with end_ns - start_ns < 4^c * 10^9.
+    Column("dur_class", SmallInteger, nullable=False),
+    Column("start_ns", BigInteger, nullable=False),
+    Column("end_ns", BigInteger, nullable=False),
+    Column("created_version", BigInteger, nullable=False),
+    Column("tombstone_version", BigInteger),
+    moment("tombstone_at"),
+    now("created_at"),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("compressed_size_bytes", BigInteger, nullable=False),
+    Column("number_of_events", Integer, nullable=False),
+    # As the writer sent them; object_identities holds the joined key.
+    Column("prefix", Text, nullable=False),
+    Column("object_name", Text, nullable=False),
+    # Merges between the nursery's segment and this one.
+    Column("merge_count", SmallInteger, nullable=False, server_default=text("0")),
+    # A merge could not read it; an operator releases it.
+    moment("quarantined_at"),
+    CheckConstraint("start_ns <= end_ns", name="range"),
+    CheckConstraint("tombstone_version > created_version", name="lifetime"),
+    CheckConstraint("(tombstone_version IS NULL) = (tombstone_at IS NULL)", name="tombstone"),
+    CheckConstraint(
+        "size_bytes >= 0 AND compressed_size_bytes >= 0 AND number_of_events >= 0", name="sizes"
+    ),
+)
+Index(
+    "segments_lookup_index",
+    segments.c.dataset_key,
+    segments.c.dur_class,
+    segments.c.start_ns,
+    segments.c.id,
+)
+Index(
+    "segments_live_index",
+    segments.c.dataset_key,
+    segments.c.created_at,
+    segments.c.id,
+    postgresql_where=segments.c.tombstone_version.is_(None),
+)
+# What the planner looks at; the bounds are those of meta.planner.Policy.
+Index(
+    "segments_mergeable_index",
+    segments.c.dataset_key,
+    segments.c.start_ns,
+    segments.c.id,
+    postgresql_where=text(
+        "tombstone_version IS NULL AND quarantined_at IS NULL AND merge_count < 4"
+        " AND compressed_size_bytes < 268435456"
+    ),
+)
+Index(
+    "segments_quarantined_index",
+    segments.c.id,
+    postgresql_where=segments.c.quarantined_at.is_not(None),
+)
+Index(
+    "segments_tombstoned_index",
+    segments.c.tombstone_at,
+    segments.c.id,
+    postgresql_where=segments.c.tombstone_version.is_not(None),
+)
+
+# Which babies a nursery's segment holds; kept while a descendant lives.
+registrations = Table(
+    "registrations",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("stream_id", Uuid, nullable=False),
+    Column("dataset_id", Uuid, nullable=False),
+    # Offsets (start_offset, end_offset].
+    Column("start_offset", BigInteger, nullable=False),
+    Column("end_offset", BigInteger, nullable=False),
+    Column("ingest_time_nanos", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    # Null where the babies held nothing for the dataset.
+    Column("segment_id", Uuid),
+    # One per further segment of the same call (another UTC day).
+    Column("part", SmallInteger, nullable=False, server_default=text("0")),
+    now("created_at"),
+    CheckConstraint("start_offset < end_offset", name="span"),
+    UniqueConstraint("stream_id", "dataset_id", "end_offset", "part"),
+)
+Index("registrations_segment_index", registrations.c.segment_id)
+Index(
+    "registrations_empty_index",
+    registrations.c.created_at,
+    postgresql_where=registrations.c.segment_id.is_(None),
+)
+Index("registrations_version_index", registrations.c.dataset_id, registrations.c.version)
+
+# Which segment's merge took a segment in. A row goes once nothing lives that holds the input.
+segment_lineage = Table(
+    "segment_lineage",
+    metadata,
+    Column("input_id", Uuid, primary_key=True),
+    Column("output_id", Uuid, primary_key=True),
+)
+Index("segment_lineage_output_index", segment_lineage.c.output_id)
+
+# Segments that are gone without a successor: what they were made of is to be forgotten.
+lineage_ends = Table(
+    "lineage_ends",
+    metadata,
+    Column("segment_id", Uuid, primary_key=True),
+)
+
+# Maintained counters: what GetJanitorStats answers.
+dataset_stats = Table(
+    "dataset_stats",
+    metadata,
+    Column("dataset_key", Integer, primary_key=True, autoincrement=False),
+    Column("live_segments", BigInteger, nullable=False, server_default=text("0")),
+    Column("live_size_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("live_compressed_size_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("all_segments", BigInteger, nullable=False, server_default=text("0")),
+    Column("open_tasks", BigInteger, nullable=False, server_default=text("0")),
+    postgresql_with={"fillfactor": "50"},
+)

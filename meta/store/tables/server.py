@@ -1,0 +1,49 @@
+"""The server's own state, and what operators did."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Identity,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.sql import func
+
+from meta.store.tables.columns import metadata
+
+# One row. `version` is the commit-ordered counter; timeline and system_identifier tell a failover.
+meta_state = Table(
+    "meta_state",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False, server_default=text("1")),
+    Column("version", BigInteger, nullable=False, server_default=text("0")),
+    # Versions in (gap_start, gap_end] were jumped over and answer VERSION_EXPIRED.
+    Column("gap_start", BigInteger, nullable=False, server_default=text("0")),
+    Column("gap_end", BigInteger, nullable=False, server_default=text("0")),
+    Column("timeline", BigInteger),
+    Column("system_identifier", Text),
+    Column("deletion_held", Boolean, nullable=False, server_default=text("false")),
+    # Below them GetOffsetsAt and since_seq answer VERSION_EXPIRED: rows they need are pruned.
+    Column("history_floor", BigInteger, nullable=False, server_default=text("0")),
+    Column("removals_floor", BigInteger, nullable=False, server_default=text("0")),
+    # HMAC key for ingest tokens where no META_TOKEN_PEPPER is set.
+    Column("token_pepper", LargeBinary, nullable=False),
+    CheckConstraint("id = 1", name="one_row"),
+    postgresql_with={"fillfactor": "10"},
+)
+
+audit_log = Table(
+    "audit_log",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now(), index=True),
+    Column("rpc", Text, nullable=False),
+    Column("subject_id", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+)

@@ -1,0 +1,195 @@
+"""Ingest tokens, streams, baby segments, and how far each dataset has merged them."""
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+
+from meta.store.tables.columns import metadata, moment, now
+
+ingest_tokens = Table(
+    "ingest_tokens",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    # HMAC-SHA256 of the plaintext, which is stored nowhere.
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("hint", Text, nullable=False),
+    Column("logs_dataset_id", Uuid, ForeignKey("datasets.id")),
+    Column("traces_dataset_id", Uuid, ForeignKey("datasets.id")),
+    Column("metrics_dataset_id", Uuid, ForeignKey("datasets.id")),
+    now("created_at"),
+    moment("revoked_at"),
+    # Last version at which its routing changed or it was revoked.
+    Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
+)
+Index("ingest_tokens_changed_index", ingest_tokens.c.changed_version)
+
+ingest_streams = Table(
+    "ingest_streams",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("collector_id", Text, nullable=False),
+    Column("collector_string", Text, nullable=False),
+    # Evenly spread in [0, 2^31); shard = shard_hash % shard_count.
+    Column("shard_hash", Integer, nullable=False),
+    now("created_at"),
+    Column("stopped_at_nanos", BigInteger),
+    Column("stopped_offset", BigInteger),
+    Column("stop_reason", SmallInteger),
+    Column("deleted_offset", BigInteger, nullable=False, server_default=text("-1")),
+    Column("deleted_ingest_time_nanos", BigInteger, nullable=False, server_default=text("0")),
+    # Stopped, without entries and reaped to the end; kept 7 days.
+    moment("retired_at"),
+    # Last version at which something a nursery reads of the stream changed.
+    Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
+    CheckConstraint("(stopped_at_nanos IS NULL) = (stopped_offset IS NULL)", name="stop"),
+    CheckConstraint(
+        "stopped_offset IS NULL OR deleted_offset <= stopped_offset", name="deleted_in_stream"
+    ),
+)
+Index(
+    "ingest_streams_collector_active_unique",
+    ingest_streams.c.collector_id,
+    unique=True,
+    postgresql_where=ingest_streams.c.stopped_offset.is_(None),
+)
+Index(
+    "ingest_streams_retired_index",
+    ingest_streams.c.retired_at,
+    postgresql_where=ingest_streams.c.retired_at.is_not(None),
+)
+Index(
+    "ingest_streams_changed_index",
+    ingest_streams.c.changed_version,
+    postgresql_where=ingest_streams.c.retired_at.is_(None),
+)
+
+# The hot half of a stream. CommitOffset updates it in place: HOT while the one indexed column,
+# is_pending, keeps its value.
+stream_heads = Table(
+    "stream_heads",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("committed_offset", BigInteger, nullable=False, server_default=text("-1")),
+    now("last_activity_at"),
+    # Here as well as in ingest_streams, because CommitOffset locks and reads this row only.
+    Column("is_stopped", Boolean, nullable=False, server_default=text("false")),
+    # Some entry may have unmerged babies: what a steady poll looks at. Set by commits, cleared by
+    # the sweeper.
+    Column("is_pending", Boolean, nullable=False, server_default=text("false")),
+    CheckConstraint("committed_offset >= -1", name="committed"),
+    postgresql_with={"fillfactor": "50"},
+)
+Index(
+    "stream_heads_pending_index",
+    stream_heads.c.stream_id,
+    postgresql_where=stream_heads.c.is_pending,
+)
+
+baby_segments = Table(
+    "baby_segments",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("offset", BigInteger, primary_key=True),
+    Column("start_ns", BigInteger, nullable=False),
+    Column("end_ns", BigInteger, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("num_records", BigInteger, nullable=False),
+    Column("flush_id", LargeBinary),
+    # Stamped datasets; null for an unstamped baby.
+    Column("dataset_ids", ARRAY(Uuid)),
+    now("committed_at"),
+    # When the baby was reaped; its row stays 24 h longer.
+    moment("reaped_at"),
+)
+Index(
+    "baby_segments_reaped_index",
+    baby_segments.c.reaped_at,
+    postgresql_where=baby_segments.c.reaped_at.is_not(None),
+)
+
+stream_tokens = Table(
+    "stream_tokens",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("token_id", Uuid, primary_key=True),
+    now("registered_at"),
+    # The stream's committed offset when the token was revoked.
+    Column("revoked_offset", BigInteger),
+)
+Index("stream_tokens_token_index", stream_tokens.c.token_id)
+
+# Routing of a token for babies of a stream from `from_offset` on, for unstamped babies.
+routing_periods = Table(
+    "routing_periods",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("token_id", Uuid, primary_key=True),
+    Column("from_offset", BigInteger, primary_key=True),
+    Column("logs_dataset_id", Uuid),
+    Column("traces_dataset_id", Uuid),
+    Column("metrics_dataset_id", Uuid),
+)
+
+stream_datasets = Table(
+    "stream_datasets",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("dataset_id", Uuid, primary_key=True),
+    Column("merged_offset", BigInteger, nullable=False),
+    Column("merged_ingest_time_nanos", BigInteger, nullable=False, server_default=text("0")),
+    # merged_offset when the entry was made: nothing at or below it is of this dataset, or all of
+    # it was merged before an earlier entry went.
+    Column("base_offset", BigInteger, nullable=False),
+    now("created_at"),
+    # Last version at which the entry changed.
+    Column("changed_version", BigInteger, nullable=False),
+    CheckConstraint("merged_offset >= -1", name="merged"),
+    postgresql_with={"fillfactor": "70"},
+)
+Index("stream_datasets_dataset_index", stream_datasets.c.dataset_id)
+Index("stream_datasets_changed_index", stream_datasets.c.changed_version)
+
+# Streams and entries (dataset_id not null) that went away, so that a since_seq poll hears of it.
+stream_removals = Table(
+    "stream_removals",
+    metadata,
+    Column("version", BigInteger, primary_key=True),
+    Column("stream_id", Uuid, primary_key=True),
+    # The nil UUID: the whole stream.
+    Column("dataset_id", Uuid, primary_key=True),
+    Column("shard_hash", Integer, nullable=False),
+    now("removed_at"),
+)
+Index("stream_removals_removed_index", stream_removals.c.removed_at)
+
+# Append-only: at `version` exactly the offsets <= stream_offset are visible.
+offset_checkpoints = Table(
+    "offset_checkpoints",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("dataset_id", Uuid, primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+    Column("stream_offset", BigInteger, nullable=False),
+    Column("ingest_timestamp_nanos", BigInteger, nullable=False),
+    now("created_at"),
+)
+Index(
+    "offset_checkpoints_created_index",
+    offset_checkpoints.c.stream_id,
+    offset_checkpoints.c.dataset_id,
+    offset_checkpoints.c.created_at,
+)

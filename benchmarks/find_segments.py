@@ -4,7 +4,6 @@ What one call costs over its SQL is measured with the statement of `meta.store.l
 psycopg. BENCH_SEGMENTS makes the long history shorter, for a quick look.
 """
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,6 +15,7 @@ from sqlalchemy import event, text
 from benchmarks import _segment_rows
 from benchmarks._segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PER_DAY, LoadedDataset
 from benchmarks._server import bench_postgres, bench_server
+from benchmarks._timing import interleaved
 from benchmarks.results import Result, compare
 from meta.client import MetaClient
 from meta.process import environment
@@ -110,7 +110,7 @@ def _compared(
 ) -> Result:
     found = [len(_drain(h.client, r)) for h, r in zip((short, long), requests, strict=True)]
     read = _drain if is_drain else _first_page
-    times = _interleaved(
+    times = interleaved(
         [
             lambda: read(short.client, requests[0]),
             lambda: read(long.client, requests[1]),
@@ -136,7 +136,7 @@ def _over_sql(history: _History) -> Result:
     assert len(_first_page(history.client, request)) == PAGE
     with _bare_statement(history, window, dataset) as fetch:
         assert fetch() == PAGE + 1
-        ours, sql = _interleaved(
+        ours, sql = interleaved(
             [lambda: _first_page(history.client, request), fetch], rounds=SQL_ROUNDS
         )
     return compare(
@@ -194,15 +194,3 @@ def _drain(client: MetaClient, request: FindSegmentsRequest) -> list[str]:
         if not reply.page.HasField("next_cursor"):
             return found
         page.cursor = reply.page.next_cursor
-
-
-def _interleaved(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """The median time of each call in milliseconds, after one that is not counted."""
-    times: list[list[float]] = [[] for _ in calls]
-    for round_number in range(rounds + 1):
-        for call, own in zip(calls, times, strict=True):
-            began = time.perf_counter()
-            call()
-            if round_number:
-                own.append(1e3 * (time.perf_counter() - began))
-    return [statistics.median(own) for own in times]

@@ -1,0 +1,17 @@
+"""Times calls in turn, so that what else the machine does meets all of them alike."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+
+def interleaved(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """The median time of each call in milliseconds, after one that is not counted."""
+    times: list[list[float]] = [[] for _ in calls]
+    for round_number in range(rounds + 1):
+        for call, own in zip(calls, times, strict=True):
+            began = time.perf_counter()
+            call()
+            if round_number:
+                own.append(1e3 * (time.perf_counter() - began))
+    return [statistics.median(own) for own in times]

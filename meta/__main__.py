@@ -1,6 +1,8 @@
 """`python -m meta`: the gRPC server."""
 
-from meta import config, server
+import sys
+
+from meta import config, processes, server
 from meta.errors import MetaError
 from meta.process import (
     ConfigError,
@@ -17,8 +19,15 @@ def main() -> None:
     configure_logging("meta")
     try:
         settings = config.load(environment("META_"))
+        shutdown = Shutdown().install()
+        index = processes.child_index(sys.argv[1:])
+        if settings.processes > 1 and index is None:
+            sys.exit(processes.run(settings, shutdown))
+        if index is not None:
+            settings = processes.child_settings(settings, index)
+            processes.watch_parent(shutdown)
         serve_metrics(settings.metrics_port)
-        server.run(settings, Shutdown().install())
+        server.run(settings, shutdown)
     except (ConfigError, MetaError) as error:
         fail(str(error))
 

@@ -36,7 +36,7 @@ def sweep(transactions: Transactions, chore: Chore, ages: Ages, shutdown: Shutdo
             log.warning("chore_failed", chore=chore.name, error=str(error))
             break
         taken += count or 0
-        if count is None or count < lifetimes.ROWS_MAX:
+        if count is None or count < chore.rows_max:
             break
     if taken:
         log.info("rows_swept", chore=chore.name, rows=taken)
@@ -52,4 +52,5 @@ def _ages(values: Lifetimes) -> Ages:
         identity=values.identity,
         finished_task=values.finished_task,
         audit=values.audit,
+        dataset_grace=values.dataset_grace,
     )

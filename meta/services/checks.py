@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Protocol, TypeVar
 from uuid import UUID
 
+from google.protobuf.message import Message
+
 from meta.errors import InvalidArgument
 
 NAME_CHARACTERS_MAX = 255
@@ -63,6 +65,11 @@ def optional_uuid(value: str, field: str) -> UUID | None:
     return uuid(value, field) if value else None
 
 
+def filter_uuid(request: Message, field: str) -> UUID | None:
+    """The id in an optional filter field; None where the field is unset, "" is refused."""
+    return uuid(getattr(request, field), field) if request.HasField(field) else None
+
+
 def identifier(which: str | None, id_text: str, name_text: str) -> UUID | str:
     """What the oneof `identifier` of a request holds: an id, or a name as text."""
     if which is None:
@@ -98,6 +105,13 @@ def half_open_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
             f"{field} [{value.start_time}, {value.end_time}) holds no time", field=field
         )
     return value.start_time, value.end_time
+
+
+def some(value: str, field: str, *, lines: bool = True) -> str:
+    """Text that is not empty."""
+    if not value:
+        raise InvalidArgument(f"{field} must not be empty", field=field)
+    return text(value, field, lines=lines)
 
 
 def distinct(values: Sequence[Item], field: str) -> Sequence[Item]:

@@ -141,12 +141,12 @@ def add_segments(
     What the segments of a dataset share is parsed from one template: a page costs a fourth of what
     building every message from nested constructors did.
     """
-    templates: dict[tuple[object, str], bytes] = {}
+    templates: dict[object, tuple[bytes, str]] = {}
     for segment in segments:
-        shared = (segment.dataset_id, segment.prefix)
-        template = templates.get(shared)
-        if template is None:
-            template = templates[shared] = _template(location, *shared)
+        shared = templates.get(segment.dataset_id)
+        if shared is None:
+            shared = templates[segment.dataset_id] = _template(location, segment)
+        template, prefix = shared
         info = target.add()
         info.MergeFromString(template)
         info.id = str(segment.id)
@@ -156,19 +156,24 @@ def add_segments(
         info.size_bytes = segment.size_bytes
         info.compressed_size_bytes = segment.compressed_size_bytes
         info.number_of_events = segment.number_of_events
-        info.cloud_object_key.key = segment.object_name
+        key = info.cloud_object_key
+        key.key = segment.object_name
+        # Nursery's segments of a dataset share their prefix, every merge's output has its own.
+        if segment.prefix != prefix:
+            key.prefix.prefix = segment.prefix
         info.created_version = segment.created_version
         info.merge_count = segment.merge_count
         if segment.tombstone_version is not None:
             info.tombstone_version = segment.tombstone_version
 
 
-def _template(location: StoreLocation, dataset_id: object, prefix: str) -> bytes:
-    return common_pb2.SegmentInfo(
-        dataset_id=str(dataset_id),
+def _template(location: StoreLocation, segment: SegmentLike) -> tuple[bytes, str]:
+    message = common_pb2.SegmentInfo(
+        dataset_id=str(segment.dataset_id),
         time_range=common_pb2.TimeRange(),
-        cloud_object_key=object_key(location, prefix, ""),
-    ).SerializeToString()
+        cloud_object_key=object_key(location, segment.prefix, ""),
+    )
+    return message.SerializeToString(), segment.prefix
 
 
 def dataset_info(
@@ -239,27 +244,6 @@ def promoted_messages(columns: Sequence[PromotedColumn]) -> list[common_pb2.Prom
         )
         for c in columns
     ]
-
-
-def promoted_columns(
-    messages: Sequence[common_pb2.PromotedColumn], field: str
-) -> tuple[PromotedColumn, ...]:
-    """Check promoted columns: typed, scoped, named once each and unlike the format's columns."""
-    checks.at_most(messages, field, PROMOTED_MAX)
-    found = []
-    for index, message in enumerate(messages):
-        at = f"{field}[{index}]"
-        name = checks.name(message.name, f"{at}.name")
-        if name in FORMAT_COLUMNS:
-            raise InvalidArgument(f"{name} is a column of the format", field=f"{at}.name")
-        if message.type not in _PROMOTED_TYPES:
-            raise InvalidArgument(f"{at}.type cannot be promoted", field=f"{at}.type")
-        if message.scope not in _SCOPES:
-            raise InvalidArgument(f"{at}.scope is not set", field=f"{at}.scope")
-        attribute = checks.name(message.attribute, f"{at}.attribute")
-        found.append(PromotedColumn(name, message.type, message.scope, attribute))
-    checks.distinct([column.name for column in found], field)
-    return tuple(found)
 
 
 def time_text(moment: datetime | None) -> str:

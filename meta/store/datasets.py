@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Uuid, bindparam, func, insert, select
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
@@ -30,6 +31,10 @@ _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
 _BY_NAME = _LIVE.where(datasets.c.name == bindparam("name"))
 _DEFAULT = _LIVE.where(datasets.c.is_default)
 _ALL_LIVE = _LIVE.order_by(datasets.c.id)
+_LISTED: Select[*tuple[Any, ...]] = select(datasets.c.id, func.octet_length(datasets.c.name)).where(
+    datasets.c.deleted_at.is_(None)
+)
+_BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
 # KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.
 _LOCK = (
@@ -39,6 +44,7 @@ _LOCK = (
     .order_by(datasets.c.id)
     .with_for_update(read=True, key_share=True)
 )
+_LOCK_SETTINGS = _BY_ID.with_for_update(key_share=True)
 _INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
 _COUNT = insert(dataset_stats)
@@ -81,8 +87,9 @@ def list_live(tx: Transaction) -> list[Dataset]:
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
     """One page of the live datasets."""
-    page = keyset.read(tx, _LIVE, datasets.c.id, window)
-    return page.map(lambda row: Dataset(*row))
+    page = keyset.read(tx, _LISTED, window, {})
+    found = {row.id: Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(found.__getitem__)
 
 
 def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
@@ -113,10 +120,23 @@ def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
         return found
     made = _made_visible(tx, Dataset(*row))
     # Counted behind the counter's lock, which creations take one after the other.
-    count = tx.execute(_COUNT_LIVE).scalar_one()
-    if count > live_max:
+    if count_live(tx) > live_max:
         raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
     return made
+
+
+def count_live(tx: Transaction) -> int:
+    """How many datasets are live."""
+    return tx.execute(_COUNT_LIVE).scalar_one()
+
+
+def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
+    """Change a dataset's settings alone. Raises NotFound."""
+    dataset = get(tx, identifier)
+    # NO KEY UPDATE: registrations go on meanwhile.
+    if tx.execute(_LOCK_SETTINGS, {"id": dataset.id}).one_or_none() is None:
+        raise NotFound("there is no such dataset", dataset=identifier)
+    return dataset
 
 
 def ensure_default(tx: Transaction, name: str) -> Dataset:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Column, Row, Select, func, select
+from sqlalchemy import Select, func, select
 
 from meta.store.engine import Transaction
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
-# Rows may hold long texts, of which a page ends early: read a few at a time.
-_CHUNK_ROWS = 100
+# What an item's message takes beside its texts, at most: ids, times, tags.
+ITEM_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,63 +33,55 @@ class Page(Generic[Item]):
     ids: tuple[UUID, ...]
     total: int
     preceding: int
-
-    def map(self, convert: Callable[[Item], Other]) -> "Page[Other]":
-        """The same page of converted items."""
-        return Page(tuple(map(convert, self.items)), self.ids, self.total, self.preceding)
+    # Estimated size of the reply; above the bound only where a single item is.
+    size_bytes: int = 0
 
     @property
     def has_next(self) -> bool:
         """True if the list goes on behind this page."""
-        return self.preceding + len(self.items) < self.total
+        return self.preceding + len(self.ids) < self.total
+
+    def map(self, convert: Callable[[Item], Other]) -> "Page[Other]":
+        """The same page of converted items."""
+        items = tuple(map(convert, self.items))
+        return Page(items, self.ids, self.total, self.preceding, self.size_bytes)
 
 
 def read(
-    tx: Transaction, query: Select[*tuple[Any, ...]], id_column: Column[UUID], window: Window
-) -> Page[Row[*tuple[Any, ...]]]:
-    """Read one page of `query`, whose first column is `id_column`.
+    tx: Transaction, query: Select[*tuple[Any, ...]], window: Window, values: dict[str, Any]
+) -> Page[UUID]:
+    """Read which ids a page holds: of `query`, which yields ids and the bytes of their texts.
 
-    The page ends at the limit or where its texts reach `bytes_max`, but holds at least one row.
+    The page ends at the limit or where its texts reach `bytes_max`, but holds at least one item.
+    Texts are fetched afterwards, for these ids only.
     """
-    rows = _stretch(tx, query, id_column, window)
-    anchor = rows[0][0] if rows else window.after
-    listed = query.order_by(None).subquery()
-    listed_id = listed.c[id_column.name]
-    before_anchor = listed_id < anchor if rows else listed_id <= anchor
-    if not rows and anchor is None:
-        # An empty page before a cursor, or of an empty list: nothing precedes it.
-        before_anchor = listed_id.is_(None)
+    listed = query.order_by(None).subquery("listed")
+    id_column, size_column = listed.c
+    stretch = select(id_column, size_column).limit(window.limit)
+    if window.before is not None:
+        stretch = stretch.where(id_column < window.before).order_by(id_column.desc())
+    else:
+        stretch = stretch.order_by(id_column)
+    if window.after is not None:
+        stretch = stretch.where(id_column > window.after)
+    ids, size_bytes = _fitting(tx.execute(stretch, values).all(), window.bytes_max)
+    if window.before is not None:
+        ids.reverse()
+    # An empty page behind a cursor has the whole list before it, one before a cursor nothing.
+    before_page = id_column < ids[0] if ids else id_column <= (window.after or UUID(int=0))
     total, preceding = tx.execute(
-        select(func.count(), func.count().filter(before_anchor)).select_from(listed)
+        select(func.count(), func.count().filter(before_page)).select_from(listed), values
     ).one()
-    return Page(tuple(rows), tuple(row[0] for row in rows), total, preceding)
+    return Page(tuple(ids), tuple(ids), total, preceding, size_bytes)
 
 
-def _stretch(
-    tx: Transaction, query: Select[*tuple[Any, ...]], id_column: Column[UUID], window: Window
-) -> list[Row[*tuple[Any, ...]]]:
-    is_backward = window.before is not None
-    edge = window.before if is_backward else window.after
-    order = id_column.desc() if is_backward else id_column
-    rows: list[Row[*tuple[Any, ...]]] = []
+def _fitting(rows: Any, bytes_max: int) -> tuple[list[UUID], int]:
+    ids: list[UUID] = []
     size_bytes = 0
-    while len(rows) < window.limit:
-        wanted = min(_CHUNK_ROWS, window.limit - len(rows))
-        bounded = query.order_by(order).limit(wanted)
-        if edge is not None:
-            bounded = bounded.where(id_column < edge if is_backward else id_column > edge)
-        chunk = tx.execute(bounded).all()
-        for row in chunk:
-            size_bytes += _size_bytes(row)
-            if rows and size_bytes > window.bytes_max:
-                break
-            rows.append(row)
-        if len(chunk) < wanted or size_bytes > window.bytes_max:
+    for item_id, text_bytes in rows:
+        item_bytes = ITEM_BYTES + int(text_bytes or 0)
+        if ids and size_bytes + item_bytes > bytes_max:
             break
-        edge = chunk[-1][0]
-    return rows[::-1] if is_backward else rows
-
-
-def _size_bytes(row: Row[*tuple[Any, ...]]) -> int:
-    # An item's fixed parts (ids, times, tags) never come to more than the first term.
-    return 256 + sum(len(value.encode()) for value in row if isinstance(value, str))
+        ids.append(item_id)
+        size_bytes += item_bytes
+    return ids, size_bytes

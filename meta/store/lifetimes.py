@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import TextClause, text
 
+from meta.store import dataset_deletion, retention
 from meta.store.engine import Transaction
 
 ROWS_MAX = 5_000
@@ -30,6 +31,7 @@ class Ages:
     identity: float
     finished_task: float
     audit: float
+    dataset_grace: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Chore:
 
     name: str
     run: Callable[[Transaction, Ages], int]
+    # A piece that takes fewer found no more.
+    rows_max: int = ROWS_MAX
 
 
 # Two steps: the second one's snapshot is younger than the locks, so it sees every commit.
@@ -220,5 +224,11 @@ SLOW: tuple[Chore, ...] = (
     Chore("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),
     Chore("tasks", lambda tx, ages: _count(tx, _TASKS, {"age": ages.finished_task})),
     Chore("audit", lambda tx, ages: _count(tx, _AUDIT, {"age": ages.audit})),
+    Chore("retention", lambda tx, _: retention.bury_expired(tx), retention.SEGMENTS_AT_ONCE),
+    Chore(
+        "deleted_datasets",
+        lambda tx, ages: dataset_deletion.purge(tx, ages.dataset_grace),
+        dataset_deletion.SEGMENTS_AT_ONCE,
+    ),
     Chore("usage", lambda tx, _: tx.execute(_USAGE, {"months": REMEMBERED_MONTHS}).rowcount),
 )

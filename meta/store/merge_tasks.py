@@ -119,6 +119,12 @@ _BY_ID = _ALL.where(merge_tasks.c.id == bindparam("task"))
 _LOCK = _BY_ID.with_for_update(of=merge_tasks)
 _OPEN_TASKS = _ALL.where(_IS_OPEN).order_by(merge_tasks.c.id).limit(bindparam("most"))
 _OPEN_OF_DATASET = _OPEN_TASKS.where(merge_tasks.c.dataset_key == bindparam("key"))
+_LOCK_OPEN_OF_DATASET = (
+    _ALL.where(_IS_OPEN)
+    .where(merge_tasks.c.dataset_key == bindparam("key"))
+    .order_by(merge_tasks.c.id)
+    .with_for_update(of=merge_tasks)
+)
 _INPUT_COLUMNS = (
     segments.c.id,
     segments.c.dataset_key,
@@ -256,6 +262,12 @@ def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[Merge
     """Open tasks, oldest first."""
     statement = _OPEN_TASKS if dataset_key is None else _OPEN_OF_DATASET
     return [MergeTask(*row) for row in tx.execute(statement, {"key": dataset_key, "most": most})]
+
+
+def lock_open_of_dataset(tx: Transaction, dataset_key: int) -> list[MergeTask]:
+    """All open tasks of a dataset, held until the commit."""
+    rows = tx.execute(_LOCK_OPEN_OF_DATASET, {"key": dataset_key})
+    return [MergeTask(*row) for row in rows]
 
 
 def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:

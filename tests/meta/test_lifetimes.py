@@ -22,6 +22,7 @@ KEPT = Ages(
     identity=1e6,
     finished_task=1e6,
     audit=1e6,
+    dataset_grace=1e6,
 )
 OVER = Ages(
     checkpoint=-1,
@@ -31,6 +32,7 @@ OVER = Ages(
     identity=-1,
     finished_task=-1,
     audit=-1,
+    dataset_grace=-1,
 )
 
 

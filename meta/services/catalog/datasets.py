@@ -1,11 +1,15 @@
-"""Datasets: create, read, list."""
+"""Datasets: create, read, list, delete, sharding fields."""
+
+from uuid import UUID
 
 import grpc
 
 from meta.config import Settings
 from meta.rpc import Transactions
-from meta.services import checks, pages
-from meta.store import datasets
+from meta.services import checks, convert, pages
+from meta.store import dataset_deletion, dataset_layouts, datasets, versions
+from meta.store.dataset_layouts import ShardingField
+from meta.store.engine import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 
@@ -43,3 +47,43 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             items=[catalog_pb2.Dataset(id=str(d.id), name=d.name) for d in page.items],
             pagination=pages.answer(page, "ListDatasets"),
         )
+
+    def DeleteDataset(
+        self, request: catalog_pb2.DeleteDatasetRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.DeleteDatasetResponse:
+        """Delete a dataset that nothing writes to."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        success = self._transactions.write(lambda tx: dataset_deletion.delete(tx, named))
+        return catalog_pb2.DeleteDatasetResponse(success=success)
+
+    def SetShardingFields(
+        self, request: catalog_pb2.SetShardingFieldsRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.SetShardingFieldsResponse:
+        """Replace the list of sharding fields."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        fields = convert.sharding_fields(request.fields, "fields")
+        self._transactions.write(lambda tx: _set_sharding_fields(tx, named, fields))
+        return catalog_pb2.SetShardingFieldsResponse(fields=convert.sharding_messages(fields))
+
+    def GetShardingFields(
+        self, request: catalog_pb2.GetShardingFieldsRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.GetShardingFieldsResponse:
+        """Read the list of sharding fields."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+
+        def work(tx: Transaction) -> tuple[ShardingField, ...]:
+            dataset = datasets.get(tx, named)
+            return dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
+
+        fields = self._transactions.read(work)
+        return catalog_pb2.GetShardingFieldsResponse(fields=convert.sharding_messages(fields))
+
+
+def _set_sharding_fields(
+    tx: Transaction, named: UUID | str, fields: tuple[ShardingField, ...]
+) -> None:
+    dataset = datasets.lock_settings(tx, named)
+    if dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields != fields:
+        dataset_layouts.replace_sharding_fields(tx, dataset.id, fields)
+        # Nurseries read the fields: equal response_seq must mean equal fields.
+        versions.allocate(tx)

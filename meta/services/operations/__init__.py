@@ -1,10 +1,11 @@
 """OperationsService: one module per noun, joined here."""
 
+from meta.services.operations.datasets import DatasetCalls
 from meta.services.operations.merges import MergeCalls
 from meta.services.operations.objects import ObjectCalls
 from meta.services.operations.state import StateCalls
 from meta.services.operations.streams import StreamCalls
 
 
-class OperationsServicer(MergeCalls, ObjectCalls, StateCalls, StreamCalls):
+class OperationsServicer(DatasetCalls, MergeCalls, ObjectCalls, StateCalls, StreamCalls):
     """OperationsService; see docs/contract.md."""

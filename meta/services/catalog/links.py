@@ -1,0 +1,93 @@
+"""Links between views, datasets and projections, and the data sources that they make."""
+
+import grpc
+
+from meta.config import Settings
+from meta.rpc import Transactions
+from meta.services import checks, pages
+from meta.store import links
+from meta.store.links import Link, LinkFilter, Source
+from meta.v1 import catalog_pb2, catalog_pb2_grpc
+
+_Change = (
+    catalog_pb2.LinkViewDatasetProjectionRequest | catalog_pb2.UnlinkViewDatasetProjectionRequest
+)
+
+
+class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
+    """The link calls of CatalogService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def LinkViewDatasetProjection(
+        self, request: catalog_pb2.LinkViewDatasetProjectionRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.LinkViewDatasetProjectionResponse:
+        """Make a view read a dataset through a projection."""
+        link = _link(request)
+        success = self._transactions.write(lambda tx: links.create(tx, link))
+        return catalog_pb2.LinkViewDatasetProjectionResponse(success=success)
+
+    def UnlinkViewDatasetProjection(
+        self, request: catalog_pb2.UnlinkViewDatasetProjectionRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.UnlinkViewDatasetProjectionResponse:
+        """Take a link away."""
+        link = _link(request)
+        success = self._transactions.write(lambda tx: links.remove(tx, link))
+        return catalog_pb2.UnlinkViewDatasetProjectionResponse(success=success)
+
+    def ListViewDatasetProjections(
+        self, request: catalog_pb2.ListViewDatasetProjectionsRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.ListViewDatasetProjectionsResponse:
+        """Page through the links that match all given filters."""
+        wanted = LinkFilter(
+            dataset_id=checks.filter_uuid(request, "dataset_id"),
+            view_id=checks.filter_uuid(request, "view_id"),
+            projection_id=checks.filter_uuid(request, "projection_id"),
+        )
+        window = pages.window(request.pagination, "ListViewDatasetProjections", wanted)
+        page = self._transactions.read(lambda tx: links.list_page(tx, window, wanted))
+        return catalog_pb2.ListViewDatasetProjectionsResponse(
+            items=[
+                catalog_pb2.ViewDatasetProjection(
+                    dataset_id=str(one.dataset_id),
+                    view_id=str(one.view_id),
+                    projection_id=str(one.projection_id),
+                )
+                for one in page.items
+            ],
+            pagination=pages.answer(page, "ListViewDatasetProjections", wanted),
+        )
+
+    def ListDatasources(
+        self, request: catalog_pb2.ListDatasourcesRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.ListDatasourcesResponse:
+        """Page through all views with what they read."""
+        window = pages.window(request, "ListDatasources")
+        page = self._transactions.read(lambda tx: links.list_sources(tx, window))
+        stand = pages.answer(page, "ListDatasources")
+        return catalog_pb2.ListDatasourcesResponse(
+            items=[_source(one) for one in page.items],
+            next_cursor=stand.next_cursor if stand.HasField("next_cursor") else None,
+            prev_cursor=stand.prev_cursor if stand.HasField("prev_cursor") else None,
+            total=stand.total,
+        )
+
+
+def _link(request: _Change) -> Link:
+    return Link(
+        dataset_id=checks.uuid(request.dataset_id, "dataset_id"),
+        view_id=checks.uuid(request.view_id, "view_id"),
+        projection_id=checks.uuid(request.projection_id, "projection_id"),
+    )
+
+
+def _source(source: Source) -> catalog_pb2.DatasourceSummary:
+    details = catalog_pb2.ViewSummary(
+        projections=[
+            catalog_pb2.ViewProjection(dataset_name=name, expression=expression)
+            for name, expression in source.pairs
+        ]
+    )
+    return catalog_pb2.DatasourceSummary(id=str(source.id), name=source.name, view_details=details)

@@ -1,0 +1,115 @@
+"""Schemas: create, read, list, change, delete."""
+
+from collections.abc import Sequence
+
+import grpc
+
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.rpc import Transactions
+from meta.services import checks, pages
+from meta.store import schemas
+from meta.store.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
+from meta.v1 import catalog_pb2, catalog_pb2_grpc, common_pb2
+
+
+class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
+    """The schema calls of CatalogService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def CreateSchema(
+        self, request: catalog_pb2.CreateSchemaRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.CreateSchemaResponse:
+        """Create a schema; the same name and columns again are the same schema."""
+        name = checks.name(request.name)
+        columns = _columns(request.columns, "columns")
+        if not columns:
+            raise InvalidArgument("a schema needs a column", field="columns")
+        made = self._transactions.write(lambda tx: schemas.create(tx, name, columns))
+        return catalog_pb2.CreateSchemaResponse(
+            id=str(made.id), name=made.name, columns=_messages(made)
+        )
+
+    def GetSchema(
+        self, request: catalog_pb2.GetSchemaRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.GetSchemaResponse:
+        """Read a schema by id or name."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        found = self._transactions.read(lambda tx: schemas.get(tx, named))
+        return catalog_pb2.GetSchemaResponse(
+            id=str(found.id), name=found.name, columns=_messages(found)
+        )
+
+    def ListSchemas(
+        self, request: catalog_pb2.ListSchemasRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.ListSchemasResponse:
+        """Page through the schemas."""
+        window = pages.window(request.pagination, "ListSchemas")
+        page = self._transactions.read(lambda tx: schemas.list_page(tx, window))
+        return catalog_pb2.ListSchemasResponse(
+            items=[
+                catalog_pb2.Schema(id=str(s.id), name=s.name, columns=_messages(s))
+                for s in page.items
+            ],
+            pagination=pages.answer(page, "ListSchemas"),
+        )
+
+    def UpdateSchema(
+        self, request: catalog_pb2.UpdateSchemaRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.UpdateSchemaResponse:
+        """Rename a schema, add and remove columns, all or nothing."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        wanted = _change(request)
+        changed = self._transactions.write(lambda tx: schemas.change(tx, named, wanted))
+        return catalog_pb2.UpdateSchemaResponse(
+            id=str(changed.id), name=changed.name, columns=_messages(changed)
+        )
+
+    def DeleteSchema(
+        self, request: catalog_pb2.DeleteSchemaRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.DeleteSchemaResponse:
+        """Delete a schema that nothing uses."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        success = self._transactions.write(lambda tx: schemas.remove(tx, named))
+        return catalog_pb2.DeleteSchemaResponse(success=success)
+
+
+def _change(request: catalog_pb2.UpdateSchemaRequest) -> SchemaChange:
+    has_name = request.HasField("new_name")
+    added = _columns(request.add_columns, "add_columns")
+    checks.at_most(request.remove_columns, "remove_columns", COLUMNS_MAX)
+    removed = [
+        checks.name(name, f"remove_columns[{index}]")
+        for index, name in enumerate(request.remove_columns)
+    ]
+    checks.distinct(removed, "remove_columns")
+    both = {column.name for column in added} & set(removed)
+    if both:
+        raise InvalidArgument(f"column {min(both)!r} is added and removed", field="remove_columns")
+    return SchemaChange(
+        new_name=checks.name(request.new_name, "new_name") if has_name else None,
+        added=added,
+        removed=tuple(removed),
+    )
+
+
+def _columns(messages: Sequence[common_pb2.Column], field: str) -> tuple[SchemaColumn, ...]:
+    checks.at_most(messages, field, COLUMNS_MAX)
+    columns = []
+    for index, message in enumerate(messages):
+        at = f"{field}[{index}]"
+        if message.type not in common_pb2.KqlType.values():
+            raise InvalidArgument(f"{at}.type is {message.type}, no KqlType", field=f"{at}.type")
+        columns.append(SchemaColumn(checks.name(message.name, f"{at}.name"), message.type))
+    checks.distinct([column.name for column in columns], field)
+    return tuple(columns)
+
+
+def _messages(schema: Schema) -> list[common_pb2.Column]:
+    return [
+        common_pb2.Column(name=c.name, type=common_pb2.KqlType.ValueType(c.kql_type))
+        for c in schema.columns
+    ]

@@ -1,0 +1,104 @@
+"""Views: create, read, list, change, delete."""
+
+from typing import TypedDict
+
+import grpc
+
+from meta.config import Settings
+from meta.rpc import Transactions
+from meta.services import checks, convert, pages
+from meta.store import views
+from meta.store.views import View, ViewChange
+from meta.v1 import catalog_pb2, catalog_pb2_grpc
+
+
+class _Fields(TypedDict):
+    """What every message about a view says; absent texts stay unset."""
+
+    id: str
+    name: str
+    description: str | None
+    schema_id: str | None
+    created_at: str
+
+
+class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
+    """The view calls of CatalogService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def CreateView(
+        self, request: catalog_pb2.CreateViewRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.CreateViewResponse:
+        """Create a view; the same name and content again are the same view."""
+        name = checks.name(request.name)
+        description = checks.text(request.description, "description", lines=True) or None
+        schema_id = checks.optional_uuid(request.schema_id, "schema_id")
+        made = self._transactions.write(lambda tx: views.create(tx, name, description, schema_id))
+        return catalog_pb2.CreateViewResponse(**_fields(made))
+
+    def GetView(
+        self, request: catalog_pb2.GetViewRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.GetViewResponse:
+        """Read a view by id or name."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        found = self._transactions.read(lambda tx: views.get(tx, named))
+        return catalog_pb2.GetViewResponse(**_fields(found))
+
+    def ListViews(
+        self, request: catalog_pb2.ListViewsRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.ListViewsResponse:
+        """Page through the views, all or those of one schema."""
+        schema_id = checks.filter_uuid(request, "schema_id")
+        window = pages.window(request.pagination, "ListViews", schema_id)
+        page = self._transactions.read(lambda tx: views.list_page(tx, window, schema_id))
+        return catalog_pb2.ListViewsResponse(
+            items=[catalog_pb2.View(**_fields(view)) for view in page.items],
+            pagination=pages.answer(page, "ListViews", schema_id),
+        )
+
+    def UpdateView(
+        self, request: catalog_pb2.UpdateViewRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.UpdateViewResponse:
+        """Change the given parts of a view."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        wanted = _change(request)
+        changed = self._transactions.write(lambda tx: views.change(tx, named, wanted))
+        return catalog_pb2.UpdateViewResponse(**_fields(changed))
+
+    def DeleteView(
+        self, request: catalog_pb2.DeleteViewRequest, context: grpc.ServicerContext
+    ) -> catalog_pb2.DeleteViewResponse:
+        """Delete a view and its links."""
+        named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
+        success = self._transactions.write(lambda tx: views.remove(tx, named))
+        return catalog_pb2.DeleteViewResponse(success=success)
+
+
+def _change(request: catalog_pb2.UpdateViewRequest) -> ViewChange:
+    changed = set()
+    if request.HasField("new_name"):
+        checks.name(request.new_name, "new_name")
+        changed.add("name")
+    if request.HasField("description"):
+        changed.add("description")
+    if request.HasField("schema_id"):
+        changed.add("schema_id")
+    return ViewChange(
+        changed=frozenset(changed),
+        name=request.new_name,
+        description=checks.text(request.description, "description", lines=True) or None,
+        schema_id=checks.optional_uuid(request.schema_id, "schema_id"),
+    )
+
+
+def _fields(view: View) -> _Fields:
+    return _Fields(
+        id=str(view.id),
+        name=view.name,
+        description=view.description,
+        schema_id=None if view.schema_id is None else str(view.schema_id),
+        created_at=convert.time_text(view.created_at),
+    )

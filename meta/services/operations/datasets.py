@@ -1,0 +1,130 @@
+"""Datasets beyond the contract: undelete and settings."""
+
+from dataclasses import replace
+from uuid import UUID
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+
+from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS, Settings
+from meta.errors import InvalidArgument
+from meta.rpc import Transactions
+from meta.services import checks, convert
+from meta.services.operations import promoted_columns
+from meta.store import dataset_deletion, dataset_layouts, dataset_settings, datasets, versions
+from meta.store.dataset_layouts import PromotedColumn
+from meta.store.dataset_settings import DatasetSettings
+from meta.store.engine import Transaction
+from meta.v1 import operations_pb2, operations_pb2_grpc
+
+# A hundred years: more is a mistake in the unit.
+SECONDS_MAX = 3_155_760_000
+
+
+class DatasetCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The dataset calls of OperationsService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def UndeleteDataset(
+        self, request: operations_pb2.UndeleteDatasetRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.UndeleteDatasetResponse:
+        """Bring a deleted dataset back while its grace lasts and its name is free."""
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+        dataset, success = self._transactions.write(
+            lambda tx: dataset_deletion.undelete(
+                tx,
+                dataset_id,
+                grace_secs=self._settings.lifetimes.dataset_grace,
+                live_max=self._settings.datasets_max,
+            )
+        )
+        return operations_pb2.UndeleteDatasetResponse(
+            id=str(dataset.id), name=dataset.name, success=success
+        )
+
+    def SetDatasetSettings(
+        self, request: operations_pb2.SetDatasetSettingsRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.SetDatasetSettingsResponse:
+        """Change the given settings of a dataset."""
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+        changes = self._changes(request.settings)
+        promoted = None
+        if request.settings.HasField("promoted_columns"):
+            promoted = promoted_columns.checked(
+                request.settings.promoted_columns.columns, "settings.promoted_columns.columns"
+            )
+        settings = self._transactions.write(lambda tx: _change(tx, dataset_id, changes, promoted))
+        return operations_pb2.SetDatasetSettingsResponse(settings=settings)
+
+    def GetDatasetSettings(
+        self, request: operations_pb2.GetDatasetSettingsRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.GetDatasetSettingsResponse:
+        """Read all settings of a dataset."""
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+
+        def work(tx: Transaction) -> operations_pb2.DatasetSettings:
+            return _message(tx, datasets.get(tx, dataset_id).id)
+
+        return operations_pb2.GetDatasetSettingsResponse(settings=self._transactions.read(work))
+
+    def _changes(self, settings: operations_pb2.DatasetSettings) -> dict[str, int]:
+        """The given settings by the names of DatasetSettings' fields."""
+        changes: dict[str, int] = {}
+        for part in ("event_retention", "created_retention", "tombstone_grace"):
+            if settings.HasField(part):
+                value: Duration = getattr(settings, part)
+                changes[f"{part}_secs"] = _seconds(value, f"settings.{part}")
+        grace = changes.get("tombstone_grace_secs", 0)
+        floor = max(GRACE_FLOOR_SECS, self._settings.lifetimes.cursor + GRACE_OVER_CURSOR_SECS)
+        if 0 < grace < floor and not self._settings.is_unsafe_grace:
+            raise InvalidArgument(
+                f"tombstone_grace is {grace} s, below {floor:g}: readers would lose objects",
+                field="settings.tombstone_grace",
+            )
+        if settings.HasField("records_per_month"):
+            changes["records_per_month"] = checks.count(
+                settings.records_per_month, "settings.records_per_month", low=-1
+            )
+        return changes
+
+
+def _change(
+    tx: Transaction,
+    dataset_id: UUID,
+    changes: dict[str, int],
+    promoted: tuple[PromotedColumn, ...] | None,
+) -> operations_pb2.DatasetSettings:
+    datasets.lock_settings(tx, dataset_id)
+    old: DatasetSettings = dataset_settings.read(tx, dataset_id)
+    dataset_settings.write(tx, dataset_id, replace(old, **changes))
+    layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
+    if promoted is not None and promoted != layout.promoted_columns:
+        dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
+        # Nurseries read the columns: equal response_seq must mean equal columns.
+        versions.allocate(tx)
+    return _message(tx, dataset_id)
+
+
+def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSettings:
+    settings = dataset_settings.read(tx, dataset_id)
+    layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
+    return operations_pb2.DatasetSettings(
+        event_retention=Duration(seconds=settings.event_retention_secs),
+        created_retention=Duration(seconds=settings.created_retention_secs),
+        tombstone_grace=Duration(seconds=settings.tombstone_grace_secs),
+        records_per_month=settings.records_per_month,
+        promoted_columns=operations_pb2.PromotedColumns(
+            columns=convert.promoted_messages(layout.promoted_columns)
+        ),
+    )
+
+
+def _seconds(value: Duration, field: str) -> int:
+    """Whole seconds, a started one counted in full, so that nothing goes too early."""
+    if not 0 <= value.nanos < 1_000_000_000:
+        raise InvalidArgument(f"{field}.nanos is {value.nanos}", field=f"{field}.nanos")
+    seconds = value.seconds + (1 if value.nanos else 0)
+    return checks.count(seconds, field, high=SECONDS_MAX)

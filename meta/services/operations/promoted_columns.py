@@ -1,0 +1,101 @@
+"""Promoted columns as a dataset's owner declares them."""
+
+from collections.abc import Sequence
+
+from meta.errors import InvalidArgument
+from meta.services import checks
+from meta.store.dataset_layouts import PromotedColumn
+from meta.v1 import common_pb2
+
+COLUMNS_MAX = 100
+# The columns of segments.schema, which meta does not import: a test compares the two.
+FORMAT_COLUMNS = frozenset(
+    [
+        "signal",
+        "timestamp",
+        "service_name",
+        "resource_attributes",
+        "resource_dropped_attributes_count",
+        "resource_schema_url",
+        "resource_entity_refs",
+        "scope_name",
+        "scope_version",
+        "scope_attributes",
+        "scope_dropped_attributes_count",
+        "scope_schema_url",
+        "attributes",
+        "flags",
+        "dropped_attributes_count",
+        "observed_timestamp",
+        "trace_id",
+        "span_id",
+        "severity_number",
+        "severity_text",
+        "event_name",
+        "body",
+        "body_type",
+        "start_timestamp",
+        "metric_name",
+        "metric_type",
+        "metric_unit",
+        "metric_description",
+        "metric_metadata",
+        "value_double",
+        "value_long",
+        "aggregation_temporality",
+        "is_monotonic",
+        "count",
+        "sum",
+        "min",
+        "max",
+        "bucket_counts",
+        "explicit_bounds",
+        "zero_count",
+        "scale",
+        "zero_threshold",
+        "positive_offset",
+        "positive_bucket_counts",
+        "negative_offset",
+        "negative_bucket_counts",
+        "quantiles",
+        "exemplars",
+        "end_timestamp",
+        "duration_ns",
+        "parent_span_id",
+        "trace_state",
+        "name",
+        "kind",
+        "status_code",
+        "status_message",
+        "events",
+        "links",
+        "dropped_events_count",
+        "dropped_links_count",
+    ]
+)
+_TYPES = frozenset(common_pb2.KqlType.values()) - {common_pb2.KQL_TYPE_DYNAMIC}
+_SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_SCOPE_UNSPECIFIED}
+
+
+def checked(
+    messages: Sequence[common_pb2.PromotedColumn], field: str
+) -> tuple[PromotedColumn, ...]:
+    """Check columns: typed, scoped, and named unlike one another and the format's columns.
+
+    Names are compared without case, as many query engines do.
+    """
+    checks.at_most(messages, field, COLUMNS_MAX)
+    found = []
+    for index, message in enumerate(messages):
+        at = f"{field}[{index}]"
+        name = checks.name(message.name, f"{at}.name")
+        if name.casefold() in FORMAT_COLUMNS:
+            raise InvalidArgument(f"{name} is a column of the format", field=f"{at}.name")
+        if message.type not in _TYPES:
+            raise InvalidArgument(f"{at}.type cannot be promoted", field=f"{at}.type")
+        if message.scope not in _SCOPES:
+            raise InvalidArgument(f"{at}.scope is not set", field=f"{at}.scope")
+        attribute = checks.name(message.attribute, f"{at}.attribute")
+        found.append(PromotedColumn(name, message.type, message.scope, attribute))
+    checks.distinct([column.name.casefold() for column in found], field)
+    return tuple(found)

@@ -1,0 +1,156 @@
+"""The end of a dataset: deletion, a grace in which it can come back, then its segments go."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, bindparam, func, insert, select, text, update
+
+from meta.errors import (
+    DatasetProtected,
+    NotFound,
+    QuotaExceeded,
+    StillReferenced,
+    UndeleteExpired,
+)
+from meta.store import datasets, links, merge_attempts, merge_tasks, tombstones, versions
+from meta.store.datasets import Dataset
+from meta.store.engine import Transaction
+from meta.store.merge_attempts import Outcome
+from meta.store.merge_tasks import TaskState
+from meta.store.tables import dataset_visibility
+from meta.store.tables import datasets as datasets_table
+
+SEGMENTS_AT_ONCE = 1_000
+_SHOWN_BLOCKERS = 10
+
+_COLUMNS = (
+    datasets_table.c.id,
+    datasets_table.c.key,
+    datasets_table.c.name,
+    datasets_table.c.is_default,
+)
+_LOCK: Select[*tuple[Any, ...]] = (
+    select(*_COLUMNS)
+    .where(datasets_table.c.id == bindparam("dataset"))
+    .where(datasets_table.c.deleted_at.is_(None))
+    .with_for_update()
+)
+_BLOCKERS = text("""
+    (SELECT 'token ' || name FROM ingest_tokens
+     WHERE revoked_at IS NULL
+       AND :dataset IN (logs_dataset_id, traces_dataset_id, metrics_dataset_id)
+     ORDER BY id LIMIT :most)
+    UNION ALL
+    (SELECT 'stream ' || stream_id FROM stream_datasets WHERE dataset_id = :dataset
+     ORDER BY stream_id LIMIT :most)
+""")
+_DELETE = (
+    update(datasets_table)
+    .where(datasets_table.c.id == bindparam("dataset"))
+    .values(deleted_at=func.clock_timestamp())
+)
+_HIDE = (
+    update(dataset_visibility)
+    .where(dataset_visibility.c.dataset_key == bindparam("key"))
+    .where(dataset_visibility.c.to_version.is_(None))
+    .values(to_version=bindparam("at_version"))
+)
+_LOCK_DELETED = text("""
+    SELECT id, key, name, is_default,
+           deleted_at IS NULL AS is_live,
+           purged_at IS NOT NULL OR deleted_at <= now() - make_interval(secs => :grace) AS is_over
+    FROM datasets WHERE id = :dataset FOR UPDATE
+""")
+_RESTORE = (
+    update(datasets_table)
+    .where(datasets_table.c.id == bindparam("dataset"))
+    .values(deleted_at=None)
+)
+_SHOW = insert(dataset_visibility)
+_PURGE = text("""
+    UPDATE datasets SET purged_at = clock_timestamp() WHERE id = ANY(ARRAY(
+        SELECT id FROM datasets
+        WHERE purged_at IS NULL AND deleted_at <= now() - make_interval(secs => :grace)
+        ORDER BY deleted_at LIMIT 100 FOR UPDATE SKIP LOCKED))
+""")
+_PURGED_SEGMENTS = text("""
+    SELECT s.id FROM datasets d CROSS JOIN LATERAL (
+        SELECT id FROM segments
+        WHERE dataset_key = d.key AND tombstone_version IS NULL
+        ORDER BY created_at, id LIMIT :most) s
+    WHERE d.purged_at IS NOT NULL LIMIT :most
+""")
+
+
+def delete(tx: Transaction, identifier: UUID | str) -> bool:
+    """Delete a dataset; False if there is none. Raises StillReferenced, DatasetProtected.
+
+    One row hides all its segments: nothing of it is read at versions from now on.
+    """
+    found = datasets.find_either(tx, identifier)
+    if found is None:
+        return False
+    row = tx.execute(_LOCK, {"dataset": found.id}).one_or_none()
+    if row is None:
+        return False
+    dataset = Dataset(*row)
+    _check_deletable(tx, dataset)
+    tasks = merge_tasks.lock_open_of_dataset(tx, dataset.key)
+    links.remove_of_dataset(tx, dataset.id)
+    version = versions.allocate(tx)
+    tx.execute(_DELETE, {"dataset": dataset.id})
+    tx.execute(_HIDE, {"key": dataset.key, "at_version": version})
+    for task in tasks:
+        merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
+        merge_tasks.close(tx, task, TaskState.CANCELLED)
+    return True
+
+
+def undelete(
+    tx: Transaction, dataset_id: UUID, *, grace_secs: float, live_max: int
+) -> tuple[Dataset, bool]:
+    """Bring a dataset back while its grace lasts; False beside it if it was live.
+
+    Visibility is a second interval, so what the versions between show does not change. Raises
+    NotFound, UndeleteExpired, NameTaken, QuotaExceeded.
+    """
+    values = {"dataset": dataset_id, "grace": grace_secs}
+    row = tx.execute(_LOCK_DELETED, values).one_or_none()
+    if row is None:
+        raise NotFound("there is no such dataset", dataset_id=dataset_id)
+    dataset = Dataset(row.id, row.key, row.name, row.is_default)
+    if row.is_live:
+        return dataset, False
+    if row.is_over:
+        raise UndeleteExpired("the time in which it can come back is over", dataset_id=dataset_id)
+    tx.execute(_RESTORE, {"dataset": dataset_id})
+    version = versions.allocate(tx)
+    tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
+    if datasets.count_live(tx) > live_max:
+        raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
+    return dataset, True
+
+
+def purge(tx: Transaction, grace_secs: float) -> int:
+    """End the grace of deleted datasets and bury some of their segments; returns how many.
+
+    From the first step on nobody can undelete them. Their objects go like any other's.
+    """
+    tx.execute(_PURGE, {"grace": grace_secs})
+    ids = list(tx.execute(_PURGED_SEGMENTS, {"most": SEGMENTS_AT_ONCE}).scalars())
+    if not ids:
+        return 0
+    return tombstones.bury(tx, sorted(ids), versions.allocate(tx))
+
+
+def _check_deletable(tx: Transaction, dataset: Dataset) -> None:
+    if dataset.is_default:
+        raise DatasetProtected("the default dataset cannot be deleted", dataset_id=dataset.id)
+    values = {"dataset": dataset.id, "most": _SHOWN_BLOCKERS}
+    blockers = list(tx.execute(_BLOCKERS, values).scalars())
+    if blockers:
+        raise StillReferenced(
+            "tokens route to the dataset or streams hold records for it",
+            dataset_id=dataset.id,
+            blockers=", ".join(blockers),
+        )

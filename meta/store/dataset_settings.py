@@ -1,0 +1,56 @@
+"""Dataset settings: retention, grace, quota; promoted columns are part of the layout."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, bindparam, select, update
+
+from meta.store.engine import Transaction
+from meta.store.tables import datasets
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSettings:
+    """In seconds, 0 = kept for ever, the server's grace; records a month, 0 = its default."""
+
+    event_retention_secs: int = 0
+    created_retention_secs: int = 0
+    tombstone_grace_secs: int = 0
+    records_per_month: int = 0
+
+
+_READ: Select[*tuple[Any, ...]] = select(
+    datasets.c.event_retention_secs,
+    datasets.c.created_retention_secs,
+    datasets.c.tombstone_grace_secs,
+    datasets.c.records_per_month,
+).where(datasets.c.id == bindparam("dataset"))
+_WRITE = (
+    update(datasets)
+    .where(datasets.c.id == bindparam("dataset"))
+    .values(
+        event_retention_secs=bindparam("event"),
+        created_retention_secs=bindparam("created"),
+        tombstone_grace_secs=bindparam("grace"),
+        records_per_month=bindparam("records"),
+    )
+)
+
+
+def read(tx: Transaction, dataset_id: UUID) -> DatasetSettings:
+    """The settings of a dataset that the caller knows to exist."""
+    row = tx.execute(_READ, {"dataset": dataset_id}).one()
+    return DatasetSettings(*(value or 0 for value in row))
+
+
+def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
+    """Store all settings; the caller holds the dataset's row."""
+    values = {
+        "dataset": dataset_id,
+        "event": settings.event_retention_secs,
+        "created": settings.created_retention_secs,
+        "grace": settings.tombstone_grace_secs,
+        "records": settings.records_per_month,
+    }
+    tx.execute(_WRITE, values)

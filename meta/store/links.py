@@ -1,0 +1,148 @@
+"""Links: a view reads a dataset through a projection."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, literal_column, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from meta.errors import NotFound, ReplyTooLarge
+from meta.store import datasets, keyset
+from meta.store.engine import Transaction
+from meta.store.tables import datasets as datasets_table
+from meta.store.tables import projections, view_dataset_projections, views
+from segments.keys import new_uuid7
+
+_links = view_dataset_projections
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The three ends of a link."""
+
+    dataset_id: UUID
+    view_id: UUID
+    projection_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFilter:
+    """Which links; None does not filter."""
+
+    dataset_id: UUID | None = None
+    view_id: UUID | None = None
+    projection_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A view with the (dataset name, expression) pairs that it reads."""
+
+    id: UUID
+    name: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+_KEEP_VIEW = (
+    select(views.c.id)
+    .where(views.c.id == bindparam("id"))
+    .with_for_update(read=True, key_share=True)
+)
+_KEEP_PROJECTION = (
+    select(projections.c.id)
+    .where(projections.c.id == bindparam("id"))
+    .with_for_update(read=True, key_share=True)
+)
+_INSERT = upsert(_links).on_conflict_do_nothing().returning(_links.c.id)
+_DELETE = (
+    delete(_links)
+    .where(_links.c.dataset_id == bindparam("dataset"))
+    .where(_links.c.view_id == bindparam("view"))
+    .where(_links.c.projection_id == bindparam("projection"))
+)
+_DELETE_OF_DATASET = delete(_links).where(_links.c.dataset_id == bindparam("dataset"))
+_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_BY_IDS = select(_links.c.id, _links.c.dataset_id, _links.c.view_id, _links.c.projection_id).where(
+    _links.c.id == func.any(_IDS)
+)
+_LISTED: Select[*tuple[Any, ...]] = select(_links.c.id, literal_column("0").label("size"))
+_PAIR_BYTES = text("""
+    SELECT v.id, octet_length(v.name) + coalesce((
+        SELECT sum(octet_length(d.name) + octet_length(p.projection) + 16)
+        FROM view_dataset_projections l
+        JOIN datasets d ON d.id = l.dataset_id JOIN projections p ON p.id = l.projection_id
+        WHERE l.view_id = v.id), 0) AS size
+    FROM views v
+""")
+_SOURCES: Select[*tuple[Any, ...]] = select(
+    *_PAIR_BYTES.columns(views.c.id, literal_column("0").label("size")).subquery("sources").c
+)
+_VIEW_NAMES = select(views.c.id, views.c.name).where(views.c.id == func.any(_IDS))
+_PAIRS = (
+    select(_links.c.view_id, datasets_table.c.name, projections.c.projection)
+    .join(datasets_table, datasets_table.c.id == _links.c.dataset_id)
+    .join(projections, projections.c.id == _links.c.projection_id)
+    .where(_links.c.view_id == func.any(_IDS))
+    .order_by(_links.c.view_id, _links.c.id)
+)
+
+
+def create(tx: Transaction, link: Link) -> bool:
+    """Make a link; False if it exists. Raises NotFound for the end that is missing."""
+    datasets.lock_shared(tx, [link.dataset_id])
+    if tx.execute(_KEEP_VIEW, {"id": link.view_id}).one_or_none() is None:
+        raise NotFound("there is no such view", view_id=link.view_id)
+    if tx.execute(_KEEP_PROJECTION, {"id": link.projection_id}).one_or_none() is None:
+        raise NotFound("there is no such projection", projection_id=link.projection_id)
+    values = {
+        "id": new_uuid7(),
+        "dataset_id": link.dataset_id,
+        "view_id": link.view_id,
+        "projection_id": link.projection_id,
+    }
+    return tx.execute(_INSERT, values).one_or_none() is not None
+
+
+def remove(tx: Transaction, link: Link) -> bool:
+    """Take a link away; False if there is none."""
+    values = {
+        "dataset": link.dataset_id,
+        "view": link.view_id,
+        "projection": link.projection_id,
+    }
+    return tx.execute(_DELETE, values).rowcount > 0
+
+
+def remove_of_dataset(tx: Transaction, dataset_id: UUID) -> None:
+    """Take all links of a dataset away."""
+    tx.execute(_DELETE_OF_DATASET, {"dataset": dataset_id})
+
+
+def list_page(tx: Transaction, window: keyset.Window, wanted: LinkFilter) -> keyset.Page[Link]:
+    """One page of the links that match all filters."""
+    query = _LISTED
+    for column, value in (
+        (_links.c.dataset_id, wanted.dataset_id),
+        (_links.c.view_id, wanted.view_id),
+        (_links.c.projection_id, wanted.projection_id),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    page = keyset.read(tx, query, window, {})
+    found = {row[0]: Link(*row[1:]) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(found.__getitem__)
+
+
+def list_sources(tx: Transaction, window: keyset.Window) -> keyset.Page[Source]:
+    """One page of all views with what they read. Raises ReplyTooLarge for a huge view."""
+    page = keyset.read(tx, _SOURCES, window, {})
+    if page.size_bytes > window.bytes_max:
+        raise ReplyTooLarge("a view reads too much for one reply", view_id=page.ids[0])
+    ids: Sequence[UUID] = page.ids
+    names = {row.id: row.name for row in tx.execute(_VIEW_NAMES, {"ids": list(ids)})}
+    pairs: dict[UUID, list[tuple[str, str]]] = {}
+    for view_id, dataset_name, expression in tx.execute(_PAIRS, {"ids": list(ids)}):
+        pairs.setdefault(view_id, []).append((dataset_name, expression))
+    return page.map(lambda one: Source(one, names[one], tuple(pairs.get(one, ()))))

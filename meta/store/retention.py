@@ -1,0 +1,55 @@
+"""Retention: segments that are older than their dataset keeps them are tombstoned."""
+
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Uuid, bindparam, text
+
+from meta.store import merge_attempts, merge_tasks, tombstones, versions
+from meta.store.engine import Transaction
+from meta.store.merge_attempts import Outcome
+from meta.store.merge_tasks import MergeTask, TaskState
+
+SEGMENTS_AT_ONCE = 1_000
+
+# Two rules, each enough by itself: the newest event is too old, or the segment is.
+_EXPIRED = text("""
+    SELECT s.id FROM datasets d CROSS JOIN LATERAL (
+        (SELECT id FROM segments
+         WHERE dataset_key = d.key AND tombstone_version IS NULL
+           AND created_at < now() - make_interval(secs => nullif(d.created_retention_secs, 0))
+         ORDER BY created_at, id LIMIT :most)
+        UNION
+        (SELECT id FROM segments
+         WHERE dataset_key = d.key AND tombstone_version IS NULL
+           AND end_ns < (extract(epoch FROM now()) - nullif(d.event_retention_secs, 0))
+                        * 1000000000
+         LIMIT :most)) s
+    WHERE d.deleted_at IS NULL AND (d.created_retention_secs > 0 OR d.event_retention_secs > 0)
+    LIMIT :most
+""")
+_TASKS = text("""
+    SELECT DISTINCT task_id FROM merge_task_inputs WHERE segment_id = ANY(:ids) ORDER BY task_id
+""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+
+
+def bury_expired(tx: Transaction) -> int:
+    """Tombstone some expired segments and cancel the tasks over them; returns how many."""
+    ids = sorted(tx.execute(_EXPIRED, {"most": SEGMENTS_AT_ONCE}).scalars())
+    if not ids:
+        return 0
+    tasks = _lock_tasks(tx, ids)
+    buried = tombstones.bury(tx, ids, versions.allocate(tx))
+    for task in tasks:
+        merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
+        merge_tasks.close(tx, task, TaskState.CANCELLED)
+    return buried
+
+
+def _lock_tasks(tx: Transaction, segment_ids: list[UUID]) -> list[MergeTask]:
+    """Hold the open tasks over the segments. One planned meanwhile is cancelled by its poll."""
+    held = []
+    for task_id in tx.execute(_TASKS, {"ids": segment_ids}).scalars():
+        task = merge_tasks.lock(tx, task_id)
+        if task is not None and task.state == TaskState.OPEN:
+            held.append(task)
+    return held

@@ -1,0 +1,348 @@
+"""DeleteDataset, UndeleteDataset, the purge behind them, settings and retention."""
+
+from dataclasses import replace
+
+import pytest
+from google.protobuf.duration_pb2 import Duration
+
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.errors import (
+    DatasetProtected,
+    InvalidArgument,
+    NameTaken,
+    NotFound,
+    StillReferenced,
+    UndeleteExpired,
+)
+from meta.rpc import Transactions
+from meta.services.operations.promoted_columns import FORMAT_COLUMNS
+from meta.store import dataset_deletion, retention
+from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
+from meta.v1.common_pb2 import (
+    ATTRIBUTE_SCOPE_RECORD,
+    KQL_TYPE_DYNAMIC,
+    KQL_TYPE_LONG,
+    PromotedColumn,
+    ShardingField,
+)
+from segments import schema
+from tests.conftest import MetaServer
+from tests.meta.conftest import Catalog, Collector, Nursery
+from tests.meta.drivers import EPOCH, Worker, Writer, segment_of
+
+
+@pytest.fixture
+def dataset(catalog: Catalog) -> str:
+    return catalog.dataset("web")
+
+
+@pytest.fixture
+def transactions(meta_server: MetaServer) -> Transactions:
+    return Transactions(meta_server.running.database)
+
+
+def delete(client: MetaClient, dataset: str) -> bool:
+    request = catalog_pb2.DeleteDatasetRequest(id=dataset)
+    return client.catalog.DeleteDataset(request).success
+
+
+def undelete(client: MetaClient, dataset: str) -> operations_pb2.UndeleteDatasetResponse:
+    request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset)
+    return client.operations.UndeleteDataset(request)
+
+
+def test_a_deleted_dataset_is_gone_from_its_version_on_and_stays_at_older_ones(
+    meta_client: MetaClient, writer: Writer, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 3)
+    before = writer.find("web").snapshot_version
+
+    assert delete(meta_client, dataset)
+    assert not delete(meta_client, dataset)
+
+    with pytest.raises(NotFound):
+        writer.find("web")
+    assert writer.find_ids() == []
+    assert writer.find_ids("web", as_of_version=before) == ids
+    with pytest.raises(NotFound):
+        writer.save(segment_of(dataset))
+    with pytest.raises(NotFound):
+        meta_client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset))
+
+
+def test_the_name_of_a_deleted_dataset_is_free_at_once(
+    meta_client: MetaClient, catalog: Catalog, writer: Writer, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 2)
+    old = writer.find("web").snapshot_version
+    delete(meta_client, dataset)
+
+    new = catalog.dataset("web")
+
+    assert new != dataset
+    assert writer.find_ids("web") == []
+    assert writer.find_ids("web", as_of_version=old) == ids
+    with pytest.raises(NameTaken):
+        undelete(meta_client, dataset)
+
+
+def test_what_writes_to_a_dataset_keeps_it_and_is_named(
+    meta_client: MetaClient,
+    catalog: Catalog,
+    collector: Collector,
+    nursery: Nursery,
+    dataset: str,
+) -> None:
+    token = catalog.token(dataset)
+
+    with pytest.raises(StillReferenced) as refused:
+        delete(meta_client, dataset)
+    assert "token token-" in refused.value.metadata["blockers"]
+    stream = collector.register(token).stream_id
+    catalog.revoke(token)
+    with pytest.raises(StillReferenced) as refused:
+        delete(meta_client, dataset)
+    assert stream in refused.value.metadata["blockers"]
+    nursery.stop(stream, -1)
+    nursery.remove_entry(stream, dataset, -1)
+    assert delete(meta_client, dataset)
+
+
+def test_the_default_dataset_stays(meta_client: MetaClient) -> None:
+    with pytest.raises(DatasetProtected):
+        meta_client.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(name="default"))
+
+
+def test_deleting_a_dataset_cancels_its_tasks_and_takes_its_links(
+    meta_client: MetaClient, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    view = meta_client.catalog.CreateView(catalog_pb2.CreateViewRequest(name="v")).id
+    projection = meta_client.catalog.CreateProjection(
+        catalog_pb2.CreateProjectionRequest(name="p", projection="x")
+    ).id
+    meta_client.catalog.LinkViewDatasetProjection(
+        catalog_pb2.LinkViewDatasetProjectionRequest(
+            dataset_id=dataset, view_id=view, projection_id=projection
+        )
+    )
+    writer.save_many(dataset, 20)
+    worker.plan()
+    task = worker.poll()
+
+    delete(meta_client, dataset)
+
+    assert worker.complete(task.task_id, worker.output(task)).error.reason == "TASK_NOT_OPEN"
+    assert worker.find_task() is None
+    links = meta_client.catalog.ListViewDatasetProjections(
+        catalog_pb2.ListViewDatasetProjectionsRequest()
+    )
+    assert links.pagination.total == 0
+    stats = meta_client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest())
+    assert (stats.segment_count, stats.outstanding_merge_tasks) == (0, 0)
+
+
+def test_an_undeleted_dataset_is_back_and_the_versions_between_stay_empty(
+    meta_client: MetaClient, writer: Writer, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 3)
+    delete(meta_client, dataset)
+    between = writer.find().snapshot_version
+
+    back = undelete(meta_client, dataset)
+    again = undelete(meta_client, dataset)
+
+    assert (back.id, back.name, back.success) == (dataset, "web", True)
+    assert not again.success
+    assert writer.find_ids("web") == ids
+    assert writer.find_ids(as_of_version=between) == []
+    with pytest.raises(NotFound):
+        undelete(meta_client, "0190b5a0-0000-7000-8000-000000000000")
+
+
+class TestPurge:
+    """With a dataset's grace and a tombstone's grace that are over at once."""
+
+    @pytest.fixture
+    def meta_settings(self, meta_settings: Settings) -> Settings:
+        lifetimes = replace(meta_settings.lifetimes, dataset_grace=0.0, tombstone_grace=0.0)
+        return replace(meta_settings, lifetimes=lifetimes)
+
+    def test_after_the_grace_nothing_brings_a_dataset_back_and_its_objects_go(
+        self, meta_client: MetaClient, transactions: Transactions, writer: Writer, dataset: str
+    ) -> None:
+        ids = writer.save_many(dataset, 3)
+        delete(meta_client, dataset)
+
+        with pytest.raises(UndeleteExpired):
+            undelete(meta_client, dataset)
+        buried = transactions.write(lambda tx: dataset_deletion.purge(tx, 0.0))
+        left = transactions.write(lambda tx: dataset_deletion.purge(tx, 0.0))
+        due = writer.due()
+
+        assert (buried, left) == (3, 0)
+        assert sorted(one.segment_id for one in due) == sorted(ids)
+        assert writer.confirm(*ids).success.deleted_count == 3
+
+
+def set_settings(
+    client: MetaClient, dataset: str, settings: operations_pb2.DatasetSettings
+) -> operations_pb2.DatasetSettings:
+    request = operations_pb2.SetDatasetSettingsRequest(dataset_id=dataset, settings=settings)
+    return client.operations.SetDatasetSettings(request).settings
+
+
+def get_settings(client: MetaClient, dataset: str) -> operations_pb2.DatasetSettings:
+    request = operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset)
+    return client.operations.GetDatasetSettings(request).settings
+
+
+def test_settings_that_are_not_given_stay(meta_client: MetaClient, dataset: str) -> None:
+    column = PromotedColumn(
+        name="status", type=KQL_TYPE_LONG, scope=ATTRIBUTE_SCOPE_RECORD, attribute="http.status"
+    )
+    set_settings(
+        meta_client,
+        dataset,
+        operations_pb2.DatasetSettings(
+            event_retention=Duration(seconds=86_400),
+            records_per_month=-1,
+            promoted_columns=operations_pb2.PromotedColumns(columns=[column]),
+        ),
+    )
+
+    changed = set_settings(
+        meta_client,
+        dataset,
+        operations_pb2.DatasetSettings(created_retention=Duration(seconds=7, nanos=1)),
+    )
+
+    assert changed == get_settings(meta_client, dataset)
+    assert changed.event_retention.seconds == 86_400
+    assert changed.created_retention.seconds == 8
+    assert changed.records_per_month == -1
+    assert list(changed.promoted_columns.columns) == [column]
+    cleared = set_settings(
+        meta_client,
+        dataset,
+        operations_pb2.DatasetSettings(promoted_columns=operations_pb2.PromotedColumns()),
+    )
+    assert not cleared.promoted_columns.columns
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        operations_pb2.DatasetSettings(event_retention=Duration(seconds=-1)),
+        operations_pb2.DatasetSettings(event_retention=Duration(nanos=-1)),
+        operations_pb2.DatasetSettings(created_retention=Duration(seconds=2**62)),
+        operations_pb2.DatasetSettings(records_per_month=-2),
+        *(
+            operations_pb2.DatasetSettings(
+                promoted_columns=operations_pb2.PromotedColumns(columns=columns)
+            )
+            for columns in (
+                [PromotedColumn(name="x", type=KQL_TYPE_LONG, attribute="a")],
+                [
+                    PromotedColumn(
+                        name="x", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_DYNAMIC, attribute="a"
+                    )
+                ],
+                [PromotedColumn(name="x", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_LONG)],
+                [
+                    PromotedColumn(
+                        name="Body", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_LONG, attribute="a"
+                    )
+                ],
+                [
+                    PromotedColumn(
+                        name=name, scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_LONG, attribute="a"
+                    )
+                    for name in ("x", "X")
+                ],
+            )
+        ),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(
+    meta_client: MetaClient, dataset: str, settings: operations_pb2.DatasetSettings
+) -> None:
+    with pytest.raises(InvalidArgument):
+        set_settings(meta_client, dataset, settings)
+
+
+def test_meta_knows_the_columns_of_the_segment_format() -> None:
+    assert schema.reserved_names() == FORMAT_COLUMNS
+
+
+def test_sharding_fields_replace_the_list_and_keep_their_order(
+    meta_client: MetaClient, dataset: str
+) -> None:
+    fields = [ShardingField(field_name=n, weight=w) for n, w in (("b", 1.5), ("a", 7))]
+
+    def set_fields(*wanted: ShardingField) -> int:
+        meta_client.catalog.SetShardingFields(
+            catalog_pb2.SetShardingFieldsRequest(name="web", fields=wanted)
+        )
+        state = meta_client.operations.GetServerState(operations_pb2.GetServerStateRequest())
+        return state.version
+
+    def get_fields() -> list[ShardingField]:
+        request = catalog_pb2.GetShardingFieldsRequest(id=dataset)
+        return list(meta_client.catalog.GetShardingFields(request).fields)
+
+    first = set_fields(*fields)
+    assert get_fields() == fields
+    assert set_fields(*fields) == first
+    assert set_fields() > first
+    assert get_fields() == []
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_weight_is_finite_and_above_zero(
+    meta_client: MetaClient, dataset: str, weight: float
+) -> None:
+    with pytest.raises(InvalidArgument):
+        meta_client.catalog.SetShardingFields(
+            catalog_pb2.SetShardingFieldsRequest(
+                id=dataset, fields=[ShardingField(field_name="a", weight=weight)]
+            )
+        )
+
+
+def test_retention_buries_what_is_too_old_by_either_age(
+    meta_client: MetaClient,
+    meta_server: MetaServer,
+    transactions: Transactions,
+    writer: Writer,
+    worker: Worker,
+    dataset: str,
+) -> None:
+    now = meta_client.operations.GetServerState(
+        operations_pb2.GetServerStateRequest()
+    ).database_time_nanos
+    hour = 3_600_000_000_000
+    old_events = writer.save(*(segment_of(dataset, EPOCH + n) for n in range(4)))
+    fresh = writer.save(segment_of(dataset, now - hour, now))
+    old_rows = writer.save(segment_of(dataset, now - hour, now))
+    with meta_server.running.database.write() as tx:
+        tx.exec_driver_sql(
+            "UPDATE segments SET created_at = now() - interval '9 days' WHERE id = %s",
+            (old_rows[0],),
+        )
+    worker.plan()
+    none = transactions.write(retention.bury_expired)
+    set_settings(
+        meta_client,
+        dataset,
+        operations_pb2.DatasetSettings(
+            event_retention=Duration(seconds=86_400), created_retention=Duration(seconds=7 * 86_400)
+        ),
+    )
+
+    buried = transactions.write(retention.bury_expired)
+
+    assert (none, buried) == (0, 5)
+    assert writer.find_ids("web") == fresh
+    assert worker.find_task() is None
+    assert {one.id for one in writer.get(*old_events, *old_rows)} == {*old_events, *old_rows}

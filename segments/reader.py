@@ -80,14 +80,16 @@ class SegmentFile:
         columns = section_columns(signal, self.stored.promoted)
         rows = 0
         with _corruption_found(f"rows of {signal} cannot be read"):
-            for batch in self._file.iter_batches(
-                batch_size=batch_rows,
-                row_groups=list(self.row_groups(signal)),
-                columns=[c.name for c in columns if c.name in present],
-                use_threads=False,
-            ):
-                rows += batch.num_rows
-                yield batch
+            # One row group at a time: Arrow keeps the bytes of all that it was asked for.
+            for row_group in self.row_groups(signal):
+                for batch in self._file.iter_batches(
+                    batch_size=batch_rows,
+                    row_groups=[row_group],
+                    columns=[c.name for c in columns if c.name in present],
+                    use_threads=False,
+                ):
+                    rows += batch.num_rows
+                    yield batch
         if rows != self.rows(signal):
             raise CorruptObject(
                 f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"

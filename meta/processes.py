@@ -4,6 +4,7 @@ The parent only starts, restarts and stops them. A child watches its stdin, a pi
 so that it drains even if the parent is killed.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from meta.process import CONFIG_EXIT_CODE, ConfigError, Shutdown
 log = structlog.get_logger()
 CHILD_FLAG = "--child"
 POLL_SECS = 0.2
+_STDIN = 0
 RESTART_AFTER_SECS = 1.0
 
 
@@ -59,7 +61,9 @@ def watch_parent(shutdown: Shutdown) -> None:
     """Request shutdown once the parent has closed our stdin, as its death does."""
 
     def wait() -> None:
-        sys.stdin.buffer.read()
+        # Not sys.stdin: at exit Python aborts over a buffer that a daemon thread holds.
+        while os.read(_STDIN, 1):
+            pass
         shutdown.request()
 
     threading.Thread(target=wait, daemon=True).start()

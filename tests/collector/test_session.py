@@ -1,7 +1,8 @@
 """Flushes of a session: stamps, refusals, new streams, and exports met again in others' babies."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -31,18 +32,31 @@ class MetaWithDeletedDatasets(Ingestion):
         return frozenset(commit.dataset_records)
 
 
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 @pytest.fixture
 def settings() -> Settings:
-    """Settings of a collector that trusts meta's word for a moment only."""
+    """Settings of a collector that trusts meta's word for a tenth of a second."""
     return load(Environment("COLLECTOR_", {"COLLECTOR_TOKEN_CACHE_SECS": "0.1"}))
 
 
 @asynccontextmanager
 async def working(
-    settings: Settings, ingestion: Ingestion, digests: CommittedDigests
+    settings: Settings,
+    ingestion: Ingestion,
+    digests: CommittedDigests,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[Intake]:
-    """Run a session without its servers."""
-    tokens = TokenCache(ingestion, settings.token_cache_secs)
+    """Run a session without its servers; `clock` is what tokens age by."""
+    tokens = TokenCache(ingestion, settings.token_cache_secs, clock)
     buffer = Buffer(10**8, 10**8, flush_timeout_secs=0.05)
     session = Session(settings, ingestion, tokens, buffer, digests)
     intake = Intake(tokens, buffer, digests, 10**7, 10.0, 100, is_open=True)
@@ -78,10 +92,11 @@ def test_a_baby_is_stamped_with_the_routing_of_its_flush(
 
     async def scenario() -> None:
         ingestion = Ingestion(ground.client, "collector-1")
-        async with working(settings, ingestion, CommittedDigests(600.0)) as intake:
+        clock = Clock()
+        async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
             await intake.accept("logs", token.plaintext, log_export("before"))
             route(ground, token, other.dataset_id)
-            await asyncio.sleep(settings.token_cache_secs)
+            clock.now += 1.0
             await intake.accept("logs", token.plaintext, log_export("after"))
 
     run(scenario())
@@ -117,22 +132,29 @@ def test_exports_of_many_tokens_share_a_baby_and_keep_their_order(
 
     async def scenario() -> None:
         ingestion = Ingestion(ground.client, "collector-1")
-        async with working(settings, ingestion, CommittedDigests(600.0)) as intake:
-            await asyncio.gather(
-                *(
+        async with working(settings, ingestion, CommittedDigests(600.0), Clock()) as intake:
+            for token in tokens:
+                await intake.accept("logs", token.plaintext, log_export("warm"))
+            intake.buffer.flush_timeout_secs = 3600.0
+            accepting = [
+                asyncio.create_task(
                     intake.accept("logs", token.plaintext, log_export(f"{n}-{index}"))
-                    for n in range(4)
-                    for index, token in enumerate(tokens)
                 )
-            )
+                for n in range(4)
+                for index, token in enumerate(tokens)
+            ]
+            await asyncio.sleep(0)
+            intake.buffer.drain()
+            await asyncio.gather(*accepting)
 
     run(scenario())
-    [baby] = ground.committed_babies()
+    baby = ground.committed_babies()[-1]
     assert {part.token_id: part.dataset_id for part in baby.parts} == {
         token.token_id: token.dataset_id for token in tokens
     }
     assert [len(part.slices) for part in baby.parts] == [4, 4, 4]
-    assert ground.committed_ids() == sorted(f"{n}-{i}" for n in range(4) for i in range(3))
+    sent = [f"{n}-{i}" for n in range(4) for i in range(3)]
+    assert ground.committed_ids() == sorted([*sent, "warm", "warm", "warm"])
 
 
 def test_only_the_exports_of_a_revoked_token_are_refused(
@@ -142,10 +164,11 @@ def test_only_the_exports_of_a_revoked_token_are_refused(
 
     async def scenario() -> list[object]:
         ingestion = Ingestion(ground.client, "collector-1")
-        async with working(settings, ingestion, CommittedDigests(600.0)) as intake:
+        clock = Clock()
+        async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
             for token in (good, bad):
                 await intake.accept("logs", token.plaintext, log_export(f"warm {token.token_id}"))
-            intake.buffer.flush_timeout_secs = 0.5
+            intake.buffer.flush_timeout_secs = 3600.0
             waiting = [
                 asyncio.create_task(intake.accept("logs", t.plaintext, log_export("last")))
                 for t in (good, bad)
@@ -154,6 +177,8 @@ def test_only_the_exports_of_a_revoked_token_are_refused(
             ground.client.ingest_token.RevokeIngestToken(
                 ingest_token_pb2.RevokeIngestTokenRequest(token_id=bad.token_id)
             )
+            clock.now += 1.0
+            intake.buffer.drain()
             return list(await asyncio.gather(*waiting, return_exceptions=True))
 
     accepted, refused = run(scenario())

@@ -21,6 +21,7 @@ from urllib.parse import quote
 from segplane.postgres_folder import (
     PostgresError,
     RunAs,
+    check_release,
     choose_user,
     find_install,
     make_socket_folder,
@@ -133,7 +134,7 @@ class EmbeddedPostgres:
         if not self._cluster.exists():
             self._log("creating the database")
             self._create_cluster(install, user)
-        self._check_release(install)
+        check_release(self._cluster, install)
         self._drop_stale_pid_file()
         self._child = self._spawn(install, user, lock)
         self._await_ready(self._child)
@@ -186,20 +187,6 @@ class EmbeddedPostgres:
         # Single-user mode reports a failed statement and still exits with 0.
         if done.returncode != 0 or b"ERROR:" in done.stdout:
             raise PostgresError(f"cannot create the database: {_last_line(done.stdout)}")
-
-    def _check_release(self, install: Path) -> None:
-        try:
-            found = (self._cluster / "PG_VERSION").read_text().strip()
-        except OSError as error:
-            raise PostgresError(
-                f"{self._cluster} is not a Postgres cluster ({error.strerror}): "
-                "move it away, or choose another data folder (SEGPLANE_DATA_DIR)"
-            ) from error
-        if not install.name.endswith(found):
-            raise PostgresError(
-                f"{self._cluster} was written by Postgres {found}, this is {install.name}: "
-                "dump it with the old release and load it with this one"
-            )
 
     def _drop_stale_pid_file(self) -> None:
         """Remove the pid file of a killed server whose number another process now has.

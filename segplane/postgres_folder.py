@@ -97,6 +97,22 @@ def find_install(folder: Path, user: RunAs) -> Path:
     return _copy_install(install, folder / "install", user)
 
 
+def check_release(cluster: Path, install: Path) -> None:
+    """Refuse a cluster that this release of Postgres did not write."""
+    try:
+        found = (cluster / "PG_VERSION").read_text().strip()
+    except OSError as error:
+        raise PostgresError(
+            f"{cluster} is not a Postgres cluster ({error.strerror}): "
+            "move it away, or choose another data folder (SEGPLANE_DATA_DIR)"
+        ) from error
+    if not install.name.endswith(found):
+        raise PostgresError(
+            f"{cluster} was written by Postgres {found}, this is {install.name}: "
+            "dump it with the old release and load it with this one"
+        )
+
+
 def make_socket_folder(folder: Path, user: RunAs, before: Path | None) -> Path:
     """Return a private folder for the socket: inside, or a temporary one if the path is too long.
 

@@ -12,7 +12,6 @@ from segplane.connection import EXIT_REFUSED, complain
 from segplane.console import one_line_errors, timed_report
 from segplane.demo.relay import Relay
 from segplane.demo.sender import SendFailed
-from segplane.demo.sources import find_lines
 from segplane.demo.stages import Demo, DemoFailed
 from segplane.demo.watch import Late
 from segplane.dev import COLLECTOR, Stack
@@ -39,8 +38,6 @@ def run(folder: Path) -> None:
 def _run(folder: Path) -> None:
     console = Console()
     started = time.monotonic()
-    lines = find_lines()
-    console.print(f"{len(lines):,} lines in {len({line.source for line in lines})} log files")
     settings = config.StackSettings(
         data_dir=folder,
         meta_port=0,
@@ -53,5 +50,5 @@ def _run(folder: Path) -> None:
         telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": relay.endpoint, **TELEMETRY_PACE}
         stack = Stack(settings, timed_report(), parts=(COLLECTOR,), telemetry=telemetry)
         with stack, stack.connect() as client:
-            Demo(stack, relay, client, console, lines, started).run()
+            Demo(stack, relay, client, console, started).run()
     console.print(f"all of it held, {time.monotonic() - started:.0f} s")

@@ -55,6 +55,19 @@ class Group:
         return 1 + max(candidate.merge_count for candidate in self.inputs)
 
 
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What goes together: a dataset's segments of one day with as many merges behind them.
+
+    Segments of several days are apart from the others and counted by the day of their creation.
+    """
+
+    dataset_key: int
+    is_one_day: bool
+    day: int
+    merge_count: int
+
+
 class Verdict(Enum):
     """Why a candidate is or is not in a group."""
 
@@ -79,6 +92,12 @@ def plan(candidates: Iterable[Candidate], policy: Policy, now_ns: int) -> tuple[
             left.sort(key=lambda c: (c.start_ns, c.segment_id))
             groups += _fill(left, 2, policy)[0]
     return tuple(groups)
+
+
+def tier_of(candidate: Candidate) -> Tier:
+    """The tier that a segment waits in."""
+    (dataset_key, is_one_day), day = _day_key(candidate)
+    return Tier(dataset_key, is_one_day, day, candidate.merge_count)
 
 
 def verdicts(

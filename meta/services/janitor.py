@@ -1,5 +1,7 @@
 """JanitorService: statistics, and the life of merge tasks."""
 
+import time
+
 import grpc
 
 from meta.config import Settings
@@ -7,14 +9,18 @@ from meta.errors import InvalidArgument, NotFound
 from meta.planner import Candidate, Policy, plan
 from meta.rpc import Transactions
 from meta.services import checks, convert
-from meta.store import datasets, merge_planning, merge_tasks, stats
+from meta.store import datasets, merge_planning, merge_tasks, rewrites, size_tiers, stats
 from meta.store.engine import Transaction
 from meta.store.merge_planning import SegmentFilter
 from meta.store.merge_tasks import MergeTask, TaskKind
+from meta.store.rewrites import Rewrite
+from meta.store.size_tiers import SizeTier
 from meta.v1 import janitor_pb2, janitor_pb2_grpc
 
 TASKS_MAX = 1_000
 MIN_CLAIMED_SECS_DEFAULT = 3_600
+# One call of RewriteAllSegments works no longer; half of the caller's deadline at most.
+REWRITE_SECS = 10.0
 _Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStatsRequest
 
 
@@ -31,7 +37,8 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     ) -> janitor_pb2.CreateMergeTasksResponse:
         """Plan merges and create their tasks, one dataset a transaction."""
         wanted = _segment_filter(request)
-        keys = self._dataset_keys(request.dataset_name, request.HasField("dataset_name"))
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        keys = self._dataset_keys(name)
         tasks_created = segments_included = 0
         for key in keys:
             tasks, inputs = self._transactions.write(
@@ -41,6 +48,45 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
             segments_included += inputs
         return janitor_pb2.CreateMergeTasksResponse(
             tasks_created=tasks_created, segments_included=segments_included
+        )
+
+    def RewriteAllSegments(
+        self, request: janitor_pb2.RewriteAllSegmentsRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.RewriteAllSegmentsResponse:
+        """Begin or carry on a rewrite; works for a while, call again until nothing is created."""
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        keys = self._dataset_keys(name)
+        # By id: the name may belong to another dataset by the next call.
+        dataset_filter = "" if name is None else str(keys[0])
+        rewrite = self._transactions.write(lambda tx: rewrites.resume(tx, dataset_filter, keys))
+        created = 0
+        deadline = time.monotonic() + min(REWRITE_SECS, context.time_remaining() / 2)
+        for key in keys:
+            more = 1
+            while more and time.monotonic() < deadline:
+                more = self._transactions.write(
+                    lambda tx, key=key: self._rewrite(tx, key, rewrite)  # type: ignore[misc]
+                )
+                created += more
+        return janitor_pb2.RewriteAllSegmentsResponse(
+            tasks_created=created, segments_included=created
+        )
+
+    def GetSegmentSizeStats(
+        self, request: janitor_pb2.GetSegmentSizeStatsRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.GetSegmentSizeStatsResponse:
+        """Count live segments by tiers of compressed size."""
+        wanted = _segment_filter(request)
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+
+        def work(tx: Transaction) -> list[SizeTier]:
+            key = None if name is None else datasets.get(tx, name).key
+            return size_tiers.read(tx, key, wanted)
+
+        found = {tier.tier: tier for tier in self._transactions.read(work)}
+        highest = max(found, default=-1)
+        return janitor_pb2.GetSegmentSizeStatsResponse(
+            tiers=[_tier(number, found.get(number)) for number in range(highest + 1)]
         )
 
     def UnclaimMergeTask(
@@ -102,12 +148,17 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         chosen = [[one.segment_id for one in group.inputs] for group in groups]
         return merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
 
-    def _dataset_keys(self, name: str, is_set: bool) -> list[int]:
-        wanted = _optional_name(name, is_set)
+    def _rewrite(self, tx: Transaction, dataset_key: int, rewrite: Rewrite) -> int:
+        if not merge_planning.lock_dataset(tx, dataset_key):
+            return 0
+        groups = [[one] for one in rewrites.unplanned(tx, dataset_key, rewrite)]
+        created, _ = merge_planning.create_tasks(tx, groups, TaskKind.REWRITE, merges_added=0)
+        return created
 
+    def _dataset_keys(self, name: str | None) -> list[int]:
         def work(tx: Transaction) -> list[int]:
-            if wanted is not None:
-                return [datasets.get(tx, wanted).key]
+            if name is not None:
+                return [datasets.get(tx, name).key]
             return [dataset.key for dataset in datasets.list_live(tx)]
 
         return self._transactions.read(work)
@@ -160,3 +211,17 @@ def _details(task: MergeTask) -> janitor_pb2.GetMergeTaskResponse:
         total_compressed_size=task.total_compressed_size,
         assigned_at=convert.time_text(task.claimed_at),
     )
+
+
+def _tier(number: int, found: SizeTier | None) -> janitor_pb2.SegmentSizeTier:
+    low, high = size_tiers.tier_bounds(number)
+    message = janitor_pb2.SegmentSizeTier(tier=number, tier_min=str(low), tier_max=str(high))
+    if found is not None:
+        message.segment_count = found.segment_count
+        message.total_size = found.total_size
+        message.smallest = found.smallest
+        message.largest = found.largest
+        message.avg_size = found.total_size // found.segment_count
+        message.earliest_time = convert.nanos_text(found.start_ns)
+        message.latest_time = convert.nanos_text(found.end_ns)
+    return message

@@ -1,14 +1,27 @@
-"""Merge tasks beyond the contract: heartbeats."""
+"""Merge tasks beyond the contract: heartbeats, explanations, the quarantine."""
+
+from collections import Counter
+from typing import TypeAlias
 
 import grpc
 
 from meta.config import Settings
 from meta.errors import NotFound
+from meta.planner import Candidate, Policy, Tier, Verdict, tier_of, verdicts
 from meta.rpc import Transactions
-from meta.services import checks
-from meta.store import merge_tasks
+from meta.services import checks, convert
+from meta.store import datasets, explanations, merge_planning, merge_tasks, segments
 from meta.store.engine import Transaction
-from meta.v1 import operations_pb2, operations_pb2_grpc
+from meta.store.explanations import ExplainedRow
+from meta.store.merge_planning import SegmentFilter
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import operations_pb2_grpc
+
+EXPLAINED_DEFAULT = 1_000
+EXPLAINED_MAX = 10_000
+REPLY_BYTES_MAX = 3_670_016
+POLICY = Policy()
+_Explained: TypeAlias = tuple[ExplainedRow, "pb.MergeEligibility.ValueType", str]
 
 
 class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
@@ -19,8 +32,8 @@ class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
         self._settings = settings
 
     def HeartbeatMergeTask(
-        self, request: operations_pb2.HeartbeatMergeTaskRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.HeartbeatMergeTaskResponse:
+        self, request: pb.HeartbeatMergeTaskRequest, context: grpc.ServicerContext
+    ) -> pb.HeartbeatMergeTaskResponse:
         """Extend the lease of a claim, or tell its worker to stop."""
         task_id = checks.uuid(request.task_id, "task_id")
         attempt = checks.count(request.attempt, "attempt")
@@ -36,6 +49,107 @@ class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
             return is_yours
 
         is_yours = self._transactions.write(work)
-        return operations_pb2.HeartbeatMergeTaskResponse(
+        return pb.HeartbeatMergeTaskResponse(
             still_yours=is_yours, lease_secs=int(lease_secs) if is_yours else 0
         )
+
+    def ExplainMergePlan(
+        self, request: pb.ExplainMergePlanRequest, context: grpc.ServicerContext
+    ) -> pb.ExplainMergePlanResponse:
+        """Say per live segment why it is or is not in a merge task."""
+        name = None
+        if request.HasField("dataset_name"):
+            name = checks.name(request.dataset_name, "dataset_name")
+        most = checks.limit(request.limit, default=EXPLAINED_DEFAULT, most=EXPLAINED_MAX)
+        explained = self._transactions.read(lambda tx: _explain(tx, name, most))
+        reply = pb.ExplainMergePlanResponse()
+        size_bytes = 0
+        for row, eligibility, reason in explained:
+            explanation = pb.SegmentExplanation(
+                segment=convert.segment_info(self._settings.location, row),
+                eligibility=eligibility,
+                task_id="" if row.task_id is None else str(row.task_id),
+                reason=reason,
+            )
+            size_bytes += explanation.ByteSize() + 8
+            if size_bytes > REPLY_BYTES_MAX:
+                break
+            reply.segments.append(explanation)
+        return reply
+
+    def ReleaseSegment(
+        self, request: pb.ReleaseSegmentRequest, context: grpc.ServicerContext
+    ) -> pb.ReleaseSegmentResponse:
+        """Release a segment from the merge quarantine."""
+        segment_id = checks.uuid(request.segment_id, "segment_id")
+
+        def work(tx: Transaction) -> bool:
+            if not segments.get_many(tx, [segment_id]):
+                raise NotFound("there is no such segment", segment_id=segment_id)
+            return explanations.release(tx, segment_id)
+
+        success = self._transactions.write(work)
+        return pb.ReleaseSegmentResponse(success=success)
+
+
+def _explain(tx: Transaction, name: str | None, most: int) -> list[_Explained]:
+    """Explain the segments of one dataset or of all, up to `most`."""
+    chosen = [datasets.get(tx, name)] if name is not None else datasets.list_live(tx)
+    now_ns = merge_planning.now_nanos(tx)
+    explained: list[_Explained] = []
+    for dataset in chosen:
+        rows = explanations.read(tx, dataset.key, most - len(explained))
+        if rows:
+            candidates = merge_planning.candidates(tx, dataset.key, SegmentFilter())
+            explained += _explained(rows, [Candidate(*c.planned()) for c in candidates], now_ns)
+        if len(explained) >= most:
+            break
+    return explained
+
+
+def _explained(
+    rows: list[ExplainedRow], candidates: list[Candidate], now_ns: int
+) -> list[_Explained]:
+    known = {
+        one.segment_id: (one, verdict) for one, verdict in verdicts(candidates, POLICY, now_ns)
+    }
+    peers = Counter(tier_of(one) for one in candidates)
+    found: list[_Explained] = []
+    for row in rows:
+        if row.is_quarantined:
+            answer = pb.MERGE_ELIGIBILITY_QUARANTINED, "a merge could not read it: release it"
+        elif row.task_id is not None:
+            answer = pb.MERGE_ELIGIBILITY_IN_TASK, "it is an input of an open task"
+        elif row.id in known:
+            answer = _by_plan(*known[row.id], peers)
+        else:
+            answer = _not_mergeable(row)
+        found.append((row, *answer))
+    return found
+
+
+def _by_plan(
+    candidate: Candidate, verdict: Verdict, peers: Counter[Tier]
+) -> tuple[pb.MergeEligibility.ValueType, str]:
+    if verdict is Verdict.ELIGIBLE:
+        return pb.MERGE_ELIGIBILITY_ELIGIBLE, verdict.value
+    tier = tier_of(candidate)
+    return (
+        pb.MERGE_ELIGIBILITY_TIER_NOT_FULL,
+        f"{peers[tier]} segments of its day have {tier.merge_count} merges behind them,"
+        f" {POLICY.inputs_min[tier.merge_count]} make a task",
+    )
+
+
+def _not_mergeable(row: ExplainedRow) -> tuple[pb.MergeEligibility.ValueType, str]:
+    if row.compressed_size_bytes >= POLICY.target_bytes:
+        return (
+            pb.MERGE_ELIGIBILITY_LARGE_ENOUGH,
+            f"{row.compressed_size_bytes} bytes are not below {POLICY.target_bytes}",
+        )
+    if row.merge_count >= POLICY.merges_max:
+        return (
+            pb.MERGE_ELIGIBILITY_AT_MAX_MERGES,
+            f"{row.merge_count} merges are behind it, {POLICY.merges_max} are allowed",
+        )
+    return pb.MERGE_ELIGIBILITY_TIER_NOT_FULL, "older segments of its dataset come first"

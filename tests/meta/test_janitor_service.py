@@ -1,0 +1,290 @@
+"""JanitorService and the merge calls of OperationsService."""
+
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import pytest
+
+from meta.config import Settings
+from meta.errors import InvalidArgument, NotFound
+from meta.store import merge_tasks
+from meta.v1 import janitor_pb2
+from meta.v1 import operations_pb2 as pb
+from tests.conftest import MetaServer
+from tests.meta.conftest import Catalog
+from tests.meta.drivers import DAY, EPOCH, Worker, Writer, segment_of
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """Failed tasks come back at once."""
+    return replace(meta_settings, lifetimes=replace(meta_settings.lifetimes, fail_backoff=0.0))
+
+
+@pytest.fixture
+def dataset(catalog: Catalog) -> str:
+    return catalog.dataset("web")
+
+
+def sizes(writer: Writer, **filters: object) -> list[janitor_pb2.SegmentSizeTier]:
+    request = janitor_pb2.GetSegmentSizeStatsRequest(**filters)  # type: ignore[arg-type]
+    return list(writer.client.janitor.GetSegmentSizeStats(request).tiers)
+
+
+def rewrite(writer: Writer, **fields: str) -> int:
+    request = janitor_pb2.RewriteAllSegmentsRequest(**fields)
+    return writer.client.janitor.RewriteAllSegments(request).tasks_created
+
+
+def explain(writer: Writer, **fields: object) -> list[pb.SegmentExplanation]:
+    request = pb.ExplainMergePlanRequest(**fields)  # type: ignore[arg-type]
+    return list(writer.client.operations.ExplainMergePlan(request).segments)
+
+
+def age(meta_server: MetaServer, segment_id: str, secs: int) -> None:
+    with meta_server.running.database.write() as tx:
+        tx.exec_driver_sql(
+            "UPDATE segments SET created_at = created_at - make_interval(secs => %s) WHERE id = %s",
+            (secs, segment_id),
+        )
+
+
+def test_size_tiers_are_powers_of_four_mebibytes_with_empty_ones_between(
+    writer: Writer, dataset: str
+) -> None:
+    writer.save(
+        segment_of(dataset, EPOCH, compressed=0),
+        segment_of(dataset, EPOCH + 1, compressed=MIB - 1),
+        segment_of(dataset, EPOCH + 2, compressed=MIB),
+        segment_of(dataset, EPOCH + 3, EPOCH + 9, compressed=17 * MIB),
+    )
+
+    tiers = sizes(writer)
+
+    assert [(t.tier, t.tier_min, t.tier_max, t.segment_count) for t in tiers] == [
+        (0, "0", str(MIB), 2),
+        (1, str(MIB), str(4 * MIB), 1),
+        (2, str(4 * MIB), str(16 * MIB), 0),
+        (3, str(16 * MIB), str(64 * MIB), 1),
+    ]
+    assert (tiers[0].smallest, tiers[0].largest, tiers[0].avg_size) == (0, MIB - 1, (MIB - 1) // 2)
+    assert (tiers[2].earliest_time, tiers[2].avg_size) == ("", 0)
+    assert tiers[3].earliest_time == "2024-10-04T00:00:00.000000Z"
+
+
+def test_size_tiers_count_what_passes_all_filters(
+    meta_server: MetaServer, catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    other = catalog.dataset("other")
+    old, young = writer.save(segment_of(dataset), segment_of(dataset, compressed=2 * MIB))
+    writer.save(segment_of(other))
+    age(meta_server, old, 100)
+
+    assert sum(t.segment_count for t in sizes(writer)) == 3
+    assert sum(t.segment_count for t in sizes(writer, dataset_name="web")) == 2
+    assert sum(t.segment_count for t in sizes(writer, max_compressed_size=MIB)) == 2
+    assert sum(t.segment_count for t in sizes(writer, min_age_secs=100)) == 1
+    assert sum(t.segment_count for t in sizes(writer, max_age_secs=50)) == 2
+    assert sum(t.segment_count for t in sizes(writer, min_age_secs=50, max_age_secs=200)) == 1
+    assert sizes(writer, min_age_secs=1_000) == []
+    assert young
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"max_compressed_size": -1},
+        {"min_age_secs": -1},
+        {"max_age_secs": -1},
+        {"min_age_secs": 9, "max_age_secs": 8},
+        {"dataset_name": ""},
+    ],
+)
+def test_filters_that_make_no_sense_are_refused(
+    writer: Writer, worker: Worker, dataset: str, filters: dict[str, object]
+) -> None:
+    with pytest.raises(InvalidArgument):
+        sizes(writer, **filters)
+    with pytest.raises(InvalidArgument):
+        worker.plan(**filters)
+
+
+def test_an_unknown_dataset_is_not_found(writer: Writer, worker: Worker) -> None:
+    for call in (
+        lambda: sizes(writer, dataset_name="nope"),
+        lambda: worker.plan(dataset_name="nope"),
+        lambda: rewrite(writer, dataset_name="nope"),
+        lambda: explain(writer, dataset_name="nope"),
+        lambda: writer.client.janitor.GetJanitorStats(
+            janitor_pb2.GetJanitorStatsRequest(dataset_name="nope")
+        ),
+        lambda: writer.client.janitor.ListMergeTasks(
+            janitor_pb2.ListMergeTasksRequest(dataset_name="nope")
+        ),
+    ):
+        with pytest.raises(NotFound):
+            call()
+
+
+def test_planning_obeys_its_filters(
+    meta_server: MetaServer, catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    other = catalog.dataset("other")
+    for one in writer.save_many(dataset, 4):
+        age(meta_server, one, 100)
+    writer.save_many(other, 4)
+
+    assert worker.plan(dataset_name="other", min_age_secs=100).tasks_created == 0
+    assert worker.plan(max_compressed_size=999).tasks_created == 0
+    assert worker.plan(min_age_secs=100).tasks_created == 1
+    assert worker.plan(dataset_name="other").tasks_created == 1
+    assert worker.plan().tasks_created == 0
+
+
+def test_tasks_are_listed_oldest_first_and_read_after_they_are_done(
+    catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    other = catalog.dataset("other")
+    writer.save_many(dataset, 4)
+    worker.plan()
+    writer.save_many(other, 5)
+    worker.plan()
+    janitor = writer.client.janitor
+    listed = janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest()).tasks
+    task = worker.poll()
+
+    (claimed,) = janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest(dataset_name="web")).tasks
+    worker.complete(task.task_id, worker.output(task))
+    done = janitor.GetMergeTask(janitor_pb2.GetMergeTaskRequest(task_id=task.task_id))
+
+    assert [(one.dataset_id, one.segment_count) for one in listed] == [(dataset, 4), (other, 5)]
+    assert (listed[0].assigned_to_worker, listed[0].assigned_at) == ("", "")
+    assert claimed.assigned_to_worker == "worker"
+    assert claimed.assigned_at.endswith("Z")
+    assert done.task_id == task.task_id
+    assert (done.smallest_segment_size, done.total_size) == (5_000, 20_000)
+    assert (done.largest_segment_compressed_size, done.total_compressed_size) == (1_000, 4_000)
+    assert done.earliest_time == "2024-10-04T00:00:00.000000Z"
+    assert done.latest_time == "2024-10-04T00:00:03.000000Z"
+    assert len(janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest()).tasks) == 1
+    with pytest.raises(NotFound):
+        janitor.GetMergeTask(janitor_pb2.GetMergeTaskRequest(task_id=str(uuid4())))
+    with pytest.raises(InvalidArgument):
+        janitor.GetMergeTask(janitor_pb2.GetMergeTaskRequest(task_id="x"))
+
+
+def test_a_rewrite_makes_one_task_per_segment_that_is_in_none(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+    rest = writer.save_many(dataset, 3, EPOCH + DAY)
+
+    created = rewrite(writer)
+    again = rewrite(writer)
+    worker.merge_all()
+
+    assert (created, again) == (3, 0)
+    live = writer.find("web").segments
+    assert len(live) == 4
+    assert sorted(one.merge_count for one in live) == [0, 0, 0, 1]
+    assert not set(rest) & {one.id for one in live}
+
+
+def test_an_unfinished_rewrite_is_carried_on_and_a_finished_one_begins_anew(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, 3)
+    rewrite(writer)
+    first = worker.poll()
+    # Written after the rewrite began: it has the new format already.
+    writer.save_many(dataset, 2, EPOCH + DAY)
+    with meta_server.running.database.write() as tx:
+        task = merge_tasks.lock(tx, UUID(first.task_id))
+        assert task is not None
+        merge_tasks.close(tx, task, merge_tasks.TaskState.CANCELLED)
+
+    resumed = rewrite(writer)
+    worker.merge_all()
+    anew = rewrite(writer)
+
+    assert resumed == 1
+    assert anew == 5
+
+
+def test_rewrites_of_other_datasets_do_not_disturb_one_another(
+    catalog: Catalog, writer: Writer, dataset: str
+) -> None:
+    writer.save_many(dataset, 2)
+    writer.save_many(catalog.dataset("other"), 3)
+
+    assert rewrite(writer, dataset_name="other") == 3
+    assert rewrite(writer) == 2
+    assert rewrite(writer, dataset_name="web") == 0
+
+
+def test_the_merge_plan_is_explained_segment_by_segment(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    in_task = writer.save_many(dataset, 4)
+    worker.plan()
+    few = writer.save_many(dataset, 3, EPOCH + 20_000 * DAY)
+    many = writer.save_many(dataset, 4, EPOCH + 20_001 * DAY)
+    (large,) = writer.save(segment_of(dataset, EPOCH + 20_002 * DAY, compressed=256 * MIB))
+
+    explained = {one.segment.id: one for one in explain(writer)}
+
+    assert {one.eligibility for i, one in explained.items() if i in in_task} == {
+        pb.MERGE_ELIGIBILITY_IN_TASK
+    }
+    assert explained[in_task[0]].task_id
+    assert {one.eligibility for i, one in explained.items() if i in few} == {
+        pb.MERGE_ELIGIBILITY_TIER_NOT_FULL
+    }
+    assert explained[few[0]].reason == (
+        "3 segments of its day have 0 merges behind them, 4 make a task"
+    )
+    assert {one.eligibility for i, one in explained.items() if i in many} == {
+        pb.MERGE_ELIGIBILITY_ELIGIBLE
+    }
+    assert explained[large].eligibility == pb.MERGE_ELIGIBILITY_LARGE_ENOUGH
+    assert [one.segment.id for one in explain(writer, limit=2)] == in_task[:2]
+    with pytest.raises(InvalidArgument):
+        explain(writer, limit=-1)
+
+
+def test_a_quarantined_segment_is_explained_released_and_merged(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    (bad,) = writer.save(segment_of(dataset))
+    rewrite(writer)
+    for _ in range(5):
+        worker.fail(worker.poll(), failed_segment_id=bad)
+    (explained,) = explain(writer)
+    writer.save_many(dataset, 1)
+    none = worker.plan()
+
+    def release(segment: str) -> bool:
+        request = pb.ReleaseSegmentRequest(segment_id=segment)
+        return writer.client.operations.ReleaseSegment(request).success
+
+    assert explained.eligibility == pb.MERGE_ELIGIBILITY_QUARANTINED
+    assert none.tasks_created == 0
+    assert release(bad)
+    assert not release(bad)
+    assert worker.plan().segments_included == 2
+    with pytest.raises(NotFound):
+        release(str(uuid4()))
+
+
+def test_stats_of_one_dataset_are_its_own(catalog: Catalog, writer: Writer, dataset: str) -> None:
+    writer.save_many(dataset, 2)
+    writer.save_many(catalog.dataset("other"), 3)
+
+    def count(**fields: str) -> int:
+        request = janitor_pb2.GetJanitorStatsRequest(**fields)
+        return writer.client.janitor.GetJanitorStats(request).segment_count
+
+    assert (count(), count(dataset_name="web"), count(dataset_name="other")) == (5, 2, 3)

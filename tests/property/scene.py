@@ -31,7 +31,7 @@ from meta.store import (
 )
 from meta.store.commits import Commit, Committed
 from meta.store.engine import Transaction
-from meta.store.merge_swaps import Done, Rejected, Swap
+from meta.store.merge_swaps import Completion, Rejected
 from meta.store.merges import Merge
 from meta.store.segments import NewSegment
 from meta.store.stream_datasets import Move, NewEntry
@@ -94,10 +94,7 @@ class Scene:
         self, stream_id: UUID, dataset_id: UUID, seen: int, merged: int, *new: NewSegment
     ) -> Version:
         merge = Merge(dataset_id, new, (Move(stream_id, dataset_id, seen, merged, 1),))
-        answer = self.transactions.write(lambda tx: merges.register_batch(tx, [merge])[0])
-        if isinstance(answer, MetaError):
-            raise answer
-        return answer
+        return self.transactions.write(lambda tx: merges.register(tx, merge))
 
     def save(self, *new: NewSegment) -> tuple[Version, list[UUID]]:
         """Register segments that no stream brought."""
@@ -113,15 +110,11 @@ class Scene:
 
     def complete(self, task_id: UUID, output: NewSegment) -> str:
         """Complete a task; answers "DONE" or why not."""
-
-        def work(tx: Transaction) -> str:
-            prepared = merge_swaps.prepare(tx, task_id, output)
-            if isinstance(prepared, Swap):
-                merge_swaps.apply(tx, prepared, versions.allocate(tx))
-            assert isinstance(prepared, Swap | Done | Rejected)
-            return prepared.reason if isinstance(prepared, Rejected) else "DONE"
-
-        return self.transactions.write(work)
+        work = Completion(task_id, output)
+        (answer,) = self.transactions.write(lambda tx: merge_swaps.complete_batch(tx, [work]))
+        if isinstance(answer, MetaError):
+            raise answer
+        return answer.reason if isinstance(answer, Rejected) else "DONE"
 
     def condemn(self, *keys: str) -> list[str]:
         return self.transactions.write(lambda tx: orphans.condemn(tx, keys, is_dry_run=False))

@@ -1,0 +1,226 @@
+"""Pairs of calls about merge tasks and deletion, through every order of their statements."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+
+from meta.errors import VersionExpired
+from meta.services.janitor import JanitorServicer
+from meta.services.merge_task import MergeTaskServicer
+from meta.v1 import janitor_pb2, merge_task_pb2
+from tests.property.interleaver import Interleaver, Work
+from tests.property.scene import NO_CONTEXT, Read, Scene, attempt_of, new_segment, output_of
+
+INPUTS = 4
+EVENTS = 10 * INPUTS
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Plans and claims merge tasks of one dataset at a time."""
+
+    scene: Scene
+    janitor: JanitorServicer
+    tasks: MergeTaskServicer
+
+    def plan(self, name: str) -> int:
+        request = janitor_pb2.CreateMergeTasksRequest(dataset_name=name)
+        return self.janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created
+
+    def claim(self) -> tuple[UUID, int] | None:
+        """Claim a task; answers it with the attempt's number."""
+        request = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="worker")
+        reply = self.tasks.PollForSegmentMergeTask(request, NO_CONTEXT)
+        return (UUID(reply.task.task_id), reply.task.attempt) if reply.HasField("task") else None
+
+    def unclaim(self, task_id: UUID) -> bool:
+        request = janitor_pb2.UnclaimMergeTaskRequest(task_id=str(task_id), min_claimed_secs=1)
+        return self.janitor.UnclaimMergeTask(request, NO_CONTEXT).unclaimed
+
+    def dataset_with_segments(self) -> tuple[UUID, str]:
+        dataset_id = self.scene.dataset()
+        self.scene.save(*(new_segment(dataset_id) for _ in range(INPUTS)))
+        return dataset_id, self.scene.name_of(dataset_id)
+
+    def claimed(self) -> tuple[UUID, str, UUID, int]:
+        """Make a dataset with one task, which is claimed; nothing else is free."""
+        self.scene.execute("UPDATE merge_tasks SET state = 3 WHERE state = 1")
+        dataset_id, name = self.dataset_with_segments()
+        assert self.plan(name) == 1
+        claim = self.claim()
+        assert claim is not None
+        return dataset_id, name, *claim
+
+    def let_the_lease_pass(self) -> None:
+        self.scene.execute(
+            "UPDATE merge_tasks SET free_at = now() - interval '1 s',"
+            " claimed_at = now() - interval '1 h' WHERE free_at IS NOT NULL"
+        )
+
+
+@pytest.fixture
+def workshop(scene: Scene) -> Workshop:
+    part = (scene.transactions, scene.settings)
+    return Workshop(scene, JanitorServicer(*part), MergeTaskServicer(*part))
+
+
+def test_of_two_attempts_at_a_task_only_the_current_one_is_taken(
+    interleaver: Interleaver, workshop: Workshop
+) -> None:
+    scene, names = workshop.scene, list[str]()
+
+    def make() -> tuple[Work, Work]:
+        dataset_id, name, task_id, attempt = workshop.claimed()
+        names.append(name)
+        workshop.let_the_lease_pass()
+        assert workshop.claim() == (task_id, attempt + 1)
+        old = output_of(dataset_id, task_id, attempt, events=EVENTS)
+        new = output_of(dataset_id, task_id, attempt + 1, events=EVENTS)
+        return lambda: scene.complete(task_id, old), lambda: scene.complete(task_id, new)
+
+    outcomes = list(interleaver.explore(make))
+
+    assert {one.first for one in outcomes} <= {"TASK_FENCED", "TASK_NOT_OPEN"}
+    assert {one.second for one in outcomes} == {"DONE"}
+    assert all(len(scene.find(name).ids) == 1 for name in names)
+
+
+def test_the_same_completion_sent_twice_at_once_swaps_once(
+    interleaver: Interleaver, workshop: Workshop
+) -> None:
+    scene, names = workshop.scene, list[str]()
+
+    def make() -> tuple[Work, Work]:
+        dataset_id, name, task_id, attempt = workshop.claimed()
+        names.append(name)
+        output = output_of(dataset_id, task_id, attempt, events=EVENTS)
+        work = lambda: scene.complete(task_id, output)  # noqa: E731
+        return work, work
+
+    outcomes = list(interleaver.explore(make))
+
+    assert {(one.first, one.second) for one in outcomes} == {("DONE", "DONE")}
+    assert all(len(scene.find(name).ids) == 1 for name in names)
+
+
+@pytest.mark.parametrize("rival", ["poll", "unclaim"])
+def test_a_completion_and_a_lost_claim_exclude_one_another(
+    interleaver: Interleaver, workshop: Workshop, rival: str
+) -> None:
+    scene, names = workshop.scene, list[str]()
+
+    def make() -> tuple[Work, Work]:
+        dataset_id, name, task_id, attempt = workshop.claimed()
+        names.append(name)
+        workshop.let_the_lease_pass()
+        output = output_of(dataset_id, task_id, attempt, events=EVENTS)
+        take: Work = workshop.claim
+        if rival == "unclaim":
+            take = lambda: workshop.unclaim(task_id)  # noqa: E731
+        return lambda: scene.complete(task_id, output), take
+
+    outcomes = list(interleaver.explore(make))
+
+    assert {(one.first, bool(one.second)) for one in outcomes} == {
+        ("DONE", False),
+        ("TASK_FENCED", True),
+    }
+    for name, one in zip(names, outcomes, strict=True):
+        assert len(scene.find(name).ids) == (1 if one.first == "DONE" else INPUTS)
+
+
+def test_two_plannings_at_once_put_a_segment_into_one_task(
+    interleaver: Interleaver, workshop: Workshop
+) -> None:
+    def make() -> tuple[Work, Work]:
+        _, name = workshop.dataset_with_segments()
+        return lambda: workshop.plan(name), lambda: workshop.plan(name)
+
+    outcomes = list(interleaver.explore(make))
+
+    assert {(one.first, one.second) for one in outcomes} == {(1, 0), (0, 1)}
+
+
+def test_two_polls_at_once_never_claim_one_task(
+    interleaver: Interleaver, workshop: Workshop
+) -> None:
+    scene = workshop.scene
+
+    def make() -> tuple[Work, Work]:
+        scene.execute("UPDATE merge_tasks SET state = 3 WHERE state = 1")
+        _, name = workshop.dataset_with_segments()
+        workshop.plan(name)
+        return workshop.claim, workshop.claim
+
+    outcomes = list(interleaver.explore(make))
+
+    assert {(one.first is None, one.second is None) for one in outcomes} == {
+        (True, False),
+        (False, True),
+    }
+
+
+def test_an_old_version_is_read_whole_or_has_expired_while_its_objects_go(
+    interleaver: Interleaver, scene: Scene
+) -> None:
+    """The janitor lists, deletes objects and confirms; a reader pages at the version before."""
+    dataset_id = scene.dataset()
+    name = scene.name_of(dataset_id)
+    expected, answers = list[Read](), list[object]()
+
+    def make() -> tuple[Work, Work]:
+        _, (segment_id,) = scene.save(new_segment(dataset_id))
+        scene.save(new_segment(dataset_id))
+        before = scene.find(name)
+        expected.append(before)
+        version = _bury(scene, segment_id)
+        assert version > before.version
+
+        def delete() -> list[str]:
+            due = scene.hand_out()
+            assert scene.confirm(*due).HasField("success")
+            return due
+
+        return delete, lambda: attempt_of(lambda: scene.find(name, as_of=before.version))
+
+    for one in interleaver.explore(make):
+        assert isinstance(one.first, list)
+        answers.append(one.second)
+
+    assert {type(answer) for answer in answers} == {Read, VersionExpired}
+    for answer, before in zip(answers, expected, strict=True):
+        assert isinstance(answer, VersionExpired) or answer == before
+
+
+def test_nothing_is_confirmed_that_was_not_handed_out(
+    interleaver: Interleaver, scene: Scene
+) -> None:
+    dataset_id, made = scene.dataset(), list[UUID]()
+
+    def make() -> tuple[Work, Work]:
+        _, (segment_id,) = scene.save(new_segment(dataset_id))
+        made.append(segment_id)
+        _bury(scene, segment_id)
+        return scene.hand_out, lambda: scene.confirm(str(segment_id)).WhichOneof("result")
+
+    outcomes = list(interleaver.explore(make))
+
+    assert {one.second for one in outcomes} == {"error", "success"}
+    for segment_id, one in zip(made, outcomes, strict=True):
+        left = scene.rows("SELECT id FROM segments WHERE id = :id", id=segment_id)
+        assert bool(left) == (one.second == "error")
+
+
+def _bury(scene: Scene, segment_id: UUID) -> int:
+    """Tombstone a segment long ago, as a merge would."""
+    scene.execute("UPDATE meta_state SET version = version + 1")
+    ((version,),) = scene.rows("SELECT version FROM meta_state")
+    scene.execute(
+        "UPDATE segments SET tombstone_version = :version, tombstone_at = now() - interval '1 d'"
+        " WHERE id = :id",
+        version=version,
+        id=segment_id,
+    )
+    assert isinstance(version, int)
+    return version

@@ -90,7 +90,7 @@ class SegmentFacts:
     compressed_size_bytes: int
     start_time: int
     end_time: int
-    sha256: str
+    crc32c: int
 
 
 def coalesce(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:

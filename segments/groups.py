@@ -1,13 +1,19 @@
 """What a segment's writer gathers into: row groups in memory, and the file with its checksum."""
 
-import hashlib
+from __future__ import annotations
+
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import google_crc32c
 import pyarrow as pa
 
 from segments.sorting import compact
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 GROUP_ROWS_MAX = 131_072
 # Also keeps a row group's strings far below the 2 GiB that Arrow's 32-bit offsets reach.
@@ -68,7 +74,7 @@ class GroupBuffer:
             yield group.as_table()
 
 
-class HashingSink(io.RawIOBase):
+class ChecksumSink(io.RawIOBase):
     """A new local file that computes its checksum and size while it is written."""
 
     def __init__(self, path: Path) -> None:
@@ -76,20 +82,19 @@ class HashingSink(io.RawIOBase):
         self._path = path
         self._file = path.open("xb")
         self._is_abandoned = False
-        self._hash = hashlib.sha256()
+        self.crc32c = 0
         self.size_bytes = 0
 
     def writable(self) -> bool:
         return True
 
-    def write(self, data: object, /) -> int:
-        view = memoryview(data)  # type: ignore[arg-type]
-        if self._is_abandoned:
-            return view.nbytes
-        self._file.write(view)
-        self._hash.update(view)
-        self.size_bytes += view.nbytes
-        return view.nbytes
+    def write(self, data: ReadableBuffer, /) -> int:
+        content = data if isinstance(data, bytes) else bytes(data)
+        if not self._is_abandoned:
+            self._file.write(content)
+            self.crc32c = google_crc32c.extend(self.crc32c, content)
+            self.size_bytes += len(content)
+        return len(content)
 
     def abandon(self) -> None:
         """Write nothing any more and remove the file."""
@@ -102,6 +107,3 @@ class HashingSink(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-    def sha256(self) -> str:
-        return self._hash.hexdigest()

@@ -8,22 +8,21 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from segments.groups import GROUP_ROWS_MAX, HashingSink
+from segments.groups import GROUP_ROWS_MAX, ChecksumSink
 from segments.schema import Column
 
 PAGE_BYTES = 64 * 1024
 # The writer looks at a page's size only after so many values: 1,024 of 2 kB would be 2 MiB.
 WRITE_BATCH_ROWS_MIN = 16
-WRITE_BATCH_ROWS_MAX = 128
+WRITE_BATCH_ROWS_MAX = 512
 BLOOM_FALSE_POSITIVES = 0.01
-COMPRESSION_LEVEL = 3
 
 
 class ParquetLayout:
     """Writes tables that hold some of the file's columns; the others are null."""
 
     def __init__(
-        self, sink: HashingSink, columns: Sequence[Column], order: Sequence[str], first: pa.Table
+        self, sink: ChecksumSink, columns: Sequence[Column], order: Sequence[str], first: pa.Table
     ) -> None:
         """Start the file; `first` is its first row group, whose longest values size the pages."""
         self._schema = pa.schema(
@@ -37,7 +36,7 @@ class ParquetLayout:
             sink,  # type: ignore[arg-type]
             self._schema,
             compression="zstd",
-            compression_level=COMPRESSION_LEVEL,
+            compression_level={path: c.compression_level for c in columns for path in _leaves(c)},
             use_dictionary=[c.name for c in columns if c.encoding is None],  # type: ignore[arg-type]
             column_encoding=encodings,
             write_statistics=[c.name for c in columns if _has_statistics(c, order)],
@@ -87,9 +86,23 @@ def _stored_type(column: Column, order: Sequence[str]) -> pa.DataType:
     return column.type
 
 
+def _leaves(column: Column) -> list[str]:
+    """Name a column's leaves as Parquet does."""
+    if not pa.types.is_list(column.type):
+        return [column.name]
+    element = f"{column.name}.list.element"
+    members = column.type.value_type
+    if not pa.types.is_struct(members):
+        return [element]
+    return [f"{element}.{member.name}" for member in members]
+
+
 def _write_batch_rows(table: pa.Table) -> int:
-    """Choose how many values make at most half a page of the longest column."""
+    """Choose how many values of the longest column make a page and a little more.
+
+    A batch just short of a page would make pages of two batches.
+    """
     texts = [f.name for f in table.schema if pa.types.is_string(f.type)]
     longest = max((table[name].nbytes for name in texts), default=0) / max(1, table.num_rows)
-    rows = int(PAGE_BYTES / 2 / max(1.0, longest))
+    rows = int(PAGE_BYTES * 1.1 / max(1.0, longest))
     return max(WRITE_BATCH_ROWS_MIN, min(WRITE_BATCH_ROWS_MAX, rows))

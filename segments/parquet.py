@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from segments.footer import SegmentFacts, SegmentFooter, StoredFooter, encode_footer
-from segments.groups import GroupBuffer, HashingSink
+from segments.groups import ChecksumSink, GroupBuffer
 from segments.layout import ParquetLayout
 from segments.reader import SegmentFile, read_footer, read_segment
 from segments.schema import (
@@ -63,7 +63,7 @@ class SegmentWriter:
         self._times: list[int] = []
         self._buffer = GroupBuffer()
         self._signal: Signal | None = None
-        self._sink = HashingSink(path)
+        self._sink = ChecksumSink(path)
         self._writer: ParquetLayout | None = None
 
     def __enter__(self) -> Self:
@@ -121,7 +121,7 @@ class SegmentWriter:
             compressed_size_bytes=self._sink.size_bytes,
             start_time=stored.start_time,
             end_time=stored.end_time,
-            sha256=self._sink.sha256(),
+            crc32c=self._sink.crc32c,
         )
 
     def _write_groups(self, groups: Iterable[pa.Table]) -> None:

@@ -1,7 +1,8 @@
 """Puts a finished segment into the object store and proves that it got there whole."""
 
-import hashlib
 from pathlib import Path
+
+import google_crc32c
 
 from segments.errors import CorruptObject, ObjectExists
 from segments.footer import SegmentFacts
@@ -20,16 +21,16 @@ def upload_segment(store: ObjectStore, key: str, path: Path, facts: SegmentFacts
     try:
         store.put_file_if_absent(key, path)
     except ObjectExists:
-        if _sha256(store, key) != facts.sha256:
+        if _checksum(store, key) != _expected(facts):
             raise
     verify_segment(store, key, facts)
 
 
 def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
     """Compare a stored segment with what its writer counted; raises CorruptObject."""
-    found = _sha256(store, key)
-    if found != facts.sha256:
-        raise CorruptObject(f"{key} has sha256 {found}, not {facts.sha256} as written")
+    found = _checksum(store, key)
+    if found != _expected(facts):
+        raise CorruptObject(f"{key} has (crc32c, bytes) {found}, written were {_expected(facts)}")
     with SegmentFile(store.open_input(key)) as segment:
         stored = segment.stored
     says = (stored.rows_by_signal, stored.start_time, stored.end_time)
@@ -38,10 +39,15 @@ def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
         raise CorruptObject(f"the footer of {key} says {says}, its writer counted {counted}")
 
 
-def _sha256(store: ObjectStore, key: str) -> str:
-    """Checksum an object as the store gives it back, without holding it whole."""
-    found = hashlib.sha256()
+def _expected(facts: SegmentFacts) -> tuple[int, int]:
+    return facts.crc32c, facts.compressed_size_bytes
+
+
+def _checksum(store: ObjectStore, key: str) -> tuple[int, int]:
+    """Read an object as the store gives it back, without holding it whole: CRC32C and bytes."""
+    crc32c = size_bytes = 0
     with store.open_input(key) as source:
         while block := source.read(_BLOCK_BYTES):
-            found.update(block)
-    return found.hexdigest()
+            crc32c = google_crc32c.extend(crc32c, block)
+            size_bytes += len(block)
+    return crc32c, size_bytes

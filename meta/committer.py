@@ -19,7 +19,7 @@ import structlog
 
 from meta import metrics
 from meta.errors import MetaError
-from meta.store.engine import Conflict, Transaction
+from meta.store.engine import Transaction
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
@@ -113,7 +113,9 @@ class Committer(Generic[Request, Answer]):
         try:
             with self.begin() as tx:
                 answers = self.run_batch(tx, [slot.request for slot in batch])
-        except (Conflict, MetaError) as error:
+        except Exception as error:
+            # Each call's own run will tell whose fault it was, if it was one.
+            metrics.COMMIT_BATCH_FAILURES.labels(self.name).inc()
             log.info("batch_failed", queue=self.name, calls=len(batch), error=str(error))
             return
         for slot, answer in zip(batch, answers, strict=True):

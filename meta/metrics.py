@@ -25,6 +25,11 @@ COMMIT_BATCH_CALLS = Histogram(
     ["queue"],
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
 )
+COMMIT_BATCH_FAILURES = Counter(
+    "segplane_commit_batch_failures_total",
+    "Batches whose calls were run one by one. A rise: contention, or the database is away.",
+    ["queue"],
+)
 
 EXPORTS = Counter(
     "segplane_collector_exports_total",

@@ -58,7 +58,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._hasher = TokenHasher(settings.token_pepper)
         self._committer: Committer[Commit, Committed] = Committer(
             name="commit_offset",
-            begin=transactions.database.write,
+            # A batch of commits is one statement: no round trips to begin and commit.
+            begin=transactions.database.single,
             keys=lambda commit: (commit.stream_id,),
             run_batch=commits.commit_batch,
             run_alone=lambda commit: transactions.write(lambda tx: commits.commit_one(tx, commit)),
@@ -219,7 +220,7 @@ def _commit(request: ingestion_pb2.CommitOffsetRequest) -> Commit:
         start_ns=checks.count(request.start_time, "start_time"),
         end_ns=request.end_time,
         size_bytes=checks.count(request.size_bytes, "size_bytes"),
-        num_records=checks.count(request.num_records, "num_records"),
+        num_records=checks.count(request.num_records, "num_records", high=checks.EVENTS_MAX),
         flush_id=request.flush_id,
         dataset_ids=stamps,
         dataset_records=records,

@@ -1,21 +1,21 @@
-"""CommitOffset: babies that become acknowledged, many in one transaction.
+"""CommitOffset: babies that become acknowledged, many in one statement.
 
-The order of checks is the contract's: replay, taken, stopped, gap, and only then the commit. The
-counter is touched only where a commit makes a stream's first entry of a dataset.
+The order of checks is the contract's: replay, taken, stopped, gap, and only then the commit.
+`commit_one` does them all. `commit_batch` writes only what passes them at first sight: the next
+offset of an open stream that nobody else holds, its entries all there. That is nearly every call.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, func, select, text
+from sqlalchemy import text
 
 from meta.errors import MetaError, NotFound, OffsetGap, OffsetTaken, StreamStopped
 from meta.store import literals, stream_datasets, streams, usage, versions
 from meta.store.engine import Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.streams import Head
-from meta.store.tables import datasets
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,59 +44,72 @@ class Committed:
     deleted_dataset_ids: tuple[UUID, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Baby:
-    """What is remembered of a committed baby."""
-
-    facts: tuple[int, int, int, int]
-    flush_id: bytes
-
-
-_BABIES = text(
-    "SELECT b.stream_id, b.start_ns, b.end_ns, b.size_bytes, b.num_records, b.flush_id"
-    " FROM baby_segments b"
-    " JOIN unnest(cast(:streams AS uuid[]), cast(:offsets AS bigint[])) AS k (s, o)"
-    ' ON b.stream_id = s AND b."offset" = o'
+_BABY = text(
+    "SELECT start_ns, end_ns, size_bytes, num_records, flush_id"
+    ' FROM baby_segments WHERE stream_id = :stream AND "offset" = :offset'
 )
-# A stamp is an array per baby, and arrays of arrays must be square: they travel as text.
-_WRITE = text(
-    "WITH new AS MATERIALIZED ("
-    " SELECT * FROM unnest(cast(:streams AS uuid[]), cast(:offsets AS bigint[]),"
-    "  cast(:starts AS bigint[]), cast(:ends AS bigint[]), cast(:sizes AS bigint[]),"
-    "  cast(:records AS bigint[]), cast(:flushes AS bytea[]), cast(:stamps AS text[]))"
-    " AS k (s, o, start_ns, end_ns, size, records, flush, stamps)"
-    " WHERE NOT EXISTS (SELECT FROM unnest(stamps::uuid[]) AS d"
-    "  WHERE NOT d = ANY(cast(:ignored AS uuid[])) AND NOT EXISTS (SELECT FROM stream_datasets e"
-    "   WHERE e.stream_id = s AND e.dataset_id = d))),"
-    ' babies AS (INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes,'
-    "  num_records, flush_id, dataset_ids, committed_at)"
-    " SELECT s, o, start_ns, end_ns, size, records, flush, nullif(stamps, '{}')::uuid[],"
-    "  clock_timestamp() FROM new)"
-    " UPDATE stream_heads SET committed_offset = o, last_activity_at = clock_timestamp(),"
-    " is_pending = true FROM new WHERE stream_id = s RETURNING stream_id"
+# One statement, so one round trip and no more: it locks, checks and writes. Its snapshot may be
+# older than the locks it gets. Of what it reads, the head is read anew under its lock; entries may
+# have been removed since the snapshot, and then removal_count, which the subquery reads in the
+# snapshot, differs. (In plain driver text: SQLAlchemy's own handling costs more than the rest.)
+_COMMIT_BATCH = """
+WITH asked AS MATERIALIZED (
+  SELECT * FROM unnest(%(streams)s::uuid[], %(offsets)s::bigint[], %(starts)s::bigint[],
+    %(ends)s::bigint[], %(sizes)s::bigint[], %(records)s::bigint[], %(flushes)s::bytea[],
+    %(stamps)s::text[], %(shares)s::text[])
+  AS a (s, o, start_ns, end_ns, size, records, flush, stamps, shares)),
+held AS MATERIALIZED (
+  SELECT h.stream_id, h.committed_offset, h.is_stopped, h.removal_count, (
+    SELECT x.removal_count FROM stream_heads x WHERE x.stream_id = h.stream_id) AS seen_count
+  FROM stream_heads h WHERE h.stream_id = ANY(%(streams)s::uuid[]) FOR UPDATE SKIP LOCKED),
+fresh AS MATERIALIZED (
+  SELECT a.* FROM asked a JOIN held h ON h.stream_id = a.s
+  WHERE a.o = h.committed_offset + 1 AND NOT h.is_stopped AND h.removal_count = h.seen_count
+    AND NOT EXISTS (SELECT FROM unnest(a.stamps::uuid[]) AS d WHERE NOT EXISTS (
+      SELECT FROM stream_datasets e WHERE e.stream_id = a.s AND e.dataset_id = d))),
+babies AS (
+  INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
+    flush_id, dataset_ids, committed_at)
+  SELECT s, o, start_ns, end_ns, size, records, flush, nullif(stamps, '{}')::uuid[],
+    clock_timestamp() FROM fresh),
+counted AS (
+  INSERT INTO dataset_usage (dataset_id, month, slot, records)
+  SELECT d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM'), %(slot)s, sum(n)
+  FROM fresh, unnest(stamps::uuid[], shares::bigint[]) AS p (d, n)
+  WHERE n > 0 GROUP BY d ORDER BY d
+  ON CONFLICT (dataset_id, month, slot)
+  DO UPDATE SET records = dataset_usage.records + excluded.records)
+UPDATE stream_heads h SET committed_offset = o, last_activity_at = clock_timestamp(),
+  is_pending = true FROM fresh WHERE h.stream_id = s RETURNING h.stream_id
+"""
+_INSERT_BABY = text(
+    'INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,'
+    " flush_id, dataset_ids, committed_at) VALUES (:stream, :offset, :start, :end, :size,"
+    " :records, :flush, nullif(:stamps, '{}')::uuid[], clock_timestamp())"
 )
-_LIVE = select(datasets.c.id).where(
-    datasets.c.deleted_at.is_(None), datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid)))
-)
 
 
-def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | MetaError | None]:
-    """Commit babies of different streams; each is answered in order, refused ones by their error.
+def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | None]:
+    """Commit babies of different streams; each is answered in order.
 
-    Waits for no lock. None is the answer to a commit that has to be repeated with `commit_one`:
-    someone holds its stream, the stream is unknown, or a stamped dataset has no entry there.
+    Waits for no lock. None is the answer to a commit that `commit_one` has to look at: a replay, a
+    refusal, a stream that someone holds, a stamped dataset without an entry.
     """
-    heads = streams.lock_free_heads(tx, [commit.stream_id for commit in batch])
-    held = [commit for commit in batch if commit.stream_id in heads]
-    babies = _known_babies(tx, held, heads)
-    answers = {c.stream_id: _decide(c, heads[c.stream_id], babies) for c in held}
-    _name_deleted(tx, held, answers)
-    fresh = [c for c in held if answers[c.stream_id] is None]
-    written = _write(tx, fresh, frozenset())
-    for commit in fresh:
-        if commit.stream_id in written:
-            answers[commit.stream_id] = Committed(commit.offset)
-    return [answers.get(commit.stream_id) for commit in batch]
+    values = {
+        "streams": literals.uuids([c.stream_id for c in batch]),
+        "offsets": literals.numbers([c.offset for c in batch]),
+        "starts": literals.numbers([c.start_ns for c in batch]),
+        "ends": literals.numbers([c.end_ns for c in batch]),
+        "sizes": literals.numbers([c.size_bytes for c in batch]),
+        "records": literals.numbers([c.num_records for c in batch]),
+        "flushes": literals.bytes_or_null([c.flush_id for c in batch]),
+        "stamps": literals.texts([literals.uuids(c.dataset_ids) for c in batch]),
+        "shares": literals.texts([literals.numbers(_shares(c)) for c in batch]),
+        "slot": usage.slot(),
+    }
+    rows = tx.exec_driver_sql(_COMMIT_BATCH, values)
+    written = frozenset(row[0] for row in rows)
+    return [Committed(c.offset) if c.stream_id in written else None for c in batch]
 
 
 def commit_one(tx: Transaction, commit: Commit) -> Committed:
@@ -107,46 +120,26 @@ def commit_one(tx: Transaction, commit: Commit) -> Committed:
     heads = streams.lock_heads(tx, [commit.stream_id])
     if commit.stream_id not in heads:
         raise NotFound("there is no such stream", stream_id=commit.stream_id)
-    babies = _known_babies(tx, [commit], heads)
-    answer = _decide(commit, heads[commit.stream_id], babies)
-    if isinstance(answer, MetaError):
-        raise answer
-    if answer is not None:
-        return Committed(answer.committed_offset, gone)
+    head = heads[commit.stream_id]
+    if commit.offset <= head.committed_offset and _is_replay(tx, commit):
+        return Committed(head.committed_offset, gone)
+    refusal = _refusal(commit, head)
+    if refusal is not None:
+        raise refusal
     wanted = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(live)]
     made = stream_datasets.create_missing(tx, wanted)
-    _write(tx, [commit], frozenset(gone))
+    _write(tx, commit)
+    shares = zip(commit.dataset_ids, _shares(commit), strict=True)
+    usage.add(tx, {dataset_id: n for dataset_id, n in shares if dataset_id in live})
     if made:
         stream_datasets.stamp(tx, made, versions.allocate(tx))
     return Committed(commit.offset, gone)
 
 
-def _name_deleted(
-    tx: Transaction, batch: Sequence[Commit], answers: dict[UUID, Committed | MetaError | None]
-) -> None:
-    """Add the stamped datasets that are gone to the answers of replays."""
-    replays = [
-        (c, answer)
-        for c in batch
-        if c.dataset_ids and isinstance(answer := answers[c.stream_id], Committed)
-    ]
-    if not replays:
-        return
-    stamped = {d for c, _ in replays for d in c.dataset_ids}
-    live = frozenset(tx.execute(_LIVE, {"ids": list(stamped)}).scalars())
-    for commit, answer in replays:
-        gone = tuple(d for d in commit.dataset_ids if d not in live)
-        answers[commit.stream_id] = Committed(answer.committed_offset, gone)
-
-
-def _decide(
-    commit: Commit, head: Head, babies: Mapping[UUID, _Baby]
-) -> Committed | MetaError | None:
-    """What to answer without writing; None = the offset is the next and the stream is open."""
+def _refusal(commit: Commit, head: Head) -> MetaError | None:
+    """Why a commit that is no replay is refused, if it is."""
     following = head.committed_offset + 1
     if commit.offset < following:
-        if _is_same(commit, babies.get(commit.stream_id)):
-            return Committed(head.committed_offset)
         return OffsetTaken(
             f"offset {commit.offset} was committed by another flush",
             stream_id=commit.stream_id,
@@ -167,68 +160,40 @@ def _decide(
     return None
 
 
-def _is_same(commit: Commit, baby: _Baby | None) -> bool:
+def _is_replay(tx: Transaction, commit: Commit) -> bool:
+    """True if the committed baby is this one: its four facts, and the flush id where both have one.
+
+    A baby that is no longer remembered is nobody's.
+    """
+    key = {"stream": commit.stream_id, "offset": commit.offset}
+    baby = tx.execute(_BABY, key).one_or_none()
     if baby is None:
         return False
-    facts = (commit.start_ns, commit.end_ns, commit.size_bytes, commit.num_records)
-    if commit.flush_id and baby.flush_id and commit.flush_id != baby.flush_id:
+    *facts, flush_id = baby
+    if commit.flush_id and flush_id and commit.flush_id != bytes(flush_id):
         return False
-    return facts == baby.facts
+    return facts == [commit.start_ns, commit.end_ns, commit.size_bytes, commit.num_records]
 
 
-def _known_babies(
-    tx: Transaction, batch: Sequence[Commit], heads: Mapping[UUID, Head]
-) -> dict[UUID, _Baby]:
-    """The babies at offsets that are committed already, by stream."""
-    old = [c for c in batch if c.offset <= heads[c.stream_id].committed_offset]
-    if not old:
-        return {}
-    keys = {
-        "streams": literals.uuids([c.stream_id for c in old]),
-        "offsets": literals.numbers([c.offset for c in old]),
-    }
-    return {
-        stream_id: _Baby((start, end, size, records), bytes(flush_id or b""))
-        for stream_id, start, end, size, records, flush_id in tx.execute(_BABIES, keys)
-    }
-
-
-def _write(tx: Transaction, batch: Sequence[Commit], ignored: frozenset[UUID]) -> frozenset[UUID]:
-    """Insert babies and move the heads; a baby whose stamps lack an entry is left out.
-
-    Datasets in `ignored` need none. Answers the streams that were written.
-    """
-    if not batch:
-        return frozenset()
+def _write(tx: Transaction, commit: Commit) -> None:
+    """Insert the baby and move the locked head."""
     values = {
-        "streams": literals.uuids([c.stream_id for c in batch]),
-        "offsets": literals.numbers([c.offset for c in batch]),
-        "starts": literals.numbers([c.start_ns for c in batch]),
-        "ends": literals.numbers([c.end_ns for c in batch]),
-        "sizes": literals.numbers([c.size_bytes for c in batch]),
-        "records": literals.numbers([c.num_records for c in batch]),
-        "flushes": literals.bytes_or_null([c.flush_id for c in batch]),
-        "stamps": literals.texts([literals.uuids(c.dataset_ids) for c in batch]),
-        "ignored": literals.uuids(ignored),
+        "stream": commit.stream_id,
+        "offset": commit.offset,
+        "start": commit.start_ns,
+        "end": commit.end_ns,
+        "size": commit.size_bytes,
+        "records": commit.num_records,
+        "flush": commit.flush_id or None,
+        "stamps": literals.uuids(commit.dataset_ids),
     }
-    written = frozenset(tx.execute(_WRITE, values).scalars())
-    usage.add(tx, _counted(batch, written, ignored))
-    return written
+    tx.execute(_INSERT_BABY, values)
+    streams.advance(tx, commit.stream_id, commit.offset)
 
 
-def _counted(
-    batch: Sequence[Commit], written: frozenset[UUID], ignored: frozenset[UUID]
-) -> dict[UUID, int]:
-    """Records per dataset in the babies that were written."""
-    counts: dict[UUID, int] = {}
-    for commit in batch:
-        if commit.stream_id not in written or not commit.dataset_ids:
-            continue
-        share, rest = divmod(commit.num_records, len(commit.dataset_ids))
-        for index, dataset_id in enumerate(commit.dataset_ids):
-            records = share + (index < rest)
-            if commit.dataset_records:
-                records = commit.dataset_records[index]
-            if dataset_id not in ignored:
-                counts[dataset_id] = counts.get(dataset_id, 0) + records
-    return counts
+def _shares(commit: Commit) -> tuple[int, ...]:
+    """Records per stamped dataset: as told, else spread evenly."""
+    if commit.dataset_records or not commit.dataset_ids:
+        return commit.dataset_records
+    share, rest = divmod(commit.num_records, len(commit.dataset_ids))
+    return tuple(share + (index < rest) for index in range(len(commit.dataset_ids)))

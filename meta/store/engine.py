@@ -49,12 +49,15 @@ class Database:
             pool_size=settings.pool_size,
             max_overflow=0,
             pool_timeout=10,
+            # Few connections stay busy, and so have their statements prepared.
+            pool_use_lifo=True,
             isolation_level="READ COMMITTED",
             connect_args={"options": options, "connect_timeout": 10, "application_name": "meta"},
         )
         self._reader = self._writer.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+        self._single = self._writer.execution_options(isolation_level="AUTOCOMMIT")
         event.listen(self._writer, "connect", _check_timeline)
 
     @contextmanager
@@ -68,6 +71,12 @@ class Database:
         """A REPEATABLE READ, READ ONLY transaction: one snapshot for all its statements."""
         with _translated(), self._reader.begin() as tx:
             yield tx
+
+    @contextmanager
+    def single(self) -> Iterator[Transaction]:
+        """A connection on which every statement is a transaction of its own."""
+        with _translated(), self._single.connect() as connection:
+            yield connection
 
     @property
     def engine(self) -> Engine:

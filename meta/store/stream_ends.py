@@ -104,6 +104,7 @@ def remove_entry(tx: Transaction, stream_id: UUID, dataset_id: UUID, merged_offs
     refusal = _refusal(tx, stream, dataset_id, found[stream_id, dataset_id], merged_offset)
     if refusal is not None:
         raise refusal
+    streams.note_removal(tx, stream_id)
     stream_datasets.delete_one(tx, stream_id, dataset_id)
     _finish(tx, stream, dataset_id)
 

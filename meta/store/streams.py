@@ -12,7 +12,6 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from meta.store import literals
 from meta.store.engine import Transaction
 from meta.store.tables import ingest_streams, stream_heads
 from meta.store.versions import Version
@@ -53,10 +52,6 @@ _HEAD: Select[*tuple[Any, ...]] = select(
 )
 _HEADS = _HEAD.where(stream_heads.c.stream_id == func.any(_IDS)).order_by(stream_heads.c.stream_id)
 _LOCK_HEADS = _HEADS.with_for_update()
-_LOCK_FREE_HEADS = text(
-    "SELECT stream_id, committed_offset, is_stopped FROM stream_heads"
-    " WHERE stream_id = ANY(cast(:ids AS uuid[])) FOR UPDATE SKIP LOCKED"
-)
 _STREAM: Select[*tuple[Any, ...]] = select(
     ingest_streams.c.id,
     ingest_streams.c.stopped_offset,
@@ -103,6 +98,11 @@ _STOP_HEAD = (
     update(stream_heads)
     .where(stream_heads.c.stream_id == bindparam("stream"))
     .values(is_stopped=True)
+)
+_NOTE_REMOVAL = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(removal_count=stream_heads.c.removal_count + 1)
 )
 _ADVANCE = (
     update(stream_heads)
@@ -155,12 +155,6 @@ def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
     return {row[0]: Head(*row) for row in tx.execute(_LOCK_HEADS, {"ids": ids})}
 
 
-def lock_free_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
-    """Lock those of the heads that nobody else has locked, without waiting."""
-    rows = tx.execute(_LOCK_FREE_HEADS, {"ids": literals.uuids(stream_ids)})
-    return {row[0]: Head(*row) for row in rows}
-
-
 def find_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
     """Heads as this statement sees them, without a lock: committed offsets only rise."""
     return {row[0]: Head(*row) for row in tx.execute(_HEADS, {"ids": list(stream_ids)})}
@@ -180,6 +174,11 @@ def touch(tx: Transaction, stream_id: UUID) -> None:
 def advance(tx: Transaction, stream_id: UUID, committed_offset: int) -> None:
     """Move the committed offset of a locked head."""
     tx.execute(_ADVANCE, {"stream": stream_id, "committed": committed_offset})
+
+
+def note_removal(tx: Transaction, stream_id: UUID) -> None:
+    """Say on a locked head that an entry was removed."""
+    tx.execute(_NOTE_REMOVAL, {"stream": stream_id})
 
 
 def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:

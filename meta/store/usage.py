@@ -40,20 +40,22 @@ _LIMITS = select(datasets.c.id, datasets.c.records_per_month).where(datasets.c.d
 
 
 def add(tx: Transaction, records: Mapping[UUID, int]) -> None:
-    """Count records in the current month.
-
-    Each process has a slot, so that committers do not wait for one another's row.
-    """
+    """Count records in the current month."""
     counted = {dataset_id: n for dataset_id, n in records.items() if n}
     if counted:
         tx.execute(
             _ADD,
             {
-                "slot": os.getpid() % SLOTS,
+                "slot": slot(),
                 "datasets": literals.uuids(counted),
                 "counts": literals.numbers(counted.values()),
             },
         )
+
+
+def slot() -> int:
+    """This process's row of each dataset, so that committers do not wait for one another's."""
+    return os.getpid() % SLOTS
 
 
 def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> list[Usage]:

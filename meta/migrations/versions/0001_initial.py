@@ -330,6 +330,7 @@ CREATE TABLE stream_heads (
     last_activity_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     is_stopped BOOLEAN DEFAULT false NOT NULL,
     is_pending BOOLEAN DEFAULT false NOT NULL,
+    removal_count BIGINT DEFAULT 0 NOT NULL,
     CONSTRAINT stream_heads_pkey PRIMARY KEY (stream_id),
     CONSTRAINT stream_heads_committed_check CHECK (committed_offset >= -1)
 )

@@ -90,6 +90,9 @@ stream_heads = Table(
     # Some entry may have unmerged babies: what a steady poll looks at. Set by commits, cleared by
     # the sweeper.
     Column("is_pending", Boolean, nullable=False, server_default=text("false")),
+    # Rises whenever an entry of the stream is removed: how a batch of commits, which checks for
+    # entries and locks the head in one statement, knows that it saw them as they are.
+    Column("removal_count", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("committed_offset >= -1", name="committed"),
     postgresql_with={"fillfactor": "50"},
 )

@@ -109,6 +109,8 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
         "spark.speculation": "false",
         "spark.cores.max": str(settings.cores_max),
         "spark.driver.memory": settings.driver_memory,
+        # Arrow's allocator else gives every freed block back at once: 8 % of a merge's time.
+        "spark.executorEnv.MIMALLOC_PURGE_DELAY": "10000",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_config}",
         "spark.log.level": "ERROR",
         # Several merge tasks run side by side as jobs of their own.

@@ -9,16 +9,9 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound
 from meta.rpc import Transactions
 from meta.services import checks, convert
-from meta.store import (
-    dataset_layouts,
-    merge_attempts,
-    merge_failures,
-    merge_swaps,
-    merge_tasks,
-    segments,
-)
+from meta.store import merge_claims, merge_failures, merge_swaps, merge_tasks
 from meta.store.engine import Transaction
-from meta.store.merge_attempts import Outcome
+from meta.store.merge_claims import Claimed, Poll, Polled
 from meta.store.merge_swaps import Completion, Done, Verdict
 from meta.store.merge_tasks import MergeTask, TaskState
 from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
@@ -28,8 +21,6 @@ from segments.keys import attempt_prefix
 # the oldest goes first.
 OLDEST_EVERY = 8
 ERROR_BYTES_MAX = 8 * 1024
-# Claims that turn out to be dead (split, cancelled) before Poll answers that there is nothing.
-_TRIES_MAX = 20
 
 
 class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
@@ -46,6 +37,14 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             run_batch=merge_swaps.complete_batch,
             run_alone=self._complete,
         )
+        lease_secs = settings.lifetimes.claim_lease
+        self._claims: Committer[Poll, Polled] = Committer(
+            name="poll_merge_task",
+            begin=transactions.database.write,
+            keys=lambda _: (),
+            run_batch=lambda tx, polls: merge_claims.claim_batch(tx, polls, lease_secs),
+            run_alone=self._poll_alone,
+        )
 
     def PollForSegmentMergeTask(
         self, request: merge_task_pb2.PollForSegmentMergeTaskRequest, context: grpc.ServicerContext
@@ -53,8 +52,10 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         """Claim the next open task."""
         worker_id = checks.name(request.worker_id, "worker_id")
         is_oldest_first = next(self._polls) % OLDEST_EVERY == 0
-        info = self._transactions.write(lambda tx: self._poll(tx, worker_id, is_oldest_first))
-        return merge_task_pb2.PollForSegmentMergeTaskResponse(task=info)
+        claimed = self._claims.submit(Poll(worker_id, is_oldest_first)).claimed
+        return merge_task_pb2.PollForSegmentMergeTaskResponse(
+            task=None if claimed is None else self._info(claimed)
+        )
 
     def CompleteSegmentMergeTask(
         self, request: merge_task_pb2.CompleteSegmentMergeTaskRequest, context: grpc.ServicerContext
@@ -107,46 +108,26 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         self._transactions.write(work)
         return merge_task_pb2.FailSegmentMergeTaskResponse()
 
-    def _poll(
-        self, tx: Transaction, worker_id: str, is_oldest_first: bool
-    ) -> merge_task_pb2.SegmentMergeTaskInfo | None:
+    def _poll_alone(self, poll: Poll) -> Polled:
         lease_secs = self._settings.lifetimes.claim_lease
-        for _ in range(_TRIES_MAX):
-            claimed = merge_tasks.claim(
-                tx, worker_id, lease_secs=lease_secs, is_oldest_first=is_oldest_first
-            )
-            if claimed is None:
-                return None
-            task, lapsed_claim_at = claimed
-            if lapsed_claim_at and merge_failures.note_lapse(tx, task, lapsed_claim_at):
-                continue
-            inputs = merge_tasks.live_inputs(tx, task.id)
-            if len(inputs) == task.segment_count:
-                return self._info(tx, task)
-            # Retention took an input: no merge of the others was planned, so plan anew.
-            merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
-            merge_tasks.close(tx, task, TaskState.CANCELLED)
-        return None
+        return self._transactions.write(lambda tx: merge_claims.claim_one(tx, poll, lease_secs))
 
-    def _info(self, tx: Transaction, task: MergeTask) -> merge_task_pb2.SegmentMergeTaskInfo:
-        location = self._settings.location
+    def _info(self, claimed: Claimed) -> merge_task_pb2.SegmentMergeTaskInfo:
+        location, task = self._settings.location, claimed.task
         dataset_id = str(task.dataset_id)
-        layout = dataset_layouts.read(tx, [task.dataset_id])[task.dataset_id]
-        inputs = segments.get_many(tx, merge_tasks.input_ids(tx, task.id))
-        inputs.sort(key=lambda segment: (segment.start_ns, segment.id))
-        return merge_task_pb2.SegmentMergeTaskInfo(
+        prefix = attempt_prefix(dataset_id, str(task.id), task.attempt)
+        info = merge_task_pb2.SegmentMergeTaskInfo(
             task_id=str(task.id),
             dataset_id=dataset_id,
-            segments=[convert.segment_info(location, segment) for segment in inputs],
-            cloud_object_prefix=convert.object_prefix(
-                location, attempt_prefix(dataset_id, str(task.id), task.attempt)
-            ),
-            sharding_fields=convert.sharding_messages(layout.sharding_fields),
+            cloud_object_prefix=convert.object_prefix(location, prefix),
+            sharding_fields=convert.sharding_messages(claimed.layout.sharding_fields),
             attempt=task.attempt,
-            promoted_columns=convert.promoted_messages(layout.promoted_columns),
+            promoted_columns=convert.promoted_messages(claimed.layout.promoted_columns),
             lease_secs=int(self._settings.lifetimes.claim_lease),
             merge_count=task.output_merge_count,
         )
+        convert.add_segments(info.segments, location, claimed.inputs)
+        return info
 
 
 def _is_current(task: MergeTask, attempt: int) -> bool:

@@ -125,6 +125,9 @@ _LOCK_OPEN_OF_DATASET = (
     .order_by(merge_tasks.c.id)
     .with_for_update(of=merge_tasks)
 )
+_OPEN_IDS_OF_DATASET = (
+    select(merge_tasks.c.id).where(_IS_OPEN).where(merge_tasks.c.dataset_key == bindparam("key"))
+)
 _INPUT_COLUMNS = (
     segments.c.id,
     segments.c.dataset_key,
@@ -184,46 +187,6 @@ _BEAT = text("""
 """)
 
 
-def _claim_statement(condition: str, order: str) -> Any:
-    return text(f"""
-        WITH chosen AS MATERIALIZED (
-            SELECT id, claimed_at FROM merge_tasks WHERE state = 1 AND {condition}
-            ORDER BY {order} LIMIT 1 FOR UPDATE SKIP LOCKED
-        )
-        UPDATE merge_tasks SET
-            attempt = attempt + 1, worker_id = :worker, claimed_at = clock_timestamp(),
-            beat_at = NULL, rows_done = 0,
-            free_at = clock_timestamp() + :lease_secs * interval '1 second'
-        FROM chosen WHERE merge_tasks.id = chosen.id
-        RETURNING merge_tasks.id, chosen.claimed_at
-    """)  # noqa: S608
-
-
-_CLAIM_HELD = _claim_statement("free_at < clock_timestamp()", "free_at")
-_CLAIM_SMALLEST = _claim_statement("free_at IS NULL", "total_compressed_size, id")
-_CLAIM_OLDEST = _claim_statement("free_at IS NULL", "id")
-
-
-def claim(
-    tx: Transaction, worker_id: str, *, lease_secs: float, is_oldest_first: bool
-) -> tuple[MergeTask, datetime | None] | None:
-    """Claim a free task nobody else is claiming.
-
-    With it comes when the claim began whose lease has passed, if that is how it was free.
-    What was held back (a back-off or a lease that has passed) goes before what never was.
-    """
-    values = {"worker": worker_id, "lease_secs": lease_secs}
-    fresh = _CLAIM_OLDEST if is_oldest_first else _CLAIM_SMALLEST
-    for statement in (_CLAIM_HELD, fresh):
-        row = tx.execute(statement, values).one_or_none()
-        if row is not None:
-            task = find(tx, row[0])
-            assert task is not None
-            merge_attempts.begin(tx, task.id, task.attempt, worker_id)
-            return task, row[1]
-    return None
-
-
 def unclaim(tx: Transaction, task_id: UUID, age_secs: int) -> bool:
     """Take a claim back that is old enough and move the attempt on; False if there is none."""
     attempt = tx.execute(_UNCLAIM, {"task": task_id, "age_secs": age_secs}).scalar_one_or_none()
@@ -265,9 +228,13 @@ def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[Merge
 
 
 def lock_open_of_dataset(tx: Transaction, dataset_key: int) -> list[MergeTask]:
-    """All open tasks of a dataset, held until the commit."""
-    rows = tx.execute(_LOCK_OPEN_OF_DATASET, {"key": dataset_key})
-    return [MergeTask(*row) for row in rows]
+    """All open tasks of a dataset, held until the commit; nobody may plan it meanwhile."""
+    key = {"key": dataset_key}
+    while True:
+        held = [MergeTask(*row) for row in tx.execute(_LOCK_OPEN_OF_DATASET, key)]
+        # A task that was split while the lock was waited for left two that this snapshot lacked.
+        if {task.id for task in held} == set(tx.execute(_OPEN_IDS_OF_DATASET, key).scalars()):
+            return held
 
 
 def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:

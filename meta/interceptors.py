@@ -98,7 +98,8 @@ class Boundary(grpc.ServerInterceptor):
                 _refuse(Overloaded("too many open streams"), name, began, context)
             try:
                 self._authenticate(method, context)
-                yield from inner(request, context)
+                parsed = _parsed(request) if handler.request_streaming else request
+                yield from inner(parsed, context)
             except Exception as error:
                 # A client that has left, as reflection clients do after each answer, is no fault.
                 if context.is_active():
@@ -113,7 +114,11 @@ class Boundary(grpc.ServerInterceptor):
         )
         return make(
             call,
-            request_deserializer=handler.request_deserializer,
+            request_deserializer=(
+                _lenient(handler.request_deserializer)
+                if handler.request_streaming
+                else handler.request_deserializer
+            ),
             response_serializer=handler.response_serializer,
         )
 
@@ -136,6 +141,13 @@ def _lenient(deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
             return _Malformed(f"the request is not a valid message: {error}")
 
     return parse
+
+
+def _parsed(requests: Iterator[Any]) -> Iterator[Any]:
+    for request in requests:
+        if isinstance(request, _Malformed):
+            raise InvalidArgument(request.message)
+        yield request
 
 
 def _refuse(error: Exception, name: str, began: float, context: grpc.ServicerContext) -> NoReturn:

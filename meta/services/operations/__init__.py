@@ -1,5 +1,6 @@
 """OperationsService: one module per noun, joined here."""
 
+from meta.services.operations.consistency import ConsistencyCalls
 from meta.services.operations.datasets import DatasetCalls
 from meta.services.operations.merges import MergeCalls
 from meta.services.operations.objects import ObjectCalls
@@ -7,5 +8,7 @@ from meta.services.operations.state import StateCalls
 from meta.services.operations.streams import StreamCalls
 
 
-class OperationsServicer(DatasetCalls, MergeCalls, ObjectCalls, StateCalls, StreamCalls):
+class OperationsServicer(
+    ConsistencyCalls, DatasetCalls, MergeCalls, ObjectCalls, StateCalls, StreamCalls
+):
     """OperationsService; see docs/contract.md."""

@@ -1,0 +1,185 @@
+"""CheckConsistency: the bucket's listing against meta's rows, both ways, then the rows alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import grpc
+
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.rpc import Transactions
+from meta.services import checks
+from meta.store import consistency
+from meta.store.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, LedgerFinding, StreamFacts
+from meta.store.engine import Transaction
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import operations_pb2_grpc
+from segments.keys import BabyKey, ObjectKey, QuarantineKey, parse_key
+
+OBJECTS_MAX = 1_000
+_KEY_CHARACTERS_MAX = 1_024
+_CONDEMN = "condemn the object, then delete it"
+_LEDGER_REPAIRS = {"TASK_INPUT_DEAD": "cancel the task", "STATS": "store the recount"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A checked request: everything listed in (after, through]."""
+
+    after: str
+    through: str
+    objects: dict[str, pb.ListedObject]
+    is_last: bool
+
+
+class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The consistency check of OperationsService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def CheckConsistency(
+        self, request_iterator: Iterator[pb.CheckConsistencyRequest], context: grpc.ServicerContext
+    ) -> Iterator[pb.CheckConsistencyResponse]:
+        """Compare each stretch of the listing as it comes; then check the rows by themselves.
+
+        Begin the listing after the call: what is registered later is not missed in it.
+        """
+        began: datetime | None = None
+        through = ""
+        for request in request_iterator:
+            if began is None:
+                began, _ = self._transactions.read(consistency.clock)
+                through = checks.text(request.resume_after, "resume_after")
+            stretch = _checked(request, through)
+            yield from self._compared(stretch, began)
+            through = stretch.through
+            if stretch.is_last:
+                yield from self._ledger()
+                yield pb.CheckConsistencyResponse(checked_through=through, complete=True)
+                return
+
+    def _compared(
+        self, stretch: _Stretch, began: datetime
+    ) -> Iterator[pb.CheckConsistencyResponse]:
+        """Findings of a stretch, a part of it at a time."""
+        strangers = dict(stretch.objects)
+        for read in (consistency.expected_segments, consistency.expected_babies):
+            after = stretch.after
+            while True:
+                expected = self._transactions.read(
+                    lambda tx, read=read, after=after: read(  # type: ignore[misc]
+                        tx, after, stretch.through, began
+                    )
+                )
+                findings = list(_matched(expected, strangers))
+                if findings:
+                    yield pb.CheckConsistencyResponse(
+                        findings=findings, checked_through=stretch.after
+                    )
+                if len(expected) < ROWS_AT_ONCE:
+                    break
+                after = expected[-1].object_key
+        findings = self._transactions.read(lambda tx: self._strangers(tx, strangers))
+        yield pb.CheckConsistencyResponse(findings=findings, checked_through=stretch.through)
+
+    def _strangers(self, tx: Transaction, objects: dict[str, pb.ListedObject]) -> list[pb.Finding]:
+        """Objects that no row speaks of, unless a writer may be about to."""
+        _, now_nanos = consistency.clock(tx)
+        oldest_nanos = now_nanos - int(self._settings.lifetimes.orphan_min_age * 1e9)
+        names = {key: parse_key(key) for key in objects}
+        streams = consistency.stream_facts(
+            tx, [name.stream_id for name in names.values() if isinstance(name, BabyKey)]
+        )
+        found = []
+        for key, name in names.items():
+            if name is None:
+                message = "the name is none that this system gives"
+                found.append(_finding(pb.FINDING_KIND_OBJECT_UNREGISTERED, key, "", message))
+            elif objects[key].modified_at_nanos <= oldest_nanos and _is_garbage(name, streams):
+                message = "no row speaks of the object"
+                kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
+                found.append(_finding(kind, key, "", message, _CONDEMN))
+        return found
+
+    def _ledger(self) -> Iterator[pb.CheckConsistencyResponse]:
+        """Findings among the rows themselves, each kind in a snapshot of its own."""
+
+        def read(kind: str) -> list[LedgerFinding]:
+            return self._transactions.read(lambda tx: list(consistency.ledger_findings(tx, kind)))
+
+        for kind in consistency.LEDGER_KINDS:
+            findings = [
+                _finding(
+                    pb.FindingKind.Value(f"FINDING_KIND_{one.kind}"),
+                    "",
+                    one.subject_id,
+                    one.message,
+                    _LEDGER_REPAIRS.get(one.kind, ""),
+                )
+                for one in read(kind)
+            ]
+            if findings:
+                yield pb.CheckConsistencyResponse(findings=findings, checked_through=LAST_KEY)
+
+
+def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
+    checks.at_most(request.objects, "objects", OBJECTS_MAX)
+    last = after
+    for index, one in enumerate(request.objects):
+        field = f"objects[{index}].object_key"
+        checks.text(one.object_key, field, characters_max=_KEY_CHARACTERS_MAX)
+        # As the database and the stores compare: by bytes.
+        if one.object_key.encode() <= last.encode():
+            raise InvalidArgument(f"{one.object_key!r} does not come after {last!r}", field=field)
+        last = one.object_key
+    through = checks.text(request.listed_through, "listed_through") or last
+    if request.end_of_listing:
+        through = LAST_KEY
+    if through.encode() < last.encode():
+        raise InvalidArgument(
+            f"listed_through is {through!r}, before {last!r}", field="listed_through"
+        )
+    objects = {one.object_key: one for one in request.objects}
+    return _Stretch(after, through, objects, request.end_of_listing)
+
+
+def _matched(
+    expected: list[Expected], strangers: dict[str, pb.ListedObject]
+) -> Iterator[pb.Finding]:
+    """Take what is expected from the strangers and tell what is missing or of another size."""
+    for one in expected:
+        listed = strangers.pop(one.object_key, None)
+        if listed is None:
+            if one.must_exist:
+                is_baby = isinstance(parse_key(one.object_key), BabyKey)
+                kind = pb.FINDING_KIND_BABY_MISSING if is_baby else pb.FINDING_KIND_OBJECT_MISSING
+                message = f"an object of {one.size_bytes} bytes is not in the listing"
+                yield _finding(kind, one.object_key, one.subject_id, message)
+        # A commit by MarkStreamStopped does not know the size of the stop message.
+        elif one.size_bytes and listed.size_bytes != one.size_bytes:
+            message = f"the object has {listed.size_bytes} bytes, {one.size_bytes} are registered"
+            kind = pb.FINDING_KIND_SIZE_MISMATCH
+            yield _finding(kind, one.object_key, one.subject_id, message)
+
+
+def _is_garbage(name: ObjectKey, streams: dict[str, StreamFacts]) -> bool:
+    """False for what someone may still come back for: a stream's tail, the quarantine."""
+    if isinstance(name, QuarantineKey):
+        return False
+    if not isinstance(name, BabyKey):
+        return True
+    stream = streams.get(name.stream_id)
+    if stream is None or stream.is_retired or name.offset <= stream.deleted_offset:
+        return True
+    return stream.stopped_offset is not None and name.offset > stream.stopped_offset
+
+
+def _finding(
+    kind: pb.FindingKind.ValueType, key: str, subject_id: str, message: str, repair: str = ""
+) -> pb.Finding:
+    return pb.Finding(
+        kind=kind, object_key=key, subject_id=subject_id, message=message, repair=repair
+    )

@@ -19,6 +19,8 @@ from meta.v1 import janitor_pb2, janitor_pb2_grpc
 
 TASKS_MAX = 1_000
 MIN_CLAIMED_SECS_DEFAULT = 3_600
+# A hundred years.
+AGE_SECS_MAX = 3_155_760_000
 # One call of RewriteAllSegments works no longer; half of the caller's deadline at most.
 REWRITE_SECS = 10.0
 _Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStatsRequest
@@ -95,6 +97,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         """Take a task from its worker, who is fenced from then on."""
         task_id = checks.uuid(request.task_id, "task_id")
         age = checks.count(request.min_claimed_secs, "min_claimed_secs") or MIN_CLAIMED_SECS_DEFAULT
+        age = min(age, AGE_SECS_MAX)
         unclaimed = self._transactions.write(lambda tx: merge_tasks.unclaim(tx, task_id, age))
         return janitor_pb2.UnclaimMergeTaskResponse(unclaimed=unclaimed)
 
@@ -178,9 +181,14 @@ def _segment_filter(request: _Filters) -> SegmentFilter:
         max_compressed_size=(
             request.max_compressed_size if request.HasField("max_compressed_size") else None
         ),
-        min_age_secs=request.min_age_secs if request.HasField("min_age_secs") else None,
-        max_age_secs=request.max_age_secs if request.HasField("max_age_secs") else None,
+        min_age_secs=_age(request.min_age_secs, request.HasField("min_age_secs")),
+        max_age_secs=_age(request.max_age_secs, request.HasField("max_age_secs")),
     )
+
+
+def _age(secs: int, is_set: bool) -> int | None:
+    """An age that the database can subtract; nothing is older than the longest."""
+    return min(secs, AGE_SECS_MAX) if is_set else None
 
 
 def _summary(task: MergeTask) -> janitor_pb2.MergeTaskSummary:

@@ -1,0 +1,243 @@
+"""Whatever a client sends is answered by a typed refusal: never INTERNAL, UNKNOWN or a crash.
+
+Requests are generated from the served descriptors: bytes that are no message, and messages whose
+fields hold what a careless or hostile client may put there. Ids, names, keys and cursors of earlier
+replies are sent again, so that many requests get past the first check.
+"""
+
+import math
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import grpc
+import pytest
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from google.rpc import error_details_pb2, status_pb2
+
+from meta.v1 import (
+    catalog_pb2,
+    ingest_token_pb2,
+    ingestion_pb2,
+    janitor_pb2,
+    merge_task_pb2,
+    nursery_pb2,
+    operations_pb2,
+    segment_deletion_pb2,
+    segment_lookup_pb2,
+)
+from tests.conftest import MetaServer
+
+FILES = (
+    catalog_pb2,
+    ingestion_pb2,
+    ingest_token_pb2,
+    nursery_pb2,
+    merge_task_pb2,
+    segment_deletion_pb2,
+    segment_lookup_pb2,
+    janitor_pb2,
+    operations_pb2,
+)
+METHODS: tuple[MethodDescriptor, ...] = tuple(
+    method
+    for file in FILES
+    for service in file.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+)
+FORBIDDEN = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
+POOL_MAX = 300
+TEXTS = (
+    "",
+    "default",
+    "web",
+    "x",
+    " ",
+    "x" * 256,
+    "x" * 70_000,
+    "nul\0",
+    "tab\t",
+    "del\x7f",
+    "line\u2028",
+    "\ufeff",
+    "\U0010ffff" * 255,
+    "é" * 255,
+    "a//b",
+    "../../etc/passwd",
+    "/",
+    "%s%n{}",
+    "'; DROP TABLE datasets; --",
+    "dataset/x/merged",
+    "ingest-stream/x/00000000000000000000",
+    "00000000-0000-0000-0000-000000000000",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    "{0190b5a0-0000-7000-8000-000000000000}",
+    "0190b5a0-0000-7000-8000-00000000000g",
+    "AAAA",
+    "====",
+    "it_abc",
+    "s3",
+    "file",
+)
+NUMBERS = (0, 1, -1, 2, 7, 100, 1_000, 10_001, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1)
+FLOATS = (0.0, -0.0, 1.0, -1.0, 1e308, 5e-324, math.nan, math.inf, -math.inf)
+
+
+@dataclass
+class Fuzzer:
+    """Makes requests; `pool` holds what earlier replies said."""
+
+    rng: random.Random
+    pool: list[str] = field(default_factory=list)
+
+    def request(self, method: MethodDescriptor) -> bytes:
+        """Serialize a request of a method, sometimes one that is no message."""
+        message = self.message(GetMessageClass(method.input_type)(), depth=0)
+        raw = message.SerializeToString()
+        if self.rng.random() < 0.15:
+            return self._damaged(raw)
+        return raw
+
+    def message(self, target: Message, depth: int) -> Message:
+        """Fill some of a message's fields."""
+        for one in target.DESCRIPTOR.fields:
+            if self.rng.random() < 0.25 or depth > 5:
+                continue
+            if one.is_repeated:
+                for _ in range(self.rng.choice((0, 1, 1, 2, 3, 40))):
+                    self._add(target, one, depth)
+            elif one.message_type is not None:
+                getattr(target, one.name).SetInParent()
+                self.message(getattr(target, one.name), depth + 1)
+            else:
+                setattr(target, one.name, self._value(one))
+        return target
+
+    def harvest(self, reply: Message) -> None:
+        """Remember the texts of a reply."""
+        for one, value in reply.ListFields():
+            values = value if one.is_repeated else [value]
+            for item in list(values)[:5]:
+                if isinstance(item, Message):
+                    self.harvest(item)
+                elif isinstance(item, str) and item:
+                    self.pool.append(item)
+        if len(self.pool) > POOL_MAX:
+            self.pool = self.rng.sample(self.pool, POOL_MAX)
+
+    def _add(self, target: Message, one: Any, depth: int) -> None:
+        items = getattr(target, one.name)
+        if one.message_type is not None:
+            self.message(items.add(), depth + 1)
+        else:
+            items.append(self._value(one))
+
+    def _value(self, one: Any) -> Any:
+        if one.type == FieldDescriptor.TYPE_STRING:
+            return self._text()
+        if one.type == FieldDescriptor.TYPE_BYTES:
+            return self.rng.randbytes(self.rng.choice((0, 1, 16, 17, 5_000)))
+        if one.type == FieldDescriptor.TYPE_BOOL:
+            return self.rng.random() < 0.5
+        if one.type in (FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT):
+            return self.rng.choice(FLOATS)
+        if one.type == FieldDescriptor.TYPE_ENUM:
+            return self.rng.choice((0, 1, 2, 3, 99, -1, 2**31 - 1))
+        return self._number(one)
+
+    def _number(self, one: Any) -> int:
+        is_unsigned = one.type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_UINT64)
+        is_small = one.type in (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32)
+        number = self.rng.choice(NUMBERS)
+        if is_small:
+            number = min(number, 2**31 - 1)
+        if not is_unsigned and self.rng.random() < 0.2:
+            number = -number
+        return max(number, 0) if is_unsigned else number
+
+    def _text(self) -> str:
+        chance = self.rng.random()
+        if self.pool and chance < 0.6:
+            return self.rng.choice(self.pool)
+        if chance < 0.7:
+            return str(UUID(int=self.rng.getrandbits(128)))
+        return self.rng.choice(TEXTS)
+
+    def _damaged(self, raw: bytes) -> bytes:
+        changed = bytearray(raw or b"\x00")
+        for _ in range(self.rng.randint(1, 4)):
+            changed[self.rng.randrange(len(changed))] = self.rng.randrange(256)
+        return bytes(changed[: self.rng.randint(0, len(changed))])
+
+
+def call(channel: grpc.Channel, method: MethodDescriptor, raw: bytes) -> Message | grpc.RpcError:
+    """Send raw bytes; answers the (last) reply or the refusal."""
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    parse = GetMessageClass(method.output_type).FromString
+    try:
+        if method.client_streaming:
+            stream: Any = channel.stream_stream(path, response_deserializer=parse)
+            replies = list(stream(iter([raw]), timeout=30))
+            return replies[-1] if replies else GetMessageClass(method.output_type)()
+        unary: Any = channel.unary_unary(path, response_deserializer=parse)
+        reply: Message = unary(raw, timeout=30)
+        return reply
+    except grpc.RpcError as error:
+        return error
+
+
+def reason_of(error: Any) -> str:
+    """The ErrorInfo reason; every refusal of ours has one."""
+    for key, value in error.trailing_metadata() or ():
+        if key == "grpc-status-details-bin":
+            for detail in status_pb2.Status.FromString(value).details:
+                info = error_details_pb2.ErrorInfo()
+                if detail.Unpack(info):
+                    return str(info.reason)
+    return ""
+
+
+def hammer(meta_server: MetaServer, seed: int, count: int) -> Counter[tuple[str, str]]:
+    """Send `count` requests round the methods; answers how often each method said what."""
+    fuzzer = Fuzzer(random.Random(seed))
+    heard: Counter[tuple[str, str]] = Counter()
+    with grpc.insecure_channel(meta_server.address) as channel:
+        for number in range(count):
+            method = METHODS[number % len(METHODS)]
+            raw = fuzzer.request(method)
+            answer = call(channel, method, raw)
+            if isinstance(answer, Message):
+                fuzzer.harvest(answer)
+                heard[method.name, "OK"] += 1
+                continue
+            code = answer.code()
+            context = f"seed {seed}, request {number}, {method.name}({raw[:200]!r}): {answer}"
+            assert code not in FORBIDDEN, context
+            assert reason_of(answer), context
+            heard[method.name, code.name] += 1
+    return heard
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_rpcs_refuse_malformed_requests_with_a_reason(
+    meta_server: MetaServer, seed: int
+) -> None:
+    assert len(METHODS) == 55 + 13
+
+    heard = hammer(meta_server, seed, 4 * len(METHODS))
+
+    assert {name for name, _ in heard} == {method.name for method in METHODS}
+    meta_server.running.database.ping()
+
+
+@pytest.mark.slow
+def test_ten_thousand_malformed_requests(meta_server: MetaServer) -> None:
+    heard = hammer(meta_server, 99, 10_000)
+
+    assert sum(heard.values()) == 10_000
+    # Otherwise the requests would test nothing but the first check.
+    assert sum(count for (_, code), count in heard.items() if code == "OK") > 500

@@ -47,7 +47,7 @@ class Settings:
     bind: str
     database: DatabaseSettings
     location: StoreLocation
-    threads: int = 32
+    threads: int = 64
     concurrent_rpcs_max: int = 512
     processes: int = 1
     metrics_port: int = 0
@@ -74,7 +74,7 @@ def load(env: Environment) -> Settings:
             f"META_BIND {bind} is open to the network: set META_AUTH_TOKEN, or"
             " META_ALLOW_UNAUTHENTICATED=true if something else guards it"
         )
-    threads = env.integer("THREADS", 32, low=2, high=1_024)
+    threads = env.integer("THREADS", 64, low=2, high=1_024)
     return Settings(
         bind=bind,
         database=_database(env, threads),
@@ -124,8 +124,8 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         )
     return DatabaseSettings(
         url=url,
-        # Two more than the threads: the health check and the sweeper have their own.
-        pool_size=env.integer("DATABASE_POOL", threads + 2, low=2, high=2_000),
+        # Most threads wait for a group's commit and hold none; two are for what runs beside them.
+        pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
         lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),
     )

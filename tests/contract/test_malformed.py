@@ -1,14 +1,16 @@
 """Whatever a client sends is answered by a typed refusal: never INTERNAL, UNKNOWN or a crash.
 
-Requests are generated from the served descriptors: bytes that are no message, and messages whose
-fields hold what a careless or hostile client may put there. Ids, names, keys and cursors of earlier
-replies are sent again, so that many requests get past the first check.
+Requests are generated from the served descriptors: bytes that are no message, messages whose fields
+hold what a careless or hostile client may put there, and valid requests with a few fields changed.
+Ids, names, keys and cursors of earlier replies are sent again, so that many get past the first
+check.
 """
 
 import math
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +21,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
+from meta.client import MetaClient
 from meta.v1 import (
     catalog_pb2,
     ingest_token_pb2,
@@ -31,6 +34,8 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from tests.conftest import MetaServer
+from tests.meta.conftest import Catalog, Collector, Nursery
+from tests.meta.drivers import DAY, Worker, Writer
 
 FILES = (
     catalog_pb2,
@@ -92,15 +97,39 @@ class Fuzzer:
     """Makes requests; `pool` holds what earlier replies said."""
 
     rng: random.Random
+    # Requests that were once right, by method.
+    valid: dict[str, list[Message]]
     pool: list[str] = field(default_factory=list)
 
     def request(self, method: MethodDescriptor) -> bytes:
         """Serialize a request of a method, sometimes one that is no message."""
-        message = self.message(GetMessageClass(method.input_type)(), depth=0)
+        message = GetMessageClass(method.input_type)()
+        if method.name in self.valid and self.rng.random() < 0.6:
+            message.CopyFrom(self.rng.choice(self.valid[method.name]))
+            for _ in range(self.rng.randint(0, 2)):
+                self.change(message)
+        else:
+            self.message(message, depth=0)
         raw = message.SerializeToString()
         if self.rng.random() < 0.15:
             return self._damaged(raw)
         return raw
+
+    def change(self, target: Message) -> None:
+        """Change one field of a message or of one inside it."""
+        if not target.DESCRIPTOR.fields:
+            return
+        one: Any = self.rng.choice(list(target.DESCRIPTOR.fields))
+        if one.is_repeated:
+            items = getattr(target, one.name)
+            if one.message_type is not None and items and self.rng.random() < 0.8:
+                self.change(self.rng.choice(items))
+            else:
+                self._add(target, one, 4)
+        elif one.message_type is not None:
+            self.change(getattr(target, one.name))
+        else:
+            setattr(target, one.name, self._value(one))
 
     def message(self, target: Message, depth: int) -> Message:
         """Fill some of a message's fields."""
@@ -201,9 +230,56 @@ def reason_of(error: Any) -> str:
     return ""
 
 
+class Recorder:
+    """A client that keeps what it sends, by method."""
+
+    def __init__(self, client: MetaClient) -> None:
+        self._client = client
+        self.sent: dict[str, list[Message]] = {}
+
+    def __getattr__(self, service: str) -> Any:
+        stub = getattr(self._client, service)
+        return SimpleNamespace(
+            **{m: self._recorded(m, getattr(stub, m)) for m in vars(stub) if m[0] != "_"}
+        )
+
+    def _recorded(self, method: str, send: Any) -> Any:
+        def call(request: Message) -> Any:
+            self.sent.setdefault(method, []).append(request)
+            return send(request)
+
+        return call
+
+
+def valid_requests(client: MetaClient) -> dict[str, list[Message]]:
+    """Live through the life of a stream and its segments; answers all requests of it."""
+    recorder: Any = Recorder(client)
+    catalog, collector = Catalog(recorder), Collector(recorder, "fuzz")
+    nursery, writer, worker = Nursery(recorder), Writer(recorder), Worker(recorder)
+    dataset = catalog.dataset("web")
+    token = catalog.token(dataset)
+    catalog.route(token, logs=dataset)
+    stream = collector.register(token).stream_id
+    for offset in range(6):
+        collector.commit(stream, offset, dataset, flush_id=b"f" * 16)
+    nursery.register(dataset, (stream, -1, 1), segment=nursery.segment(dataset))
+    nursery.register(dataset, (stream, 1, 2))
+    nursery.reap(stream, 0)
+    writer.save_many(dataset, 8)
+    writer.save_many(dataset, 8, 21_000 * DAY)
+    writer.find("web", limit=1, start=0, end=2**62, as_of_version=9, min_version=1)
+    worker.plan(min_age_secs=0, dataset_name="web")
+    task = worker.poll()
+    worker.fail(task, failed_segment_id=task.segments[0].id)
+    task = worker.poll()
+    worker.complete(task.task_id, worker.output(task))
+    writer.get(*(one.id for one in task.segments))
+    return dict(recorder.sent)
+
+
 def hammer(meta_server: MetaServer, seed: int, count: int) -> Counter[tuple[str, str]]:
     """Send `count` requests round the methods; answers how often each method said what."""
-    fuzzer = Fuzzer(random.Random(seed))
+    fuzzer = Fuzzer(random.Random(seed), valid_requests(meta_server.client))
     heard: Counter[tuple[str, str]] = Counter()
     with grpc.insecure_channel(meta_server.address) as channel:
         for number in range(count):

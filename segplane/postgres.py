@@ -27,7 +27,7 @@ from segplane.postgres_folder import (
     make_socket_folder,
     prepare_folder,
 )
-from segplane.processes import die_with
+from segplane.tether import tethered
 
 __all__ = ["EmbeddedPostgres", "PostgresError"]
 
@@ -219,10 +219,9 @@ class EmbeddedPostgres:
         command: list[str | Path] = [install / "bin" / "postgres", "-D", self._cluster]
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
-        parent = os.getpid()
         with self._open_log() as log_file:
             return subprocess.Popen(
-                command,
+                tethered(command, signal.SIGINT, user.uid, user.gid),
                 stdin=subprocess.DEVNULL,
                 stdout=log_file,
                 stderr=subprocess.STDOUT,
@@ -231,11 +230,6 @@ class EmbeddedPostgres:
                 pass_fds=(lock,),
                 # A session of its own: Ctrl-C must reach Postgres after everyone who uses it.
                 start_new_session=True,
-                user=user.uid,
-                group=user.gid,
-                extra_groups=None if user.uid is None else [],
-                # Runs after the change of user, which would clear it.
-                preexec_fn=lambda: die_with(parent, signal.SIGINT),
             )
 
     def _open_log(self) -> contextlib.AbstractContextManager[int]:

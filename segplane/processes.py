@@ -4,7 +4,6 @@ A child dies with us: the kernel sends it SIGTERM if we are killed. Its output g
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -13,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from segplane.tether import tethered
 
 CONFIG_EXIT_CODE = 2
 BACKOFF_FIRST_SECS = 1.0
@@ -23,9 +24,6 @@ CRASHES_MAX = 5
 LOG_BYTES_MAX = 64 << 20
 LOG_TAIL_LINES = 12
 LOG_TAIL_BYTES = 16 << 10
-PR_SET_PDEATHSIG = 1
-# Loaded before any fork: between fork and exec nothing may import or allocate much.
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class ChildFailed(Exception):
@@ -69,20 +67,19 @@ class Child:
     def start(self) -> None:
         """Start it; must be called from a thread that outlives it."""
         self._rotate_log()
-        parent = os.getpid()
+        command = tethered([sys.executable, "-P", "-m", self.spec.module], signal.SIGTERM)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         log_file = os.open(self.log_path, flags, 0o600)
         self._log_start = os.fstat(log_file).st_size
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", self.spec.module],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log_file,
                 stderr=subprocess.STDOUT,
                 env=dict(self.spec.environment),
                 # Ctrl-C in the terminal is for us alone; we stop the children in their order.
                 start_new_session=True,
-                preexec_fn=lambda: die_with(parent, signal.SIGTERM),
             )
         finally:
             os.close(log_file)
@@ -166,10 +163,3 @@ class Child:
                 old.write_bytes(self.log_path.read_bytes())
                 os.truncate(self.log_path, 0)
                 self._log_start = 0
-
-
-def die_with(parent: int, signum: signal.Signals) -> None:
-    """Ask the kernel for a signal when the parent dies; in a preexec_fn."""
-    _LIBC.prctl(PR_SET_PDEATHSIG, signum)
-    if os.getppid() != parent:
-        os._exit(1)

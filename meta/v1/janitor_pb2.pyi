@@ -460,7 +460,7 @@ Global___CreateMergeTasksResponse: _TypeAlias = CreateMergeTasksResponse  # noqa
 
 @_typing.final
 class GetMergeTaskResponse(_message.Message):
-    """A merge task with the sizes of its inputs. All sizes are 0 and times "" where the inputs are
+    """A merge task with the sizes and times that its inputs had when it was planned, also once they are
     gone.
     """
 

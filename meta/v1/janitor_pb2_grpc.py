@@ -125,9 +125,9 @@ class JanitorServiceServicer:
 
     def RewriteAllSegments(self, request, context):
         """Creates one task with a single input for each live segment that is in no task, so that
-        everything is written anew in the current format and sort order. While an earlier call with
-        the same filter is unfinished, a call carries that one on; a rewrite does not count as a
-        merge.
+        everything is written anew in the current format and sort order. A call works for 10 seconds
+        at most: repeat it until it creates nothing. While segments of an earlier call with the same
+        filter are left, a call carries that one on; a rewrite does not count as a merge.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

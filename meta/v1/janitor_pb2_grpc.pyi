@@ -56,9 +56,9 @@ class JanitorServiceStub:
     """
     RewriteAllSegments: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]
     """Creates one task with a single input for each live segment that is in no task, so that
-    everything is written anew in the current format and sort order. While an earlier call with
-    the same filter is unfinished, a call carries that one on; a rewrite does not count as a
-    merge.
+    everything is written anew in the current format and sort order. A call works for 10 seconds
+    at most: repeat it until it creates nothing. While segments of an earlier call with the same
+    filter are left, a call carries that one on; a rewrite does not count as a merge.
     """
 
 @_typing.type_check_only
@@ -89,9 +89,9 @@ class JanitorServiceAsyncStub(JanitorServiceStub):
     """
     RewriteAllSegments: _aio.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]  # type: ignore[assignment]
     """Creates one task with a single input for each live segment that is in no task, so that
-    everything is written anew in the current format and sort order. While an earlier call with
-    the same filter is unfinished, a call carries that one on; a rewrite does not count as a
-    merge.
+    everything is written anew in the current format and sort order. A call works for 10 seconds
+    at most: repeat it until it creates nothing. While segments of an earlier call with the same
+    filter are left, a call carries that one on; a rewrite does not count as a merge.
     """
 
 class JanitorServiceServicer:
@@ -154,9 +154,9 @@ class JanitorServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_janitor_pb2.RewriteAllSegmentsResponse, _abc.Awaitable[_janitor_pb2.RewriteAllSegmentsResponse]]:
         """Creates one task with a single input for each live segment that is in no task, so that
-        everything is written anew in the current format and sort order. While an earlier call with
-        the same filter is unfinished, a call carries that one on; a rewrite does not count as a
-        merge.
+        everything is written anew in the current format and sort order. A call works for 10 seconds
+        at most: repeat it until it creates nothing. While segments of an earlier call with the same
+        filter are left, a call carries that one on; a rewrite does not count as a merge.
         """
 
 def add_JanitorServiceServicer_to_server(servicer: JanitorServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -164,7 +164,8 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CheckConsistency(self, request_iterator, context):
-        """Compares the bucket's listing, streamed by the caller, with what meta has registered.
+        """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
+        list after the call: what is registered later is not missed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

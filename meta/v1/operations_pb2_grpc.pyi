@@ -52,7 +52,9 @@ class OperationsServiceStub:
     ExplainMergePlan: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ExplainMergePlanRequest, _operations_pb2.ExplainMergePlanResponse]
     """Says, per live segment, why it is or is not in a merge task."""
     CheckConsistency: _grpc.StreamStreamMultiCallable[_operations_pb2.CheckConsistencyRequest, _operations_pb2.CheckConsistencyResponse]
-    """Compares the bucket's listing, streamed by the caller, with what meta has registered."""
+    """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
+    list after the call: what is registered later is not missed.
+    """
     GetServerState: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetServerStateRequest, _operations_pb2.GetServerStateResponse]
     """Reads the server's version counter, horizon and limits."""
     ReleaseSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleaseSegmentRequest, _operations_pb2.ReleaseSegmentResponse]
@@ -86,7 +88,9 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     ExplainMergePlan: _aio.UnaryUnaryMultiCallable[_operations_pb2.ExplainMergePlanRequest, _operations_pb2.ExplainMergePlanResponse]  # type: ignore[assignment]
     """Says, per live segment, why it is or is not in a merge task."""
     CheckConsistency: _aio.StreamStreamMultiCallable[_operations_pb2.CheckConsistencyRequest, _operations_pb2.CheckConsistencyResponse]  # type: ignore[assignment]
-    """Compares the bucket's listing, streamed by the caller, with what meta has registered."""
+    """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
+    list after the call: what is registered later is not missed.
+    """
     GetServerState: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetServerStateRequest, _operations_pb2.GetServerStateResponse]  # type: ignore[assignment]
     """Reads the server's version counter, horizon and limits."""
     ReleaseSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseSegmentRequest, _operations_pb2.ReleaseSegmentResponse]  # type: ignore[assignment]
@@ -162,7 +166,9 @@ class OperationsServiceServicer:
         request_iterator: _MaybeAsyncIterator[_operations_pb2.CheckConsistencyRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_operations_pb2.CheckConsistencyResponse], _abc.AsyncIterator[_operations_pb2.CheckConsistencyResponse]]:
-        """Compares the bucket's listing, streamed by the caller, with what meta has registered."""
+        """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
+        list after the call: what is registered later is not missed.
+        """
 
     def GetServerState(
         self,

@@ -109,6 +109,7 @@ def _ways(
 def _holders(options: Mapping[Name, Collection[Atom]]) -> dict[Atom, tuple[Name, ...]]:
     holders: dict[Atom, list[Name]] = {}
     for name, atoms in options.items():
-        for atom in atoms:
+        # Sets have no order of their own, and a dry run must decide as the real one does.
+        for atom in sorted(atoms, key=repr):
             holders.setdefault(atom, []).append(name)
     return {atom: tuple(names) for atom, names in holders.items()}

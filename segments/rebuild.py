@@ -115,9 +115,12 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         warnings += history.warnings
         chosen = [found for found in own if found.key in history.live_keys]
         live += [LiveSegment(found, _merge_count(found)) for found in chosen]
-        times = _newest(chosen)
+        newest = _newest(chosen)
         for stream_id, offset in history.merged_offsets.items():
-            entries[stream_id].append(Entry(dataset_id, offset, times.get(stream_id, 0)))
+            # Without the baby itself, a time that is not too early.
+            last = by_stream.get(stream_id, {}).get(offset)
+            at = last.modified_at_nanos if last else newest.get(stream_id, 0)
+            entries[stream_id].append(Entry(dataset_id, offset, at // 10**9 * 10**9))
     return Rebuild(
         dataset_ids,
         tuple(live),
@@ -125,7 +128,7 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
             RebuiltStream(s, t.committed, t.first - 1, tuple(entries[s]), runs[s])
             for s, t in sorted(tails.items())
         ),
-        tuple(dropped),
+        tuple(sorted(dropped)),
         tuple(warnings),
     )
 
@@ -259,6 +262,5 @@ def _newest(chosen: Iterable[SegmentFound]) -> dict[str, int]:
     times: dict[str, int] = {}
     for found in chosen:
         for span in found.footer.ranges:
-            seconds = found.modified_at_nanos // 10**9 * 10**9
-            times[span.stream_id] = max(times.get(span.stream_id, 0), seconds)
+            times[span.stream_id] = max(times.get(span.stream_id, 0), found.modified_at_nanos)
     return times

@@ -37,7 +37,7 @@ class Tail:
     committed: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Dropped:
     """A file that readers shall not see."""
 
@@ -187,7 +187,9 @@ def _of_component(ground: _Ground, options: dict[str, frozenset[OffsetRange]]) -
     """Choose among batches that share babies; what has no neighbour is taken."""
     if len(options) == 1:
         return frozenset(options)
-    largest_first = dict(sorted(options.items(), key=lambda item: (-_offsets(item[1]), item[0])))
+    # Of twins the newer one: a crash is followed by another try, which is registered.
+    newest_first = sorted(options.items(), reverse=True)
+    largest_first = dict(sorted(newest_first, key=lambda item: -_offsets(item[1])))
     chosen = choose(largest_first, ground.is_free, _without_gaps(ground, largest_first))
     return greedy(largest_first) if chosen is None else chosen
 

@@ -4,7 +4,18 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from segplane.commands import datasets, demo, fsck, running, segments, stats, streams, tasks, tokens
+from segplane.commands import (
+    catalog,
+    datasets,
+    demo,
+    fsck,
+    running,
+    segments,
+    stats,
+    streams,
+    tasks,
+    tokens,
+)
 
 HELP = """
 A control plane for telemetry on object storage.
@@ -32,6 +43,7 @@ app.add_typer(tokens.app, name="tokens")
 app.add_typer(streams.app, name="streams")
 app.add_typer(segments.app, name="segments")
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(catalog.app, name="catalog")
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)
 

@@ -1,0 +1,179 @@
+"""segplane catalog: what to do when the database is lost."""
+
+import contextlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meta.errors import MetaError
+from meta.process import ConfigError, environment
+from segments.errors import StoreError
+from segments.keys import StoreLocation
+from segments.store import ObjectStore, open_store
+from segplane import config, preflight
+from segplane.commands.running import DatabaseUrl, DataDir, StoreUrl
+from segplane.connection import EXIT_REFUSED, complain, refused, usage
+from segplane.console import one_line_errors
+from segplane.output import print_facts, print_table, size_text
+from segplane.postgres import EmbeddedPostgres
+
+if TYPE_CHECKING:
+    from segments.rebuild import Rebuild
+
+app = typer.Typer(no_args_is_help=True, help="Bring the catalog back when the database is lost.")
+NOT_IN_THE_BUCKET = """
+What a bucket does not tell, and what therefore has to be set again: dataset names (--names), ingest
+tokens and their routing, dataset settings, schemas, views, projections and links. Deleted datasets
+come back. Streams come back stopped: collectors register for new ones.
+"""
+
+
+@app.callback()
+def catalog() -> None:
+    """Keep `rebuild` a command of its own name."""
+
+
+@app.command()
+def rebuild(
+    from_bucket: Annotated[
+        bool, typer.Option("--from-bucket", help="Read segments' footers and baby segments.")
+    ] = False,
+    is_applied: Annotated[
+        bool, typer.Option("--apply", help="Write it; without this, nothing changes.")
+    ] = False,
+    names: Annotated[
+        Path | None, typer.Option(help="A JSON file: dataset ids and their names.")
+    ] = None,
+    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    database_url: DatabaseUrl = "",
+    object_store_url: StoreUrl = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Recreate datasets, live segments, offsets and checkpoints in an empty database.
+
+    Stop every process first. Prints what it would do; --apply does it. Deletion is held afterwards.
+    """
+    # Neither pyarrow nor the server's side is part of the `cli` extra.
+    from segplane import rebuild as rebuilding
+
+    if not from_bucket:
+        raise usage("say what to rebuild from: --from-bucket")
+    try:
+        store = _store(object_store_url, data_dir)
+        found = rebuilding.read_plan(store)
+        named = rebuilding.name_datasets(found, rebuilding.read_names(names) if names else {})
+    except (rebuilding.NamesRefused, ConfigError, ValueError) as error:
+        raise usage(str(error)) from None
+    except StoreError as error:
+        complain(f"the object store cannot be read: {error}")
+        raise typer.Exit(EXIT_REFUSED) from None
+    version = None
+    if is_applied:
+        with contextlib.ExitStack() as exits, one_line_errors():
+            if not database_url:
+                preflight.make_data_dir(data_dir)
+                postgres = EmbeddedPostgres(data_dir / "postgres")
+                database_url = exits.enter_context(postgres).url
+            version = _apply(database_url, found, named)
+    if as_json:
+        print(json.dumps(_as_json(found, named, version), indent=2))
+    else:
+        _print(found, named, version)
+
+
+def _store(object_store_url: str, data_dir: Path) -> ObjectStore:
+    url = object_store_url or (data_dir / "objects").absolute().as_uri()
+    return open_store(StoreLocation.from_url(url))
+
+
+def _apply(database_url: str, found: "Rebuild", named: dict[str, str]) -> int:
+    from meta.store.engine import Database, DatabaseSettings
+    from meta.store.rebuild import DatabaseNotEmpty
+    from segplane import rebuild as rebuilding
+
+    try:
+        default = environment("META_").text("DEFAULT_DATASET", "default")
+        database = Database(DatabaseSettings(url=database_url))
+    except (ValueError, ConfigError) as error:
+        raise usage(f"META_DATABASE_URL: {error}") from None
+    try:
+        return rebuilding.apply(database, found, named, default)
+    except DatabaseNotEmpty as error:
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None
+    except MetaError as error:
+        raise refused(error, database.url.render_as_string()) from None
+    finally:
+        database.close()
+
+
+def _print(found: "Rebuild", named: dict[str, str], version: int | None) -> None:
+    segments = Counter(one.found.footer.dataset_id for one in found.segments)
+    rows, sizes = Counter[str](), Counter[str]()
+    for one in found.segments:
+        rows[one.found.footer.dataset_id] += one.found.rows
+        sizes[one.found.footer.dataset_id] += one.found.compressed_size_bytes
+    print_table(
+        ("dataset", "name", "segments", "events", "size"),
+        [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in found.dataset_ids],
+    )
+    print()
+    print_table(
+        ("stream", "dataset", "committed", "merged", "deleted"),
+        [
+            (s.stream_id, e.dataset_id, s.committed_offset, e.merged_offset, s.deleted_offset)
+            for s in found.streams
+            for e in s.entries
+        ],
+    )
+    print()
+    reasons = Counter(dropped.reason.split(":")[0] for dropped in found.dropped)
+    print_facts(
+        [
+            ("datasets", len(found.dataset_ids)),
+            ("live segments", len(found.segments)),
+            ("streams", len(found.streams)),
+            ("babies that wait", sum(len(s.babies) for s in found.streams)),
+            *((f"not live, {reason}", count) for reason, count in sorted(reasons.items())),
+        ]
+    )
+    for dropped in found.dropped:
+        if dropped.reason.startswith(("foreign", "unreadable")):
+            print(f"left out: {dropped.key}: {dropped.reason}")
+    for warning in found.warnings:
+        print(f"warning: {warning}")
+    print(NOT_IN_THE_BUCKET)
+    if version is None:
+        print("Nothing was changed; --apply does it.")
+    else:
+        print(f"Written; readers see it from version {version} on. Deletion is held: run")
+        print("`segplane fsck --deep`, then let OperationsService.ReleaseDeletionHold go.")
+
+
+def _as_json(found: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:
+    return {
+        "version": version,
+        "datasets": [{"id": d, "name": named[d]} for d in found.dataset_ids],
+        "segments": [
+            {
+                "object_key": one.found.key,
+                "dataset_id": one.found.footer.dataset_id,
+                "events": one.found.rows,
+            }
+            for one in found.segments
+        ],
+        "streams": [
+            {
+                "id": s.stream_id,
+                "committed_offset": s.committed_offset,
+                "deleted_offset": s.deleted_offset,
+                "merged_offsets": {e.dataset_id: e.merged_offset for e in s.entries},
+            }
+            for s in found.streams
+        ],
+        "dropped": [{"object_key": one.key, "reason": one.reason} for one in found.dropped],
+        "warnings": list(found.warnings),
+    }

@@ -1,0 +1,251 @@
+"""A catalog is lost with its database and comes back from the bucket."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from meta import server
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.errors import VersionExpired
+from meta.v1 import (
+    catalog_pb2,
+    common_pb2,
+    janitor_pb2,
+    merge_task_pb2,
+    operations_pb2,
+    segment_lookup_pb2,
+)
+from nursery.job import JobFailed
+from nursery.results import TaskResult
+from nursery.tasks import Task
+from segments.keys import StoreLocation, join_key, new_attempt_key, split_key
+from segments.merge import MergeInput, MergeOrder, merge_segments
+from segments.parquet import read_segment, upload_segment
+from segments.schema import SegmentSpec
+from segments.store import ObjectStore
+from segplane import fsck
+from segplane.__main__ import app
+from tests.nursery.drivers import Collector, dataset, nursery, run_here
+
+Seen = tuple[str, str, int, int, int, int, int]
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[MetaClient]:
+    """Run a meta in this process."""
+    started = server.start(settings)
+    try:
+        with MetaClient(f"127.0.0.1:{started.port}") as client:
+            yield client
+    finally:
+        started.stop(2.0)
+
+
+def on(settings: Settings, database_url: str) -> Settings:
+    return replace(settings, database=replace(settings.database, url=database_url))
+
+
+def write_and_fail(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+    """Write everything and die before anything is registered."""
+    run_here(tasks, where)
+    raise JobFailed("the driver died")
+
+
+def find(client: MetaClient) -> list[common_pb2.SegmentInfo]:
+    request = segment_lookup_pb2.FindSegmentsRequest()
+    return list(client.segment_lookup.FindSegments(request).segments)
+
+
+def key_of(segment: common_pb2.SegmentInfo) -> str:
+    return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+
+
+def seen(client: MetaClient) -> list[Seen]:
+    """All that readers go by, without what each catalog makes for itself: ids and versions."""
+    return sorted(
+        (
+            key_of(one),
+            one.dataset_id,
+            one.time_range.start_time,
+            one.time_range.end_time,
+            one.number_of_events,
+            one.size_bytes,
+            one.compressed_size_bytes,
+        )
+        for one in find(client)
+    )
+
+
+def texts(client: MetaClient, store: ObjectStore) -> list[str]:
+    return sorted(
+        str(body)
+        for one in find(client)
+        for body in read_segment(store, key_of(one))["logs"]["body"].to_pylist()
+    )
+
+
+def merge_all(client: MetaClient, store: ObjectStore, folder: Path) -> int:
+    """Do every merge that meta plans; returns how many."""
+    client.janitor.CreateMergeTasks(janitor_pb2.CreateMergeTasksRequest())
+    done = 0
+    while True:
+        poll = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="here")
+        reply = client.merge_task.PollForSegmentMergeTask(poll)
+        if not reply.HasField("task"):
+            return done
+        complete(client, store, folder / str(done), reply.task)
+        done += 1
+
+
+def complete(
+    client: MetaClient, store: ObjectStore, folder: Path, task: merge_task_pb2.SegmentMergeTaskInfo
+) -> None:
+    folder.mkdir()
+    inputs = [
+        MergeInput(
+            one.id,
+            key_of(one),
+            one.number_of_events,
+            one.time_range.start_time,
+            one.time_range.end_time,
+        )
+        for one in task.segments
+    ]
+    order = MergeOrder(task.dataset_id, "merge", SegmentSpec())
+    facts = merge_segments(store, inputs, order, folder).facts
+    key = new_attempt_key(task.dataset_id, task.task_id, task.attempt)
+    upload_segment(store, key, folder / "merged.parquet", facts)
+    prefix, name = split_key(key)
+    output = common_pb2.CreateSegment(
+        dataset_id=task.dataset_id,
+        time_range=common_pb2.TimeRange(start_time=facts.start_time, end_time=facts.end_time),
+        size_bytes=facts.size_bytes,
+        compressed_size_bytes=facts.compressed_size_bytes,
+        number_of_events=facts.rows,
+        cloud_object_key=common_pb2.CloudObjectKey(
+            prefix=common_pb2.CloudObjectPrefix(prefix=prefix), key=name
+        ),
+    )
+    request = merge_task_pb2.CompleteSegmentMergeTaskRequest(
+        task_id=task.task_id, merged_segment=output
+    )
+    reply = client.merge_task.CompleteSegmentMergeTask(request)
+    assert reply.WhichOneof("result") == "success"
+
+
+def rebuild(settings: Settings, *arguments: str) -> Result:
+    command = ("catalog", "rebuild", "--from-bucket", "--object-store-url", settings.location.url())
+    return CliRunner().invoke(app, [*command, *arguments])
+
+
+@pytest.fixture
+def store_settings(meta_settings: Settings) -> Settings:
+    Path("/", meta_settings.location.path).mkdir()
+    return meta_settings
+
+
+def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
+    store_settings: Settings, empty_database_url: str, tmp_path: Path
+) -> None:
+    with running(store_settings) as client:
+        collector, other = Collector(client, dataset(client)), Collector(client, dataset(client))
+        other.send("of another dataset")
+        for number in range(16):
+            collector.send(f"merged {number}")
+            nursery(client).cycle()
+        assert merge_all(client, collector.store, tmp_path) == 1
+        collector.send("written twice")
+        nursery(client, write_and_fail).cycle()
+        nursery(client).cycle()
+        before, read = seen(client), texts(client, collector.store)
+        collector.send("not merged yet")
+        collector.put("not committed yet")
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({collector.dataset_id: "checkout"}))
+
+    plan = json.loads(rebuild(store_settings, "--json").stdout)
+    done = rebuild(
+        store_settings, "--apply", "--names", str(names), "--database-url", empty_database_url
+    )
+
+    assert plan["version"] is None
+    assert len(plan["dropped"]) == 16 + 1
+    assert not plan["warnings"]
+    assert done.exit_code == 0, done.output
+    with running(on(store_settings, empty_database_url)) as client:
+        collector.client = client
+        assert seen(client) == before
+        assert texts(client, collector.store) == read
+        info = collector.info()
+        assert info is not None
+        assert (info.committed_offset, info.stopped_offset) == (18, 18)
+        assert collector.merged() == {collector.dataset_id: 16}
+        assert info.datasets[0].offset_checkpoints[-1].stream_offset == 16
+        named = catalog_pb2.GetDatasetRequest(name="checkout")
+        assert client.catalog.GetDataset(named).id == collector.dataset_id
+        state = client.operations.GetServerState(operations_pb2.GetServerStateRequest())
+        assert state.deletion_held
+        report = fsck.check(client, is_deep=True, orphan_age_secs=86_400)
+        assert report.violations == []
+
+        nursery(client).cycle()
+
+        assert texts(client, collector.store) == sorted(
+            [*read, "not merged yet", "not committed yet"]
+        )
+        assert collector.merged().get(collector.dataset_id, 18) == 18
+        fresh = Collector(client, collector.dataset_id)
+        fresh.send("after")
+        nursery(client).cycle()
+        assert "after" in texts(client, collector.store)
+
+
+def test_a_database_that_holds_something_is_refused(
+    store_settings: Settings, database_url: str
+) -> None:
+    with running(store_settings) as client:
+        collector = Collector(client, dataset(client))
+        collector.send("a")
+        nursery(client).cycle()
+        before = seen(client)
+
+    done = rebuild(store_settings, "--apply", "--database-url", database_url)
+
+    assert done.exit_code == 1
+    assert "the database holds segments" in done.stderr
+    with running(store_settings) as client:
+        assert seen(client) == before
+
+
+def test_versions_of_the_lost_database_have_expired(
+    store_settings: Settings, empty_database_url: str
+) -> None:
+    with running(store_settings) as client:
+        collector = Collector(client, dataset(client))
+        collector.send("a")
+        nursery(client).cycle()
+        old = find(client)[0].created_version
+
+    rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+
+    with running(on(store_settings, empty_database_url)) as client:
+        request = segment_lookup_pb2.FindSegmentsRequest(as_of_version=old)
+        with pytest.raises(VersionExpired):
+            client.segment_lookup.FindSegments(request)
+
+
+def test_names_that_fit_no_dataset_are_refused(store_settings: Settings, tmp_path: Path) -> None:
+    names = tmp_path / "names.json"
+    names.write_text('{"0198a7c0-0000-7000-8000-000000000001": "lost"}')
+
+    done = rebuild(store_settings, "--names", str(names))
+
+    assert done.exit_code == 2
+    assert "the bucket holds nothing of dataset" in done.stderr
+    assert rebuild(store_settings, "--names", str(tmp_path / "none.json")).exit_code == 2

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from uuid import UUID
 
 
-def uuids(values: Iterable[UUID]) -> str:
-    """A uuid[] literal."""
-    return "{" + ",".join(map(str, values)) + "}"
+def uuids(values: Iterable[UUID | None]) -> str:
+    """A uuid[] literal; None becomes null."""
+    return "{" + ",".join([str(v or "NULL") for v in values]) + "}"
 
 
 def numbers(values: Iterable[int]) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, SmallInteger, Uuid, bindparam, text
+from sqlalchemy import text
 
 from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
-from meta.store import datasets, segments, stream_datasets, streams, versions
+from meta.store import datasets, literals, segments, stream_datasets, streams, versions
 from meta.store.engine import Transaction
 from meta.store.segments import Claim, NewSegment
 from meta.store.stream_datasets import Key, Move
@@ -38,32 +38,29 @@ class _State:
     committed: Mapping[UUID, int]
 
 
-_STREAMS = bindparam("streams", type_=ARRAY(Uuid))
-_DATASETS = bindparam("datasets", type_=ARRAY(Uuid))
-_STARTS = bindparam("starts", type_=ARRAY(BigInteger))
-_ENDS = bindparam("ends", type_=ARRAY(BigInteger))
-_TIMES = bindparam("times", type_=ARRAY(BigInteger))
-_SEGMENTS = bindparam("segments", type_=ARRAY(Uuid))
-_PARTS = bindparam("parts", type_=ARRAY(SmallInteger))
+# Arrays travel as literals: see meta.store.literals.
 _REMEMBER = text(
     "INSERT INTO registrations (stream_id, dataset_id, start_offset, end_offset,"
     " ingest_time_nanos, version, segment_id, part, created_at)"
     " SELECT s, d, a, b, t, :version, g, p, clock_timestamp()"
-    " FROM unnest(:streams, :datasets, :starts, :ends, :times, :segments, :parts)"
-    " AS new (s, d, a, b, t, g, p)"
-).bindparams(_STREAMS, _DATASETS, _STARTS, _ENDS, _TIMES, _SEGMENTS, _PARTS)
+    " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),"
+    "  cast(:ends AS bigint[]), cast(:times AS bigint[]), cast(:segments AS uuid[]),"
+    "  cast(:parts AS smallint[])) AS new (s, d, a, b, t, g, p)"
+)
 # The entry's lock makes created_at rise with the version.
 _CHECKPOINT = text(
     "INSERT INTO offset_checkpoints (stream_id, dataset_id, version, stream_offset,"
     " ingest_timestamp_nanos, created_at)"
     " SELECT s, d, :version, b, t, clock_timestamp()"
-    " FROM unnest(:streams, :datasets, :ends, :times) AS new (s, d, b, t)"
-).bindparams(_STREAMS, _DATASETS, _ENDS, _TIMES)
+    " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:ends AS bigint[]),"
+    "  cast(:times AS bigint[])) AS new (s, d, b, t)"
+)
 _OF_MOVES = text(
     "SELECT r.stream_id, r.dataset_id, r.start_offset, r.end_offset, r.segment_id, r.version"
-    " FROM registrations r JOIN unnest(:streams, :datasets, :ends) AS k (s, d, b)"
+    " FROM registrations r JOIN unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]),"
+    "  cast(:ends AS bigint[])) AS k (s, d, b)"
     " ON r.stream_id = s AND r.dataset_id = d AND r.end_offset = b"
-).bindparams(_STREAMS, _DATASETS, _ENDS)
+)
 
 
 def keys(merge: Merge) -> list[Hashable]:
@@ -193,9 +190,9 @@ def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> V
     tx.execute(_CHECKPOINT, {**_columns(moves), "version": version})
     remembered = {
         **_columns([move for move, _, _ in rows]),
-        "starts": [move.start_offset for move, _, _ in rows],
-        "segments": [segment_id for _, segment_id, _ in rows],
-        "parts": [part for _, _, part in rows],
+        "starts": literals.numbers([move.start_offset for move, _, _ in rows]),
+        "segments": literals.uuids([segment_id for _, segment_id, _ in rows]),
+        "parts": literals.numbers([part for _, _, part in rows]),
         "version": version,
     }
     tx.execute(_REMEMBER, remembered)
@@ -208,8 +205,8 @@ def _key(move: Move) -> Key:
 
 def _columns(moves: Sequence[Move]) -> dict[str, object]:
     return {
-        "streams": [move.stream_id for move in moves],
-        "datasets": [move.dataset_id for move in moves],
-        "ends": [move.end_offset for move in moves],
-        "times": [move.ingest_time_nanos for move in moves],
+        "streams": literals.uuids([move.stream_id for move in moves]),
+        "datasets": literals.uuids([move.dataset_id for move in moves]),
+        "ends": literals.numbers([move.end_offset for move in moves]),
+        "times": literals.numbers([move.ingest_time_nanos for move in moves]),
     }

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Select, Uuid, bindparam, delete, func, select, text
+from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, select, text
 
+from meta.store import literals
 from meta.store.engine import Transaction
 from meta.store.tables import datasets, offset_checkpoints, stream_datasets
 from meta.store.versions import Version
@@ -32,36 +33,40 @@ class Move:
     ingest_time_nanos: int
 
 
-_STREAMS = bindparam("streams", type_=ARRAY(Uuid))
-_DATASETS = bindparam("datasets", type_=ARRAY(Uuid))
-_OFFSETS = bindparam("offsets", type_=ARRAY(BigInteger))
+# Arrays travel as literals: see meta.store.literals.
 _INSERT = text(
     "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
-    " changed_version) SELECT s, d, o, o, 0 FROM unnest(:streams, :datasets, :offsets)"
-    " AS new (s, d, o) ORDER BY s, d ON CONFLICT DO NOTHING RETURNING stream_id, dataset_id"
-).bindparams(_STREAMS, _DATASETS, _OFFSETS)
+    " changed_version) SELECT s, d, o, o, 0 FROM unnest(cast(:streams AS uuid[]),"
+    " cast(:datasets AS uuid[]), cast(:offsets AS bigint[])) AS new (s, d, o)"
+    " ORDER BY s, d ON CONFLICT DO NOTHING RETURNING stream_id, dataset_id"
+)
 _STAMP = text(
     "UPDATE stream_datasets e SET changed_version = :version"
-    " FROM unnest(:streams, :datasets) AS k (s, d) WHERE stream_id = s AND dataset_id = d"
-).bindparams(_STREAMS, _DATASETS)
+    " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[])) AS k (s, d)"
+    " WHERE stream_id = s AND dataset_id = d"
+)
 # Sorted, so that two merges over the same entries wait for one another and do not deadlock.
 _LOCK = text(
     "SELECT stream_id, dataset_id, merged_offset FROM stream_datasets"
-    " JOIN unnest(:streams, :datasets) AS k (s, d) ON stream_id = s AND dataset_id = d"
+    " JOIN unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[])) AS k (s, d)"
+    " ON stream_id = s AND dataset_id = d"
     " ORDER BY stream_id, dataset_id FOR UPDATE OF stream_datasets"
-).bindparams(_STREAMS, _DATASETS)
+)
 _MOVE = text(
     "UPDATE stream_datasets SET merged_offset = o, merged_ingest_time_nanos = t,"
-    " changed_version = :version"
-    " FROM unnest(:streams, :datasets, :offsets, :times) AS k (s, d, o, t)"
+    " changed_version = :version FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]),"
+    " cast(:offsets AS bigint[]), cast(:times AS bigint[])) AS k (s, d, o, t)"
     " WHERE stream_id = s AND dataset_id = d"
-).bindparams(_STREAMS, _DATASETS, _OFFSETS, bindparam("times", type_=ARRAY(BigInteger)))
+)
 _OF_STREAM: Select[*tuple[Any, ...]] = select(
     stream_datasets.c.dataset_id, stream_datasets.c.merged_offset
 ).where(stream_datasets.c.stream_id == bindparam("stream"))
 _LIVE = (
     select(datasets.c.id)
-    .where(datasets.c.id == func.any(_DATASETS), datasets.c.deleted_at.is_(None))
+    .where(
+        datasets.c.id == func.any(bindparam("datasets", type_=ARRAY(Uuid))),
+        datasets.c.deleted_at.is_(None),
+    )
     .order_by(datasets.c.id)
     .with_for_update(read=True, key_share=True)
 )
@@ -81,11 +86,9 @@ def create_missing(tx: Transaction, wanted: Sequence[NewEntry]) -> list[Key]:
     """Make the entries that are not there; the caller holds the heads and stamps the answer."""
     if not wanted:
         return []
-    values = {
-        "streams": [entry.stream_id for entry in wanted],
-        "datasets": [entry.dataset_id for entry in wanted],
-        "offsets": [entry.base_offset for entry in wanted],
-    }
+    keys = [(entry.stream_id, entry.dataset_id) for entry in wanted]
+    offsets = literals.numbers([entry.base_offset for entry in wanted])
+    values = {**_columns(keys), "offsets": offsets}
     return [(row.stream_id, row.dataset_id) for row in tx.execute(_INSERT, values)]
 
 
@@ -104,8 +107,8 @@ def lock(tx: Transaction, entries: Sequence[Key]) -> dict[Key, int]:
 def move(tx: Transaction, moves: Sequence[Move], version: Version) -> None:
     """Set the merged offsets of locked entries."""
     values = {
-        "offsets": [move.end_offset for move in moves],
-        "times": [move.ingest_time_nanos for move in moves],
+        "offsets": literals.numbers([move.end_offset for move in moves]),
+        "times": literals.numbers([move.ingest_time_nanos for move in moves]),
         "version": version,
     }
     tx.execute(_MOVE, {**_columns([(m.stream_id, m.dataset_id) for m in moves]), **values})
@@ -130,4 +133,7 @@ def delete_one(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> None:
 
 
 def _columns(entries: Sequence[Key]) -> dict[str, object]:
-    return {"streams": [key[0] for key in entries], "datasets": [key[1] for key in entries]}
+    return {
+        "streams": literals.uuids([key[0] for key in entries]),
+        "datasets": literals.uuids([key[1] for key in entries]),
+    }

@@ -12,7 +12,7 @@ from meta.errors import (
     StillReferenced,
     UndeleteExpired,
 )
-from meta.store import datasets, links, merge_attempts, merge_tasks, tombstones, versions
+from meta.store import audit, datasets, links, merge_attempts, merge_tasks, tombstones, versions
 from meta.store.datasets import Dataset
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
@@ -96,6 +96,7 @@ def delete(tx: Transaction, identifier: UUID | str) -> bool:
     dataset = Dataset(*row)
     _check_deletable(tx, dataset)
     tasks = merge_tasks.lock_open_of_dataset(tx, dataset.key)
+    audit.note(tx, "DeleteDataset", dataset.id, f"name {dataset.name!r}")
     links.remove_of_dataset(tx, dataset.id)
     version = versions.allocate(tx)
     tx.execute(_DELETE, {"dataset": dataset.id})
@@ -123,6 +124,7 @@ def undelete(
         return dataset, False
     if row.is_over:
         raise UndeleteExpired("the time in which it can come back is over", dataset_id=dataset_id)
+    audit.note(tx, "UndeleteDataset", dataset_id, f"name {dataset.name!r}")
     tx.execute(_RESTORE, {"dataset": dataset_id})
     version = versions.allocate(tx)
     tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})

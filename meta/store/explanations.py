@@ -5,6 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store import audit
 from meta.store.engine import Transaction
 
 
@@ -51,4 +52,7 @@ def read(tx: Transaction, dataset_key: int, most: int) -> list[ExplainedRow]:
 
 def release(tx: Transaction, segment_id: UUID) -> bool:
     """Let a quarantined segment be merged again; False if it was not in quarantine."""
-    return tx.execute(_RELEASE, {"segment": segment_id}).rowcount > 0
+    released = tx.execute(_RELEASE, {"segment": segment_id}).rowcount > 0
+    if released:
+        audit.note(tx, "ReleaseSegment", segment_id)
+    return released

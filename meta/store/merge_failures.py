@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, text, update
 
-from meta.store import merge_attempts, merge_tasks
+from meta.store import audit, merge_attempts, merge_tasks
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
 from meta.store.merge_tasks import MergeTask, TaskKind, TaskState
@@ -79,6 +79,7 @@ def split(tx: Transaction, task: MergeTask, failed_segment_id: UUID | None) -> N
     if len(inputs) <= 1:
         for one in inputs:
             tx.execute(_QUARANTINE, {"segment": one.segment_id})
+            audit.note(tx, "quarantine", one.segment_id, f"merge task {task.id} kept failing")
         merge_tasks.close(tx, task, TaskState.CANCELLED)
         return
     blamed = [one for one in inputs if one.segment_id == failed_segment_id]

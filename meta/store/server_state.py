@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from meta.store import audit
 from meta.store.engine import Transaction
 
 
@@ -33,4 +34,7 @@ def read(tx: Transaction) -> ServerState:
 
 def release_deletion_hold(tx: Transaction) -> bool:
     """Allow deletion again; False if it was allowed."""
-    return tx.execute(_RELEASE).rowcount > 0
+    released = tx.execute(_RELEASE).rowcount > 0
+    if released:
+        audit.note(tx, "ReleaseDeletionHold", "")
+    return released

@@ -346,3 +346,20 @@ def test_retention_buries_what_is_too_old_by_either_age(
     assert writer.find_ids("web") == fresh
     assert worker.find_task() is None
     assert {one.id for one in writer.get(*old_events, *old_rows)} == {*old_events, *old_rows}
+
+
+def test_what_administrators_do_is_in_the_audit_log(
+    meta_client: MetaClient, meta_server: MetaServer, dataset: str
+) -> None:
+    set_settings(meta_client, dataset, operations_pb2.DatasetSettings(records_per_month=5))
+    set_settings(meta_client, dataset, operations_pb2.DatasetSettings(records_per_month=5))
+    delete(meta_client, dataset)
+    undelete(meta_client, dataset)
+
+    with meta_server.running.database.read() as tx:
+        rows = tx.exec_driver_sql("SELECT rpc, subject_id FROM audit_log ORDER BY id")
+        assert [tuple(row) for row in rows] == [
+            ("SetDatasetSettings", dataset),
+            ("DeleteDataset", dataset),
+            ("UndeleteDataset", dataset),
+        ]

@@ -11,7 +11,14 @@ from meta.errors import InvalidArgument
 from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.services.operations import promoted_columns
-from meta.store import dataset_deletion, dataset_layouts, dataset_settings, datasets, versions
+from meta.store import (
+    audit,
+    dataset_deletion,
+    dataset_layouts,
+    dataset_settings,
+    datasets,
+    versions,
+)
 from meta.store.dataset_layouts import PromotedColumn
 from meta.store.dataset_settings import DatasetSettings
 from meta.store.engine import Transaction
@@ -99,7 +106,10 @@ def _change(
 ) -> operations_pb2.DatasetSettings:
     datasets.lock_settings(tx, dataset_id)
     old: DatasetSettings = dataset_settings.read(tx, dataset_id)
-    dataset_settings.write(tx, dataset_id, replace(old, **changes))
+    new = replace(old, **changes)
+    dataset_settings.write(tx, dataset_id, new)
+    if new != old:
+        audit.note(tx, "SetDatasetSettings", dataset_id, f"{old} became {new}")
     layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
     if promoted is not None and promoted != layout.promoted_columns:
         dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)

@@ -6,7 +6,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.rpc import Transactions
 from meta.services import checks
-from meta.store import orphans, tombstones
+from meta.store import audit, orphans, tombstones
 from meta.store.engine import Transaction
 from meta.v1 import operations_pb2, operations_pb2_grpc
 from segments.keys import check_key
@@ -31,7 +31,11 @@ class ObjectCalls(operations_pb2_grpc.OperationsServiceServicer):
         def work(tx: Transaction) -> list[str]:
             if not request.dry_run:
                 tombstones.check_deletion_allowed(tx)
-            return orphans.condemn(tx, keys, is_dry_run=request.dry_run)
+            condemned = orphans.condemn(tx, keys, is_dry_run=request.dry_run)
+            if condemned and not request.dry_run:
+                shown = f"{condemned[0]} to {condemned[-1]}"
+                audit.note(tx, "CondemnObjects", "", f"{len(condemned)} keys, {shown}")
+            return condemned
 
         run = self._transactions.read if request.dry_run else self._transactions.write
         return operations_pb2.CondemnObjectsResponse(condemned_keys=run(work))

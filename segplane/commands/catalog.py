@@ -71,6 +71,8 @@ def rebuild(
         complain(f"the object store cannot be read: {error}")
         raise typer.Exit(EXIT_REFUSED) from None
     version = None
+    if is_applied and not found.dataset_ids:
+        raise usage(f"nothing of ours is in {store.location.url()}")
     if is_applied:
         with contextlib.ExitStack() as exits, one_line_errors():
             if not database_url:
@@ -136,7 +138,7 @@ def _print(found: "Rebuild", named: dict[str, str], version: int | None) -> None
             ("datasets", len(found.dataset_ids)),
             ("live segments", len(found.segments)),
             ("streams", len(found.streams)),
-            ("babies that wait", sum(len(s.babies) for s in found.streams)),
+            ("babies not reaped", sum(len(s.babies) for s in found.streams)),
             *((f"not live, {reason}", count) for reason, count in sorted(reasons.items())),
         ]
     )

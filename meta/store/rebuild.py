@@ -130,7 +130,7 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     for dataset_id, name in sorted(catalog.names.items()):
         is_default = name == default_name and not has_default
         values = {"id": dataset_id, "name": name, "is_default": is_default}
-        row = tx.execute(_INSERT_DATASET, {**values, "changed_version": version})
+        row = tx.execute(_INSERT_DATASET, values)
         key = row.scalar_one()
         tx.execute(insert(dataset_stats), {"dataset_key": key})
         tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})

@@ -8,7 +8,16 @@ from meta.config import Settings
 from meta.errors import NotDrained, NotFound, TokenRevoked, TokenUnknown
 from meta.rpc import Transactions
 from meta.services import checks, convert
-from meta.store import datasets, routing, stream_datasets, streams, token_secrets, tokens, versions
+from meta.store import (
+    audit,
+    datasets,
+    routing,
+    stream_datasets,
+    streams,
+    token_secrets,
+    tokens,
+    versions,
+)
 from meta.store.engine import Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.token_secrets import TokenHasher
@@ -37,7 +46,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
             if dataset is None:
                 raise NotFound("there is no such dataset", dataset_name=dataset_name)
             datasets.lock_shared(tx, [dataset.id])
-            return tokens.create(
+            token = tokens.create(
                 tx,
                 name,
                 self._hasher.digest(tx, plaintext),
@@ -45,6 +54,8 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                 dataset.id,
                 tokens_max=self._settings.tokens_max,
             )
+            audit.note(tx, "CreateIngestToken", token.id, f"name {name!r}")
+            return token
 
         token = self._transactions.write(work)
         return ingest_token_pb2.CreateIngestTokenResponse(
@@ -81,6 +92,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
             tokens.revoke(tx, token_id)
             routing.note_revoked(tx, token_id)
             tokens.stamp(tx, token_id, versions.allocate(tx))
+            audit.note(tx, "RevokeIngestToken", token_id, f"name {token.name!r}")
 
         self._transactions.write(work)
         return ingest_token_pb2.RevokeIngestTokenResponse()
@@ -105,6 +117,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                     stream_id=stream_id,
                 )
             tokens.delete_one(tx, token_id)
+            audit.note(tx, "DeleteIngestToken", token_id, f"name {token.name!r}")
 
         self._transactions.write(work)
         return ingest_token_pb2.DeleteIngestTokenResponse()
@@ -144,6 +157,8 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                 raise TokenRevoked("a revoked token takes no new routing", token_id=token_id)
             if token.routing != wanted:
                 _route(tx, token_id, wanted)
+                change = f"{_words(token.routing)} became {_words(wanted)}"
+                audit.note(tx, "UpdateIngestTokenRouting", token_id, change)
 
         self._transactions.write(work)
         return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
@@ -174,6 +189,10 @@ def _route(tx: Transaction, token_id: UUID, wanted: Routing) -> None:
 
 def _dataset_id(value: str, name: str) -> UUID | None:
     return checks.optional_uuid(value, f"routing.{name}")
+
+
+def _words(route: Routing) -> str:
+    return f"logs {route.logs}, traces {route.traces}, metrics {route.metrics}"
 
 
 def _info(token: Token) -> ingest_token_pb2.IngestTokenInfo:

@@ -99,7 +99,6 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             request.collector_string,
             "collector_string",
             characters_max=ABOUT_CHARACTERS_MAX,
-            lines=True,
         )
         if not token_secrets.is_well_formed(request.ingest_token):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)

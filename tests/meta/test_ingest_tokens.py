@@ -217,3 +217,27 @@ def test_unstamped_babies_are_routed_by_the_period_of_their_offset(
     ]
     assert {(p.stream_id, p.token_id) for p in history} == {(stream, token.id)}
     assert token.id not in [r.token_id for r in nursery.poll().token_routing]
+
+
+def test_what_was_done_to_a_token_is_in_the_audit_log(
+    meta_server: MetaServer, meta_client: MetaClient, catalog: Catalog, token: Token, dataset: str
+) -> None:
+    catalog.route(token, logs=dataset)
+    catalog.route(token, logs=dataset)
+    catalog.revoke(token)
+    catalog.revoke(token)
+    delete(meta_client, token)
+
+    with meta_server.running.database.read() as tx:
+        rows = tx.execute(
+            text("SELECT rpc, detail FROM audit_log WHERE subject_id = :id ORDER BY id"),
+            {"id": token.id},
+        ).all()
+
+    assert [row.rpc for row in rows] == [
+        "CreateIngestToken",
+        "UpdateIngestTokenRouting",
+        "RevokeIngestToken",
+        "DeleteIngestToken",
+    ]
+    assert token.plaintext not in str(rows)

@@ -249,3 +249,12 @@ def test_names_that_fit_no_dataset_are_refused(store_settings: Settings, tmp_pat
     assert done.exit_code == 2
     assert "the bucket holds nothing of dataset" in done.stderr
     assert rebuild(store_settings, "--names", str(tmp_path / "none.json")).exit_code == 2
+
+
+def test_an_empty_bucket_is_not_written_into_a_database(
+    store_settings: Settings, empty_database_url: str
+) -> None:
+    done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+
+    assert done.exit_code == 2
+    assert "nothing of ours is in" in done.stderr

@@ -216,3 +216,28 @@ def test_two_servers_over_one_database_are_one(
         assert sum(isinstance(v, OffsetConflict) for v in versions) == 4
         assert nursery.poll().response_seq == Nursery(client).poll().response_seq
     second.stop(2.0)
+
+
+def test_the_same_commit_twice_at_once_is_one(
+    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+) -> None:
+    for _ in range(ROUNDS):
+        stream = new_stream(catalog, collector, dataset, 0)
+        commit = partial(collector.commit, stream, 0, dataset, flush_id=b"0123456789abcdef")
+
+        replies = together(*[commit] * 3)
+
+        assert [reply.committed_offset for reply in replies] == [0, 0, 0]
+        assert len(nursery.stream(stream).unmerged_babies) == 1
+
+
+def test_a_stop_repeated_at_once_is_one(
+    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+) -> None:
+    for _ in range(ROUNDS):
+        stream = new_stream(catalog, collector, dataset, 1)
+
+        answers = together(*[partial(nursery.stop, stream, 1)] * 3)
+
+        assert answers == [None, None, None]
+        assert nursery.stream(stream).committed_offset == 1

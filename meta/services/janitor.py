@@ -9,8 +9,18 @@ from meta.errors import InvalidArgument, NotFound
 from meta.planner import Candidate, Policy, plan
 from meta.rpc import Transactions
 from meta.services import checks, convert
-from meta.store import datasets, merge_planning, merge_tasks, rewrites, size_tiers, stats
+from meta.store import (
+    datasets,
+    merge_attempts,
+    merge_leases,
+    merge_planning,
+    merge_tasks,
+    rewrites,
+    size_tiers,
+    stats,
+)
 from meta.store.engine import Transaction
+from meta.store.merge_attempts import Attempt
 from meta.store.merge_planning import SegmentFilter
 from meta.store.merge_tasks import MergeTask, TaskKind
 from meta.store.rewrites import Rewrite
@@ -18,6 +28,7 @@ from meta.store.size_tiers import SizeTier
 from meta.v1 import janitor_pb2, janitor_pb2_grpc
 
 TASKS_MAX = 1_000
+ATTEMPTS_MAX = 20
 MIN_CLAIMED_SECS_DEFAULT = 3_600
 # A hundred years.
 AGE_SECS_MAX = 3_155_760_000
@@ -98,7 +109,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         task_id = checks.uuid(request.task_id, "task_id")
         age = checks.count(request.min_claimed_secs, "min_claimed_secs") or MIN_CLAIMED_SECS_DEFAULT
         age = min(age, AGE_SECS_MAX)
-        unclaimed = self._transactions.write(lambda tx: merge_tasks.unclaim(tx, task_id, age))
+        unclaimed = self._transactions.write(lambda tx: merge_leases.unclaim(tx, task_id, age))
         return janitor_pb2.UnclaimMergeTaskResponse(unclaimed=unclaimed)
 
     def GetJanitorStats(
@@ -137,10 +148,17 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     ) -> janitor_pb2.GetMergeTaskResponse:
         """Read one task, finished ones too while they are kept."""
         task_id = checks.uuid(request.task_id, "task_id")
-        task = self._transactions.read(lambda tx: merge_tasks.find(tx, task_id))
-        if task is None:
-            raise NotFound("there is no such merge task", task_id=task_id)
-        return _details(task)
+
+        def work(tx: Transaction) -> janitor_pb2.GetMergeTaskResponse:
+            task = merge_tasks.find(tx, task_id)
+            if task is None:
+                raise NotFound("there is no such merge task", task_id=task_id)
+            reply = _details(task)
+            reply.rows_done = merge_leases.rows_done(tx, task_id)
+            reply.attempts.extend(map(_attempt, merge_attempts.history(tx, task_id, ATTEMPTS_MAX)))
+            return reply
+
+        return self._transactions.read(work)
 
     def _plan(self, tx: Transaction, dataset_key: int, wanted: SegmentFilter) -> tuple[int, int]:
         if not merge_planning.lock_dataset(tx, dataset_key):
@@ -218,6 +236,21 @@ def _details(task: MergeTask) -> janitor_pb2.GetMergeTaskResponse:
         total_size=task.total_size,
         total_compressed_size=task.total_compressed_size,
         assigned_at=convert.time_text(task.claimed_at),
+        state=janitor_pb2.MergeTaskState.ValueType(task.state),
+        output_segment_id="" if task.output_segment_id is None else str(task.output_segment_id),
+    )
+
+
+def _attempt(attempt: Attempt) -> janitor_pb2.MergeAttempt:
+    failed_id = attempt.failed_segment_id
+    return janitor_pb2.MergeAttempt(
+        attempt=attempt.attempt,
+        worker_id=attempt.worker_id,
+        claimed_at=convert.time_text(attempt.claimed_at),
+        ended_at=convert.time_text(attempt.ended_at),
+        outcome=attempt.outcome or "",
+        error=attempt.error or "",
+        failed_segment_id="" if failed_id is None else str(failed_id),
     )
 
 

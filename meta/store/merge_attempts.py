@@ -1,5 +1,6 @@
 """The history of merge tasks' claims, and the decisions that rest on it."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from uuid import UUID
@@ -20,6 +21,33 @@ class Outcome(Enum):
     CANCELLED = "cancelled"
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One claim; without ended_at it lasts."""
+
+    attempt: int
+    worker_id: str
+    claimed_at: datetime
+    ended_at: datetime | None
+    outcome: str | None
+    error: str | None
+    failed_segment_id: UUID | None
+
+
+_HISTORY = (
+    select(
+        merge_attempts.c.attempt,
+        merge_attempts.c.worker_id,
+        merge_attempts.c.claimed_at,
+        merge_attempts.c.ended_at,
+        merge_attempts.c.outcome,
+        merge_attempts.c.error,
+        merge_attempts.c.failed_segment_id,
+    )
+    .where(merge_attempts.c.task_id == bindparam("task"))
+    .order_by(merge_attempts.c.attempt.desc())
+    .limit(bindparam("most"))
+)
 _BEGIN = insert(merge_attempts)
 _END = (
     update(merge_attempts)
@@ -66,6 +94,11 @@ def end(
         "failed_segment": failed_segment_id,
     }
     tx.execute(_END, values)
+
+
+def history(tx: Transaction, task_id: UUID, most: int) -> list[Attempt]:
+    """A task's latest claims, newest first."""
+    return [Attempt(*row) for row in tx.execute(_HISTORY, {"task": task_id, "most": most})]
 
 
 def last_completed_at(tx: Transaction) -> datetime | None:

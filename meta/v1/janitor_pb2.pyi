@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -17,6 +18,38 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _MergeTaskState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MergeTaskStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MergeTaskState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    MERGE_TASK_STATE_UNSPECIFIED: _MergeTaskState.ValueType  # 0
+    """Not set."""
+    MERGE_TASK_STATE_OPEN: _MergeTaskState.ValueType  # 1
+    """Free, claimed, or waiting after a failure."""
+    MERGE_TASK_STATE_COMPLETED: _MergeTaskState.ValueType  # 2
+    """Its output took the place of its inputs."""
+    MERGE_TASK_STATE_CANCELLED: _MergeTaskState.ValueType  # 3
+    """An input or the dataset was gone, or its only input went into quarantine."""
+    MERGE_TASK_STATE_SPLIT: _MergeTaskState.ValueType  # 4
+    """It failed too often and became two tasks."""
+
+class MergeTaskState(_MergeTaskState, metaclass=_MergeTaskStateEnumTypeWrapper):
+    """Where a merge task is in its life."""
+
+MERGE_TASK_STATE_UNSPECIFIED: MergeTaskState.ValueType  # 0
+"""Not set."""
+MERGE_TASK_STATE_OPEN: MergeTaskState.ValueType  # 1
+"""Free, claimed, or waiting after a failure."""
+MERGE_TASK_STATE_COMPLETED: MergeTaskState.ValueType  # 2
+"""Its output took the place of its inputs."""
+MERGE_TASK_STATE_CANCELLED: MergeTaskState.ValueType  # 3
+"""An input or the dataset was gone, or its only input went into quarantine."""
+MERGE_TASK_STATE_SPLIT: MergeTaskState.ValueType  # 4
+"""It failed too often and became two tasks."""
+Global___MergeTaskState: _TypeAlias = MergeTaskState  # noqa: Y015
 
 @_typing.final
 class GetSegmentSizeStatsRequest(_message.Message):
@@ -480,6 +513,10 @@ class GetMergeTaskResponse(_message.Message):
     TOTAL_SIZE_FIELD_NUMBER: _builtins.int
     TOTAL_COMPRESSED_SIZE_FIELD_NUMBER: _builtins.int
     ASSIGNED_AT_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    OUTPUT_SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    ROWS_DONE_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Task id."""
     dataset_id: _builtins.str
@@ -508,6 +545,16 @@ class GetMergeTaskResponse(_message.Message):
     """Sum of the inputs as stored, in bytes."""
     assigned_at: _builtins.str
     """When it was claimed: RFC 3339, UTC, microseconds; "" while it is free."""
+    state: Global___MergeTaskState.ValueType
+    """Whether it can still be claimed, and if not, how it ended."""
+    output_segment_id: _builtins.str
+    """Segment that took the inputs' place; "" unless it is completed."""
+    rows_done: _builtins.int
+    """Rows written in the current claim, as its worker's last heartbeat told."""
+    @_builtins.property
+    def attempts(self) -> _containers.RepeatedCompositeFieldContainer[Global___MergeAttempt]:
+        """Its latest claims, newest first, at most 20."""
+
     def __init__(
         self,
         *,
@@ -525,14 +572,64 @@ class GetMergeTaskResponse(_message.Message):
         total_size: _builtins.int = ...,
         total_compressed_size: _builtins.int = ...,
         assigned_at: _builtins.str = ...,
+        state: Global___MergeTaskState.ValueType = ...,
+        attempts: _abc.Iterable[Global___MergeAttempt] | None = ...,
+        output_segment_id: _builtins.str = ...,
+        rows_done: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_at", b"assigned_at", "assigned_to_worker", b"assigned_to_worker", "created_at", b"created_at", "dataset_id", b"dataset_id", "earliest_time", b"earliest_time", "largest_segment_compressed_size", b"largest_segment_compressed_size", "largest_segment_size", b"largest_segment_size", "latest_time", b"latest_time", "segment_count", b"segment_count", "smallest_segment_compressed_size", b"smallest_segment_compressed_size", "smallest_segment_size", b"smallest_segment_size", "task_id", b"task_id", "total_compressed_size", b"total_compressed_size", "total_size", b"total_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_at", b"assigned_at", "assigned_to_worker", b"assigned_to_worker", "attempts", b"attempts", "created_at", b"created_at", "dataset_id", b"dataset_id", "earliest_time", b"earliest_time", "largest_segment_compressed_size", b"largest_segment_compressed_size", "largest_segment_size", b"largest_segment_size", "latest_time", b"latest_time", "output_segment_id", b"output_segment_id", "rows_done", b"rows_done", "segment_count", b"segment_count", "smallest_segment_compressed_size", b"smallest_segment_compressed_size", "smallest_segment_size", b"smallest_segment_size", "state", b"state", "task_id", b"task_id", "total_compressed_size", b"total_compressed_size", "total_size", b"total_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetMergeTaskResponse: _TypeAlias = GetMergeTaskResponse  # noqa: Y015
+
+@_typing.final
+class MergeAttempt(_message.Message):
+    """One claim of a merge task."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTEMPT_FIELD_NUMBER: _builtins.int
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    CLAIMED_AT_FIELD_NUMBER: _builtins.int
+    ENDED_AT_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    FAILED_SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    attempt: _builtins.int
+    """Its number, as in the prefix of the outputs."""
+    worker_id: _builtins.str
+    """Worker that claimed the task."""
+    claimed_at: _builtins.str
+    """When: RFC 3339, UTC, microseconds."""
+    ended_at: _builtins.str
+    """When the claim ended, in the same form; "" while it lasts."""
+    outcome: _builtins.str
+    """completed, failed, lease_passed, unclaimed or cancelled; "" while it lasts."""
+    error: _builtins.str
+    """What the worker said of its failure, at most 8 KiB."""
+    failed_segment_id: _builtins.str
+    """The input that it blamed; "" = none."""
+    def __init__(
+        self,
+        *,
+        attempt: _builtins.int = ...,
+        worker_id: _builtins.str = ...,
+        claimed_at: _builtins.str = ...,
+        ended_at: _builtins.str = ...,
+        outcome: _builtins.str = ...,
+        error: _builtins.str = ...,
+        failed_segment_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "claimed_at", b"claimed_at", "ended_at", b"ended_at", "error", b"error", "failed_segment_id", b"failed_segment_id", "outcome", b"outcome", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MergeAttempt: _TypeAlias = MergeAttempt  # noqa: Y015
 
 @_typing.final
 class RewriteAllSegmentsRequest(_message.Message):

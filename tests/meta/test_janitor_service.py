@@ -168,11 +168,37 @@ def test_tasks_are_listed_oldest_first_and_read_after_they_are_done(
     assert (done.largest_segment_compressed_size, done.total_compressed_size) == (1_000, 4_000)
     assert done.earliest_time == "2024-10-04T00:00:00.000000Z"
     assert done.latest_time == "2024-10-04T00:00:03.000000Z"
+    assert done.state == janitor_pb2.MERGE_TASK_STATE_COMPLETED
+    assert [done.output_segment_id] == writer.find_ids("web")
     assert len(janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest()).tasks) == 1
     with pytest.raises(NotFound):
         janitor.GetMergeTask(janitor_pb2.GetMergeTaskRequest(task_id=str(uuid4())))
     with pytest.raises(InvalidArgument):
         janitor.GetMergeTask(janitor_pb2.GetMergeTaskRequest(task_id="x"))
+
+
+def test_a_task_tells_its_claims_and_what_went_wrong(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 4)
+    worker.plan()
+    worker.fail(worker.poll(), failed_segment_id=ids[1])
+    task = replace(worker, worker_id="second").poll()
+    writer.client.operations.HeartbeatMergeTask(
+        pb.HeartbeatMergeTaskRequest(task_id=task.task_id, rows_done=77)
+    )
+
+    found = writer.client.janitor.GetMergeTask(
+        janitor_pb2.GetMergeTaskRequest(task_id=task.task_id)
+    )
+
+    assert found.state == janitor_pb2.MERGE_TASK_STATE_OPEN
+    assert found.rows_done == 77
+    current, first = found.attempts
+    assert (current.attempt, current.worker_id, current.outcome) == (2, "second", "")
+    assert (first.attempt, first.outcome, first.error) == (1, "failed", "it broke")
+    assert first.failed_segment_id == ids[1]
+    assert first.ended_at.endswith("Z")
 
 
 def test_a_rewrite_makes_one_task_per_segment_that_is_in_none(

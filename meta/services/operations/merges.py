@@ -10,7 +10,7 @@ from meta.errors import NotFound
 from meta.planner import Candidate, Policy, Tier, Verdict, tier_of, verdicts
 from meta.rpc import Transactions
 from meta.services import checks, convert
-from meta.store import datasets, explanations, merge_planning, merge_tasks, segments
+from meta.store import datasets, explanations, merge_leases, merge_planning, merge_tasks, segments
 from meta.store.engine import Transaction
 from meta.store.explanations import ExplainedRow
 from meta.store.merge_planning import SegmentFilter
@@ -41,7 +41,7 @@ class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
         lease_secs = self._settings.lifetimes.beat_lease
 
         def work(tx: Transaction) -> bool:
-            is_yours = merge_tasks.beat(
+            is_yours = merge_leases.beat(
                 tx, task_id, attempt, rows_done=rows_done, lease_secs=lease_secs
             )
             if not is_yours and merge_tasks.find(tx, task_id) is None:

@@ -52,6 +52,8 @@ class Database:
             # Few connections stay busy, and so have their statements prepared.
             pool_use_lifo=True,
             isolation_level="READ COMMITTED",
+            # Parameters hold digests and texts of clients; errors are logged.
+            hide_parameters=True,
             connect_args={"options": options, "connect_timeout": 10, "application_name": "meta"},
         )
         self._reader = self._writer.execution_options(

@@ -377,6 +377,24 @@ def test_a_named_poison_segment_is_set_apart_at_the_first_split(
     assert sizes == [1, 15]
 
 
+def test_a_task_that_kills_its_workers_is_split_too(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 16)
+    worker.plan()
+
+    for _ in range(5):
+        task = find_task_with(worker, ids[0])
+        assert task is not None
+        assert len(task.segments) == 16
+        writer.save_many(dataset, 4, EPOCH + 9 * DAY)
+        worker.plan()
+        worker.merge_all()
+        let_leases_pass(meta_server)
+
+    assert sorted(len(worker.poll().segments) for _ in range(2)) == [8, 8]
+
+
 def test_an_outage_splits_nothing(writer: Writer, worker: Worker, dataset: str) -> None:
     writer.save_many(dataset, 16)
     worker.plan()

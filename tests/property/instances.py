@@ -1,0 +1,76 @@
+"""Two meta instances over one database, called in turns."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from sqlalchemy import text
+
+from meta import server
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.errors import MetaError
+from meta.rpc import Transactions
+from meta.store import datasets
+from meta.store.engine import Transaction
+from meta.store.tables import metadata
+
+Reply = TypeVar("Reply")
+Call = Callable[[MetaClient], Reply]
+# The counter goes on, so that versions of one run are never another's.
+_KEPT = {"meta_state"}
+
+
+@dataclass
+class Instances:
+    """Clients of the instances; each call goes to the next one."""
+
+    clients: tuple[MetaClient, MetaClient]
+    transactions: Transactions
+    settings: Settings
+    _turn: int = field(default=0)
+
+    def call(self, call: Call[Reply]) -> Reply:
+        """Make a call at the next instance."""
+        self._turn += 1
+        return call(self.clients[self._turn % 2])
+
+    def answer(self, call: Call[Reply]) -> Reply | MetaError:
+        """Make a call; what it is refused for is an answer too."""
+        try:
+            return self.call(call)
+        except MetaError as error:
+            return error
+
+    def abandon(self, start: Callable[[MetaClient], Any]) -> None:
+        """Send a call and do not wait: whether it happens, nobody knows."""
+        self.call(start).cancel()
+
+    def execute(self, statement: str) -> None:
+        """Change the tables behind meta's back: the passing of time, mostly."""
+        self.transactions.write(lambda tx: tx.execute(text(statement)))
+
+    def forget_everything(self) -> None:
+        """Begin anew: only the default dataset, and the counter as it is."""
+
+        def work(tx: Transaction) -> None:
+            for table in reversed(metadata.sorted_tables):
+                if table.name not in _KEPT:
+                    tx.execute(table.delete())
+            datasets.ensure_default(tx, self.settings.default_dataset)
+
+        self.transactions.write(work)
+
+
+@contextmanager
+def start(settings: Settings) -> Iterator[Instances]:
+    """Run two servers whose graces and back-offs are over at once."""
+    lifetimes = replace(settings.lifetimes, tombstone_grace=0.0, fail_backoff=0.0)
+    settings = replace(settings, lifetimes=lifetimes)
+    running = [server.start(settings) for _ in range(2)]
+    targets = [f"127.0.0.1:{one.port}" for one in running]
+    with MetaClient(targets[0]) as first, MetaClient(targets[1]) as second:
+        yield Instances((first, second), Transactions(running[0].database), settings)
+    for one in running:
+        one.stop(2.0)

@@ -1,0 +1,246 @@
+"""Rules of the state machine about streams: collectors, and the nursery's side of them."""
+
+from uuid import uuid4
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from meta.errors import TokenUnknown
+from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, segment_lookup_pb2
+from segments.keys import join_key
+from tests.property.catalog_rules import PICK, TWICE, CatalogRules, chosen
+from tests.property.model import Baby, Facts, Move, Segment, Stream
+
+EVENTS = 10
+# Long ago, so that a few small segments of the day are worth a merge.
+DAY_START = 1_000_000_000
+STOP_MESSAGE: Facts = (0, 0, 0, b"")
+
+
+def new_segment(dataset_id: str, name: str = "", events: int = EVENTS) -> common_pb2.CreateSegment:
+    """Describe a segment under a fresh name."""
+    return common_pb2.CreateSegment(
+        dataset_id=dataset_id,
+        time_range=common_pb2.TimeRange(start_time=DAY_START, end_time=DAY_START),
+        size_bytes=500,
+        compressed_size_bytes=100,
+        number_of_events=events,
+        cloud_object_key=common_pb2.CloudObjectKey(
+            prefix=common_pb2.CloudObjectPrefix(prefix=f"dataset/{dataset_id}/merged"),
+            key=name or f"{uuid4()}.parquet",
+        ),
+    )
+
+
+def full_key(segment: common_pb2.CreateSegment | common_pb2.SegmentInfo) -> str:
+    """The object key that prefix and name come to."""
+    name = segment.cloud_object_key
+    return join_key(name.prefix.prefix, name.key)
+
+
+class StreamRules(CatalogRules):
+    """Collectors register and commit; a nursery merges, reaps and retires."""
+
+    @precondition(lambda self: self.model.tokens)
+    @rule(collector=st.sampled_from(("c1", "c2")), pick=PICK, twice=TWICE)
+    def register_collector(self, collector: str, pick: int, twice: bool) -> None:
+        token = chosen(list(self.model.tokens.values()), pick)
+        request = ingestion_pb2.RegisterForStreamRequest(
+            collector_id=collector, ingest_token=token.plaintext
+        )
+        known = self.model.active_stream(collector)
+
+        reply = self.send(
+            lambda c: c.ingestion.RegisterForStream(request),
+            TokenUnknown if token.is_revoked else None,
+            twice=twice,
+            essence=lambda r: (r.stream_id, r.next_offset, r.token_id),
+        )
+
+        if reply is not None:
+            stream = known or Stream(reply.stream_id, collector)
+            self.model.streams[stream.id] = stream
+            assert (reply.stream_id, reply.created) == (stream.id, known is None)
+            assert reply.next_offset == stream.committed + 1
+            stream.tokens.add(token.id)
+            stream.add_entries(token.datasets, stream.committed)
+
+    @precondition(lambda self: self.model.streams)
+    @rule(
+        pick=PICK,
+        kind=st.sampled_from(("next", "next", "next", "again", "other", "gap")),
+        stamps=st.sampled_from(("none", "routed", "any")),
+        records=st.sampled_from((0, 10)),
+        is_flushed=st.booleans(),
+        is_abandoned=st.booleans(),
+    )
+    def commit(
+        self,
+        pick: int,
+        kind: str,
+        stamps: str,
+        records: int,
+        is_flushed: bool,
+        is_abandoned: bool,
+    ) -> None:
+        stream = chosen(list(self.model.streams.values()), pick)
+        offset = {"next": 1, "gap": 2}.get(kind, 0) + stream.committed
+        facts: Facts = (1_000, 100, records, uuid4().bytes if is_flushed else b"")
+        if kind == "again" and stream.babies:
+            facts = stream.babies[-1].facts
+        stamped = self._stamps(stream, stamps, pick)
+        request = ingestion_pb2.CommitOffsetRequest(
+            stream_id=stream.id,
+            committed_offset=max(0, offset),
+            start_time=facts[0],
+            end_time=2 * facts[0],
+            size_bytes=facts[1] + (kind == "other"),
+            num_records=facts[2],
+            flush_id=facts[3],
+            dataset_ids=stamped,
+        )
+        facts = (facts[0], request.size_bytes, *facts[2:])
+        refusal = stream.refuses_commit(request.committed_offset, facts)
+        if is_abandoned:
+            self.meta.abandon(lambda c: c.ingestion.CommitOffset.future(request))
+
+        reply = self.send(lambda c: c.ingestion.CommitOffset(request), refusal, twice=True)
+
+        if reply is not None:
+            if request.committed_offset > stream.committed:
+                self._committed(stream, facts, stamped)
+            assert reply.committed_offset == stream.committed
+            gone = [d for d in stamped if not self.model.datasets[d].is_live]
+            assert list(reply.deleted_dataset_ids) == gone
+
+    def _stamps(self, stream: Stream, kind: str, pick: int) -> tuple[str, ...]:
+        if kind == "none" or not self.model.datasets:
+            return ()
+        if kind == "any":
+            return (chosen(list(self.model.datasets), pick),)
+        return tuple(sorted(self.model.routed(stream)))
+
+    def _committed(self, stream: Stream, facts: Facts, stamped: tuple[str, ...]) -> None:
+        live = frozenset(d for d in stamped if self.model.datasets[d].is_live)
+        stream.add_entries(live, stream.committed)
+        routing = {t: self.model.tokens[t].datasets for t in stream.tokens}
+        stream.babies.append(Baby(facts, stamped, routing))
+
+    @precondition(lambda self: self.model.streams)
+    @rule(pick=PICK, ahead=st.sampled_from((-1, 0, 0, 1)), twice=TWICE)
+    def stop(self, pick: int, ahead: int, twice: bool) -> None:
+        stream = chosen(list(self.model.streams.values()), pick)
+        final = max(-1, stream.committed + ahead)
+        request = nursery_pb2.MarkStreamStoppedRequest(
+            stream_id=stream.id, final_offset=final, reason=nursery_pb2.STOP_REASON_TIMEOUT
+        )
+        refusal = stream.refuses_stop(final)
+
+        self.send(lambda c: c.nursery.MarkStreamStopped(request), refusal, twice=twice)
+
+        if refusal is None and stream.stopped is None:
+            if final > stream.committed:
+                stream.babies.append(Baby(STOP_MESSAGE, (), {}))
+            stream.stopped = final
+
+    @precondition(lambda self: self.model.streams)
+    @rule(pick=PICK, beyond=st.sampled_from((0, 0, 0, 1, -1)), twice=TWICE)
+    def reap(self, pick: int, beyond: int, twice: bool) -> None:
+        stream = chosen(list(self.model.streams.values()), pick)
+        offset = max(-1, stream.merged + beyond)
+        request = nursery_pb2.UpdateDeletedOffsetRequest(
+            stream_id=stream.id, deleted_offset=offset, deleted_ingest_time_nanos=5
+        )
+        refusal = stream.refuses_reap(offset)
+
+        self.send(lambda c: c.nursery.UpdateDeletedOffset(request), refusal, twice=twice)
+
+        if refusal is None:
+            stream.deleted = max(stream.deleted, offset)
+
+    @precondition(lambda self: any(s.entries for s in self.model.streams.values()))
+    @rule(pick=PICK, other=PICK, twice=TWICE)
+    def remove_entry(self, pick: int, other: int, twice: bool) -> None:
+        stream = chosen([s for s in self.model.streams.values() if s.entries], pick)
+        dataset_id = chosen(list(stream.entries), other)
+        merged = stream.entries[dataset_id].merged
+        request = nursery_pb2.DeleteIngestStreamDatasetRequest(
+            stream_id=stream.id,
+            dataset_id=dataset_id,
+            current_offset=merged,
+            merged_offset=merged,
+        )
+        refusal = stream.refuses_removal(dataset_id, merged, self.model.routed(stream))
+
+        self.send(lambda c: c.nursery.DeleteIngestStreamDataset(request), refusal, twice=twice)
+
+        if refusal is None:
+            del stream.entries[dataset_id]
+
+    @precondition(lambda self: any(s.entries for s in self.model.streams.values()))
+    @rule(
+        pick=PICK,
+        other=PICK,
+        count=st.integers(1, 3),
+        shift=st.sampled_from((0, 0, 0, 0, 1)),
+        parts=st.sampled_from((0, 1, 1, 2)),
+        is_abandoned=st.booleans(),
+    )
+    def merge(
+        self, pick: int, other: int, count: int, shift: int, parts: int, is_abandoned: bool
+    ) -> None:
+        """Register babies of one entry: as offsets only, one segment, or two."""
+        stream = chosen([s for s in self.model.streams.values() if s.entries], pick)
+        dataset_id = chosen(list(stream.entries), other)
+        seen = stream.entries[dataset_id].merged + shift
+        new = [new_segment(dataset_id) for _ in range(parts)]
+        request = nursery_pb2.RegisterMergedSegmentRequest(
+            segment=new[0] if new else None,
+            more_segments=new[1:],
+            stream_offsets=[
+                nursery_pb2.StreamOffsetInfo(
+                    stream_id=stream.id,
+                    dataset_id=dataset_id,
+                    start_merged_offset=seen,
+                    new_merged_offset=seen + count,
+                    ingest_time_nanos=1,
+                )
+            ],
+        )
+        refusal = stream.refuses_merge(dataset_id, seen, seen + count)
+        if is_abandoned:
+            self.meta.abandon(lambda c: c.nursery.RegisterMergedSegment.future(request))
+
+        reply = self.send(
+            lambda c: c.nursery.RegisterMergedSegment(request),
+            refusal,
+            twice=True,
+            essence=lambda r: r.segment_version,
+        )
+
+        if reply is not None:
+            version = reply.segment_version
+            stream.entries[dataset_id].merged = seen + count
+            span = Move(stream.id, dataset_id, seen, seen + count, version, bool(new))
+            self.model.moves.append(span)
+            held = frozenset((stream.id, n) for n in range(seen + 1, seen + count + 1))
+            self.note_segments(dataset_id, new, held, version)
+
+    def note_segments(
+        self,
+        dataset_id: str,
+        new: list[common_pb2.CreateSegment],
+        contents: frozenset[tuple[str, int]],
+        version: int,
+    ) -> None:
+        """I18: what a call registered is there at once, on any instance."""
+        name = self.model.datasets[dataset_id].name
+        request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name], min_version=version)
+        reply = self.meta.call(lambda c: c.segment_lookup.FindSegments(request))
+        found = {full_key(info): info for info in reply.segments}
+        for segment in new:
+            info = found[full_key(segment)]
+            assert info.created_version == version
+            self.model.segments[full_key(segment)] = Segment(
+                info.id, full_key(segment), dataset_id, segment.number_of_events, contents
+            )

@@ -1,0 +1,299 @@
+"""All mutating calls in any order, over two instances, against a model in plain Python."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from meta.config import Settings
+from meta.errors import MetaError, NotFound, VersionExpired
+from meta.v1 import janitor_pb2, nursery_pb2, operations_pb2, segment_lookup_pb2
+from tests.property import instances
+from tests.property.catalog_rules import PICK, chosen
+from tests.property.instances import Instances
+from tests.property.model import Dataset, Move, Pin
+from tests.property.stream_rules import full_key
+from tests.property.streams_seen import StreamView, check_babies, check_poll, expected_view
+from tests.property.task_rules import TaskRules
+
+# Calls per run are bounded rather than time, so that a run is the same on any machine.
+QUICK = settings(
+    max_examples=25,
+    stateful_step_count=50,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    # Shrinking takes minutes; the slow test does it.
+    phases=(Phase.generate,),
+)
+DEEP = settings(
+    QUICK,
+    max_examples=120,
+    stateful_step_count=80,
+    derandomize=False,
+    phases=(Phase.generate, Phase.shrink),
+)
+COMPLETIONS = st.sampled_from(("good", "good", "stale", "wrong", "another"))
+
+
+@dataclass
+class Pages:
+    """A reader in the middle of its pages."""
+
+    pin: Pin
+    cursor: str
+    keys: list[str] = field(default_factory=list)
+
+
+class ControlPlane(TaskRules):
+    """The rules, with the readers whose view of the past must never change."""
+
+    def __init__(self, meta: Instances) -> None:
+        super().__init__(meta)
+        self.readers: list[Pages] = []
+        self.seen_seq = 0
+        self.mirror: dict[str, StreamView] = {}
+
+    @initialize(is_empty=st.sampled_from((False, False, False, True)))
+    def begin(self, is_empty: bool) -> None:
+        """Mostly begin where something goes on already."""
+        if is_empty:
+            return
+        for name in ("web", "db"):
+            self.create_dataset(name, False)
+        for pick in (0, 1):
+            self.create_token(pick)
+            self.register_collector("c1", pick, False)
+            self.save(pick, 3, False, False)
+        self.register_collector("c2", 0, False)
+        for pick, stamps in ((0, "routed"), (1, "none"), (0, "none"), (1, "routed")):
+            self.commit(pick, "next", stamps, 10, True, False)
+        self.merge(0, 0, 1, 0, 1, False)
+
+    @precondition(lambda self: self.model.segments)
+    @rule(pick=PICK, kinds=st.lists(COMPLETIONS, min_size=1, max_size=3), is_swept=st.booleans())
+    def work(self, pick: int, kinds: list[str], is_swept: bool) -> None:
+        """A worker's round between two readers, which single steps seldom come to."""
+        self.read(pick)
+        self.begin_pages(pick)
+        self.plan(pick, len(kinds) == 1)
+        self.claim()
+        for kind in kinds:
+            if self.model.tasks:
+                self.complete(len(self.model.tasks) - 1, kind, False)
+        if is_swept:
+            self.delete_tombstoned("all", True)
+        self.read(pick)
+
+    @precondition(lambda self: self.model.streams)
+    @rule(pick=PICK, is_stopped=st.booleans(), removes=st.booleans())
+    def drain(self, pick: int, is_stopped: bool, removes: bool) -> None:
+        """A nursery's round over one stream; perhaps its last."""
+        at = pick % len(self.model.streams)
+        stream = list(self.model.streams.values())[at]
+        if is_stopped:
+            self.stop(at, 0, False)
+        having = [s for s in self.model.streams.values() if s.entries]
+        for number, entry in enumerate(stream.entries.values()):
+            if left := stream.committed - entry.merged:
+                self.merge(having.index(stream), number, left, 0, 1, False)
+        self.reap(at, 0, False)
+        for _ in range(len(stream.entries) if removes else 0):
+            self.remove_entry(having.index(stream), pick, False)
+
+    @precondition(lambda self: self.model.tokens)
+    @rule(pick=PICK)
+    def retire_token(self, pick: int) -> None:
+        for call in (self.revoke_token, self.delete_token):
+            call(pick, True)
+
+    @precondition(lambda self: self.model.datasets)
+    @rule(pick=PICK)
+    def read(self, pick: int) -> None:
+        """What is visible now is what the model says; it is read again later."""
+        dataset = chosen(list(self.model.datasets.values()), pick)
+        request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[dataset.name])
+
+        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
+
+        live = self.model.named(dataset.name)
+        if live is None:
+            assert isinstance(answer, NotFound)
+            return
+        assert not isinstance(answer, MetaError), repr(answer)
+        keys = frozenset(map(full_key, answer.segments))
+        assert keys == self.model.visible(live.id)
+        self.model.pins.append(Pin(live, answer.snapshot_version, keys))
+
+    @precondition(lambda self: self.model.pins)
+    @rule(pick=PICK)
+    def read_again(self, pick: int) -> None:
+        """I4: the same set at the same version, or VERSION_EXPIRED; never a part of it."""
+        self._check_pin(chosen(self.model.pins, pick))
+
+    @rule(pick=PICK)
+    def begin_pages(self, pick: int) -> None:
+        if not self.model.pins:
+            return
+        self.readers.append(Pages(chosen(self.model.pins, pick), ""))
+
+    @precondition(lambda self: self.readers)
+    @rule(pick=PICK, limit=st.integers(1, 3))
+    def next_page(self, pick: int, limit: int) -> None:
+        """I19: the pages of a cursor come to one big read at its version."""
+        reader = chosen(self.readers, pick)
+        pin = reader.pin
+        request = segment_lookup_pb2.FindSegmentsRequest(
+            dataset_names=[pin.dataset.name], limit=limit, as_of_version=pin.version
+        )
+        if reader.cursor:
+            request.cursor = reader.cursor
+
+        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
+
+        if isinstance(answer, MetaError):
+            assert isinstance(answer, VersionExpired)
+            assert pin.is_expired
+            self.readers.remove(reader)
+            return
+        assert not pin.is_expired
+        reader.keys += map(full_key, answer.segments)
+        reader.cursor = answer.page.next_cursor
+        if not reader.cursor:
+            assert len(reader.keys) == len(pin.keys)
+            assert set(reader.keys) == pin.keys
+            self.readers.remove(reader)
+
+    @invariant()
+    def nurseries_see_every_stream_as_it_is(self) -> None:
+        """I7, I8, I13: also one that asks each time only for what has changed."""
+        request = nursery_pb2.GetIngestStreamsRequest(since_seq=self.seen_seq)
+        reply = self.meta.call(lambda c: c.nursery.GetIngestStreamsForNursery(request))
+        assert reply.response_seq >= self.seen_seq
+        self.seen_seq = reply.response_seq
+        for ref in reply.removed_entries:
+            if ref.stream_id in self.mirror:
+                self.mirror[ref.stream_id].entries.pop(ref.dataset_id, None)
+        for stream_id in reply.removed_stream_ids:
+            self.mirror.pop(stream_id, None)
+        for info in reply.streams:
+            self.mirror[info.stream_id] = StreamView.of(info)
+        expected = expected_view(self.model)
+        assert self.mirror.keys() == expected.keys()
+        for stream_id, view in self.mirror.items():
+            assert view.is_like(expected[stream_id]), (view, expected[stream_id])
+
+    def teardown(self) -> None:
+        """Everything that is too dear to be checked after each step."""
+        self._check_polls()
+        for pin in self.model.pins:
+            self._check_pin(pin)
+        for dataset in self.model.live_datasets():
+            self._check_stats(dataset)
+            self._check_checkpoints(dataset)
+
+    def _check_polls(self) -> None:
+        """I13: equal response_seq on both instances means equal state."""
+        request = nursery_pb2.GetIngestStreamsRequest()
+        first, second = (
+            self.meta.call(lambda c: c.nursery.GetIngestStreamsForNursery(request))
+            for _ in range(2)
+        )
+        assert first.response_seq == second.response_seq
+        assert first == second
+        check_poll(self.model, first)
+        check_babies(self.model, first)
+
+    def _check_pin(self, pin: Pin) -> None:
+        request = segment_lookup_pb2.FindSegmentsRequest(
+            dataset_names=[pin.dataset.name], as_of_version=pin.version
+        )
+        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
+        if pin.is_expired:
+            assert isinstance(answer, VersionExpired)
+            return
+        assert not isinstance(answer, MetaError), repr(answer)
+        assert frozenset(map(full_key, answer.segments)) == pin.keys
+
+    def _check_stats(self, dataset: Dataset) -> None:
+        """I20: the maintained figures equal a recount."""
+        request = janitor_pb2.GetJanitorStatsRequest(dataset_name=dataset.name)
+        stats = self.meta.call(lambda c: c.janitor.GetJanitorStats(request))
+        own = [s for s in self.model.segments.values() if s.dataset_id == dataset.id]
+        live = [s for s in own if s.is_live]
+        assert stats.segment_count == len(live)
+        assert stats.total_compressed_size_bytes == 100 * len(live)
+        assert stats.total_size_bytes == 500 * len(live)
+        assert stats.segments_incl_tombstoned == sum(not s.is_confirmed for s in own)
+        assert stats.outstanding_merge_tasks == len(self.list_tasks(dataset.name))
+
+    def _check_checkpoints(self, dataset: Dataset) -> None:
+        """I14: at a registration's version exactly the offsets up to its end are visible."""
+        moves = [m for m in self.model.moves if m.dataset_id == dataset.id]
+        for move in moves[-3:]:
+            if move.version < dataset.horizon:
+                continue
+            at = operations_pb2.GetOffsetsAtRequest(dataset_id=dataset.id, version=move.version)
+            reply = self.meta.call(lambda c, at=at: c.operations.GetOffsetsAt(at))  # type: ignore[misc]
+            ends = {one.stream_id: one.stream_offset for one in reply.offsets}
+            self._check_end(move, ends.get(move.stream_id))
+            find = segment_lookup_pb2.FindSegmentsRequest(
+                dataset_names=[dataset.name], as_of_version=move.version
+            )
+            found = self.meta.call(lambda c, f=find: c.segment_lookup.FindSegments(f))  # type: ignore[misc]
+            visible = {
+                held
+                for info in found.segments
+                for held in self.model.segments[full_key(info)].contents
+                if held[0] in self.model.streams
+            }
+            assert visible == {
+                (one.stream_id, offset)
+                for one in moves
+                if one.has_segment and one.version <= move.version
+                for offset in range(one.start + 1, one.end + 1)
+            }
+
+    def _check_end(self, move: Move, told: int | None) -> None:
+        """An entry that has gone is not told, one that came back may begin beyond its old end."""
+        stream = self.model.streams[move.stream_id]
+        if told is None:
+            assert move.dataset_id not in stream.entries
+            return
+        assert told >= move.end
+        between = stream.babies[move.end + 1 : told + 1]
+        assert not any(baby.is_for(move.dataset_id) for baby in between)
+
+
+@pytest.fixture
+def meta(meta_settings: Settings) -> Iterator[Instances]:
+    """Two instances over one database."""
+    with instances.start(meta_settings) as running:
+        yield running
+
+
+def _machine(meta: Instances) -> type[RuleBasedStateMachine]:
+    # Hypothesis wants something to call for each run.
+    return cast(type[RuleBasedStateMachine], lambda: ControlPlane(meta))
+
+
+def test_two_instances_behave_like_the_model(meta: Instances) -> None:
+    run_state_machine_as_test(_machine(meta), settings=QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+def test_two_instances_behave_like_the_model_for_long(meta: Instances) -> None:
+    run_state_machine_as_test(_machine(meta), settings=DEEP)

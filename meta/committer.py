@@ -9,6 +9,7 @@ of the whole batch) is told so, and its own thread runs it by itself: one bad ca
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import AbstractContextManager
@@ -24,6 +25,10 @@ from meta.store.engine import Transaction
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 BATCH_MAX = 256
+# A caller that takes over the lead has met others, so more are on their way: it waits a little for
+# them. A batch costs 0.45 ms of CPU and a commit of the database, whatever its size.
+GATHER_CALLS = 24
+GATHER_SECS = 0.002
 log = structlog.get_logger()
 
 
@@ -54,6 +59,8 @@ class Committer(Generic[Request, Answer]):
     run_batch: Callable[[Transaction, Sequence[Request]], Sequence[Answer | MetaError | None]]
     run_alone: Callable[[Request], Answer]
     batch_max: int = BATCH_MAX
+    gather_calls: int = GATHER_CALLS
+    gather_secs: float = GATHER_SECS
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _waiting: deque[_Slot[Request, Answer]] = field(default_factory=deque)
     _is_led: bool = False
@@ -64,11 +71,9 @@ class Committer(Generic[Request, Answer]):
         slot.turn.acquire()
         with self._lock:
             self._waiting.append(slot)
-            slot.is_leader = not self._is_led
+            is_first = not self._is_led
             self._is_led = True
-        if not slot.is_leader:
-            slot.turn.acquire()
-        if slot.is_leader:
+        if is_first or self._is_leader_after_waiting(slot):
             self._lead()
         answer = slot.answer
         if answer is None:
@@ -76,6 +81,13 @@ class Committer(Generic[Request, Answer]):
         if isinstance(answer, MetaError):
             raise answer
         return answer
+
+    def _is_leader_after_waiting(self, slot: _Slot[Request, Answer]) -> bool:
+        """Wait until the call is answered or shall lead, and then for more calls to gather."""
+        slot.turn.acquire()
+        if slot.is_leader and len(self._waiting) < self.gather_calls:
+            time.sleep(self.gather_secs)
+        return slot.is_leader
 
     def _lead(self) -> None:
         """Run one batch, which holds the leader's own call, wake its callers, and hand on."""

@@ -10,12 +10,14 @@ from meta.process import (
     configure_logging,
     environment,
     fail,
+    return_freed_memory,
     serve_metrics,
 )
 
 
 def main() -> None:
     """Read META_* settings, serve until SIGTERM, drain."""
+    return_freed_memory()
     configure_logging("meta")
     try:
         settings = config.load(environment("META_"))

@@ -4,18 +4,17 @@ import hmac
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NoReturn
 from uuid import uuid4
 
 import grpc
 import structlog
 from google.protobuf import any_pb2, duration_pb2
-from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
-from meta import metrics, telemetry
+from meta import decoding, metrics, telemetry
+from meta.decoding import Decoder, Malformed, Undecoded
 from meta.errors import (
     DOMAIN,
     InvalidArgument,
@@ -37,18 +36,12 @@ _OPEN_METHODS = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Heal
 _REQUEST_ID_CHARACTERS_MAX = 128
 
 
-@dataclass(frozen=True, slots=True)
-class _Malformed:
-    """Stands for a request that is no valid protobuf, so that its handler can say so."""
-
-    message: str
-
-
 class Boundary(grpc.ServerInterceptor):
     """Wraps every handler; nothing that a client sends leaves here as INTERNAL or UNKNOWN."""
 
     def __init__(self, auth_token: str, threads: int) -> None:
         self._auth_token = auth_token.encode()
+        self._decoder = Decoder()
         self._streams = threading.BoundedSemaphore(max(1, threads // STREAM_SHARE))
 
     def intercept_service(
@@ -62,13 +55,16 @@ class Boundary(grpc.ServerInterceptor):
         if handler.request_streaming or handler.response_streaming:
             return self._streaming(handler, method)
         return grpc.unary_unary_rpc_method_handler(
-            self._unary(handler.unary_unary, method),
-            request_deserializer=_lenient(handler.request_deserializer),
+            self._unary(handler.unary_unary, method, handler.request_deserializer),
+            request_deserializer=decoding.first(handler.request_deserializer),
             response_serializer=handler.response_serializer,
         )
 
     def _unary(
-        self, behaviour: Callable[[Any, Any], Any], method: str
+        self,
+        behaviour: Callable[[Any, Any], Any],
+        method: str,
+        deserialize: Callable[[bytes], Any],
     ) -> Callable[[Any, Any], Any]:
         name = method.rpartition("/")[2]
         seconds = metrics.RPC_SECONDS.labels(name, "OK")
@@ -77,10 +73,12 @@ class Boundary(grpc.ServerInterceptor):
             began = time.perf_counter()
             try:
                 self._authenticate(method, context)
-                if isinstance(request, _Malformed):
-                    raise InvalidArgument(request.message)
-                with telemetry.span(name):
-                    reply = behaviour(request, context)
+                if isinstance(request, Undecoded | Malformed):
+                    with self._decoder.rest(request, deserialize) as parsed:
+                        reply = behaviour(parsed, context)
+                else:
+                    with telemetry.span(name):
+                        reply = behaviour(request, context)
             except Exception as error:
                 _refuse(error, name, began, context)
             seconds.observe(time.perf_counter() - began)
@@ -98,7 +96,9 @@ class Boundary(grpc.ServerInterceptor):
                 _refuse(Overloaded("too many open streams"), name, began, context)
             try:
                 self._authenticate(method, context)
-                parsed = _parsed(request) if handler.request_streaming else request
+                parsed = request
+                if handler.request_streaming:
+                    parsed = self._decoder.each(request, handler.request_deserializer)
                 yield from inner(parsed, context)
             except Exception as error:
                 # A client that has left, as reflection clients do after each answer, is no fault.
@@ -115,7 +115,7 @@ class Boundary(grpc.ServerInterceptor):
         return make(
             call,
             request_deserializer=(
-                _lenient(handler.request_deserializer)
+                decoding.first(handler.request_deserializer)
                 if handler.request_streaming
                 else handler.request_deserializer
             ),
@@ -131,23 +131,6 @@ class Boundary(grpc.ServerInterceptor):
             ):
                 return
         raise Unauthenticated("the call needs `authorization: Bearer <META_AUTH_TOKEN>`")
-
-
-def _lenient(deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    def parse(raw: bytes) -> Any:
-        try:
-            return deserialize(raw)
-        except (DecodeError, ValueError) as error:
-            return _Malformed(f"the request is not a valid message: {error}")
-
-    return parse
-
-
-def _parsed(requests: Iterator[Any]) -> Iterator[Any]:
-    for request in requests:
-        if isinstance(request, _Malformed):
-            raise InvalidArgument(request.message)
-        yield request
 
 
 def _refuse(error: Exception, name: str, began: float, context: grpc.ServicerContext) -> NoReturn:

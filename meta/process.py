@@ -1,5 +1,6 @@
 """What every process shares: settings from the environment, logging, metrics port, shutdown."""
 
+import ctypes
 import logging
 import os
 import signal
@@ -17,6 +18,11 @@ from meta import telemetry
 from segments.keys import StoreLocation
 
 CONFIG_EXIT_CODE = 2
+# From malloc.h of glibc.
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
+_MMAP_BYTES = 128 * 1024
+_ARENAS = 2
 
 
 class ConfigError(Exception):
@@ -120,6 +126,18 @@ def configure_logging(service: str, *, json: bool | None = None) -> None:
     )
     structlog.contextvars.bind_contextvars(service=service)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+
+
+def return_freed_memory() -> None:
+    """Tell malloc to give large buffers back at once.
+
+    By default glibc keeps what every thread has freed: 8 callers with requests of 4 MiB left 100 MB
+    behind for good. Elsewhere than on glibc it does nothing.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
+        mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 def serve_metrics(port: int) -> None:

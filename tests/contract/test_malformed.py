@@ -9,8 +9,7 @@ check.
 import math
 import random
 from collections import Counter
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
 from meta.client import MetaClient
+from meta.config import Settings
 from meta.v1 import (
     catalog_pb2,
     ingest_token_pb2,
@@ -34,8 +34,7 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
-from tests.meta.drivers import DAY, Worker, Writer
+from tests.contract.life import Watched, live
 
 FILES = (
     catalog_pb2,
@@ -230,51 +229,16 @@ def reason_of(error: Any) -> str:
     return ""
 
 
-class Recorder:
-    """A client that keeps what it sends, by method."""
-
-    def __init__(self, client: MetaClient) -> None:
-        self._client = client
-        self.sent: dict[str, list[Message]] = {}
-
-    def __getattr__(self, service: str) -> Any:
-        stub = getattr(self._client, service)
-        return SimpleNamespace(
-            **{m: self._recorded(m, getattr(stub, m)) for m in vars(stub) if m[0] != "_"}
-        )
-
-    def _recorded(self, method: str, send: Any) -> Any:
-        def call(request: Message) -> Any:
-            self.sent.setdefault(method, []).append(request)
-            return send(request)
-
-        return call
-
-
 def valid_requests(client: MetaClient) -> dict[str, list[Message]]:
-    """Live through the life of a stream and its segments; answers all requests of it."""
-    recorder: Any = Recorder(client)
-    catalog, collector = Catalog(recorder), Collector(recorder, "fuzz")
-    nursery, writer, worker = Nursery(recorder), Writer(recorder), Worker(recorder)
-    dataset = catalog.dataset("web")
-    token = catalog.token(dataset)
-    catalog.route(token, logs=dataset)
-    stream = collector.register(token).stream_id
-    for offset in range(6):
-        collector.commit(stream, offset, dataset, flush_id=b"f" * 16)
-    nursery.register(dataset, (stream, -1, 1), segment=nursery.segment(dataset))
-    nursery.register(dataset, (stream, 1, 2))
-    nursery.reap(stream, 0)
-    writer.save_many(dataset, 8)
-    writer.save_many(dataset, 8, 21_000 * DAY)
-    writer.find("web", limit=1, start=0, end=2**62, as_of_version=9, min_version=1)
-    worker.plan(min_age_secs=0, dataset_name="web")
-    task = worker.poll()
-    worker.fail(task, failed_segment_id=task.segments[0].id)
-    task = worker.poll()
-    worker.complete(task.task_id, worker.output(task))
-    writer.get(*(one.id for one in task.segments))
-    return dict(recorder.sent)
+    """Live through one life of everything; answers all requests of it."""
+    sent: dict[str, list[Message]] = {}
+
+    def record(method: str, send: Any, request: Message) -> Any:
+        sent.setdefault(method, []).append(request)
+        return send(request)
+
+    live(Watched(client, record))
+    return sent
 
 
 def hammer(meta_server: MetaServer, seed: int, count: int) -> Counter[tuple[str, str]]:
@@ -296,6 +260,13 @@ def hammer(meta_server: MetaServer, seed: int, count: int) -> Counter[tuple[str,
             assert reason_of(answer), context
             heard[method.name, code.name] += 1
     return heard
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A deletion grace that is over at once."""
+    lifetimes = replace(meta_settings.lifetimes, tombstone_grace=0.0)
+    return replace(meta_settings, lifetimes=lifetimes)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

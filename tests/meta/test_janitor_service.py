@@ -7,7 +7,9 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
+from meta.planner import Policy
 from meta.store import merge_tasks
+from meta.store.tables import segments
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.conftest import MetaServer
@@ -303,6 +305,14 @@ def test_a_quarantined_segment_is_explained_released_and_merged(
     assert worker.plan().segments_included == 2
     with pytest.raises(NotFound):
         release(str(uuid4()))
+
+
+def test_the_planners_index_has_the_policys_figures() -> None:
+    index = next(i for i in segments.indexes if i.name == "segments_mergeable_index")
+    condition = str(index.dialect_options["postgresql"]["where"])
+
+    assert f"merge_count < {Policy().merges_max}" in condition
+    assert f"compressed_size_bytes < {Policy().target_bytes}" in condition
 
 
 def test_stats_of_one_dataset_are_its_own(catalog: Catalog, writer: Writer, dataset: str) -> None:

@@ -1,6 +1,6 @@
 """Pairs of calls about merge tasks and deletion, through every order of their statements."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import pytest
@@ -142,16 +142,18 @@ def test_two_plannings_at_once_put_a_segment_into_one_task(
     assert {(one.first, one.second) for one in outcomes} == {(1, 0), (0, 1)}
 
 
-def test_two_polls_at_once_never_claim_one_task(
+def test_polls_at_two_servers_never_claim_one_task(
     interleaver: Interleaver, workshop: Workshop
 ) -> None:
+    """At one server they would share a statement, so each goes to a server of its own."""
     scene = workshop.scene
+    other = replace(workshop, tasks=MergeTaskServicer(scene.transactions, scene.settings))
 
     def make() -> tuple[Work, Work]:
         scene.execute("UPDATE merge_tasks SET state = 3 WHERE state = 1")
         _, name = workshop.dataset_with_segments()
         workshop.plan(name)
-        return workshop.claim, workshop.claim
+        return workshop.claim, other.claim
 
     outcomes = list(interleaver.explore(make))
 

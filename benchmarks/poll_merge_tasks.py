@@ -60,7 +60,10 @@ _CLAIM = """
 def run() -> list[Result]:
     """Empty the same queue twice: first bare, then through meta."""
     settings = {"max_connections": str(WORKERS + 100)}
-    with bench_postgres(settings) as postgres, bench_server(postgres.url) as server:
+    with (
+        bench_postgres(settings) as postgres,
+        bench_server(postgres.url, {"META_PROCESSES": "2"}) as server,
+    ):
         _fill(postgres.url)
         bare = asyncio.run(_claim_bare(postgres.url))
         _execute(postgres.url, "TRUNCATE merge_attempts", _RESET, "VACUUM FULL ANALYZE")

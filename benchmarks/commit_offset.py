@@ -15,7 +15,7 @@ from meta.v1.ingestion_pb2 import RegisterForStreamRequest
 
 CALLERS = 64
 SECONDS = 4.0
-ROUNDS = 3
+ROUNDS = 5
 _COMMITS = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
 
 

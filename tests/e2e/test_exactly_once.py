@@ -69,7 +69,8 @@ def test_every_record_is_there_exactly_once_through_crashes(stack: Stack) -> Non
 
         _compact(stack, client)
         after = {name: find_all(client, name) for name in DATASETS}
-        assert sum(map(len, after.values())) < sum(map(len, before.values()))
+        # Merges also ran while records came in, so there may be none left to do here.
+        assert all(any(one.merge_count for one in found) for found in after.values())
         assert {n: read_records(paths(root, s)) for n, s in after.items()} == bags
         assert {n: sum(i.number_of_events for i in s) for n, s in after.items()} == {
             n: bag.total() for n, bag in bags.items()

@@ -1,5 +1,6 @@
 """Fixtures for every test: one Postgres a session, one database a test."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from psycopg import sql
 
 from meta import config, migrations, server
@@ -16,6 +19,16 @@ from meta.client import MetaClient
 from meta.process import Environment
 from meta.store.engine import Database, DatabaseSettings
 from segplane.postgres import EmbeddedPostgres
+
+# No deadline: a loaded machine is no counterexample. CI repeats the same examples, so that what
+# lands was tested as it stood; every other run looks for new ones.
+hypothesis_settings.register_profile(
+    "segplane",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.load_profile("segplane")
 
 # A test's database never has to survive a power cut.
 FAST_AND_LOOSE = {

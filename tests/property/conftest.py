@@ -5,8 +5,12 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import REGISTRY
 
+from meta.services.catalog import CatalogServicer
+from meta.services.ingest_token import IngestTokenServicer
+from meta.services.ingestion import IngestionServicer
 from tests.conftest import MetaServer
 from tests.property.interleaver import Interleaver
+from tests.property.operators import Operator
 from tests.property.scene import Scene
 
 
@@ -14,6 +18,15 @@ from tests.property.scene import Scene
 def scene(meta_server: MetaServer) -> Scene:
     """Prepare state and make calls over the server's own database."""
     return Scene(meta_server)
+
+
+@pytest.fixture
+def operator(scene: Scene) -> Operator:
+    """Manage tokens and datasets over the server's own database."""
+    part = (scene.transactions, scene.settings)
+    return Operator(
+        scene, CatalogServicer(*part), IngestTokenServicer(*part), IngestionServicer(*part)
+    )
 
 
 @pytest.fixture

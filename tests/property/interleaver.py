@@ -117,7 +117,7 @@ class Interleaver:
     ) -> tuple[Outcome, list[_Branch]]:
         pair = {"a": _Worker("a"), "b": _Worker("b")}
         threads = [
-            threading.Thread(target=self._body, args=(pair[name], work))
+            threading.Thread(target=self._body, args=(pair[name], work), daemon=True)
             for name, work in (("a", first), ("b", second))
         ]
         for thread in threads:

@@ -11,24 +11,27 @@ from functools import lru_cache
 
 from meta.store.tables import metadata
 
-_WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE|FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)\b")
+_WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE|FOR (NO KEY )?UPDATE)\b")
+_SHARES = re.compile(r"\bFOR (KEY )?SHARE\b")
 _WORDS = re.compile(r"[a-z_]+")
+_NONE: frozenset[str] = frozenset()
 
 
 class Kind(Enum):
     """What a step does to other sessions: nothing, lock and wait, or let go and show."""
 
     READ = auto()
-    WRITE = auto()
+    LOCK = auto()
     END = auto()
 
 
 @dataclass(frozen=True)
 class Step:
-    """A statement or the end of a transaction, with the tables that it touches."""
+    """A statement or the end of a transaction, with the tables where it locks rows."""
 
     kind: Kind
-    tables: frozenset[str]
+    written: frozenset[str] = _NONE
+    shared: frozenset[str] = _NONE
 
     def conflicts_with(self, other: "Step") -> bool:
         """True if the order of the two can matter."""
@@ -38,21 +41,23 @@ class Step:
             return True
         if Kind.READ in kinds or kinds == {Kind.END}:
             return False
-        return not self.tables.isdisjoint(other.tables)
+        one_way = self.written & (other.written | other.shared)
+        return bool(one_way or other.written & self.shared)
 
 
 @lru_cache(maxsize=1_000)
 def statement(sql: str) -> Step:
     """Classify a statement by its text."""
-    named = set(_WORDS.findall(sql)).intersection(metadata.tables)
-    parents = {
-        key.column.table.name for name in named for key in metadata.tables[name].foreign_keys
-    }
-    kind = Kind.WRITE if _WRITES.search(sql) else Kind.READ
-    return Step(kind, frozenset(named | parents))
+    named = frozenset(_WORDS.findall(sql)).intersection(metadata.tables)
+    if _WRITES.search(sql):
+        keys = (key for name in named for key in metadata.tables[name].foreign_keys)
+        return Step(Kind.LOCK, named, frozenset(key.column.table.name for key in keys))
+    if _SHARES.search(sql):
+        return Step(Kind.LOCK, shared=named)
+    return Step(Kind.READ)
 
 
-def end(written: list[Step]) -> Step:
+def end(steps: list[Step]) -> Step:
     """The commit or rollback of a transaction of these statements."""
-    tables = [step.tables for step in written if step.kind is Kind.WRITE]
-    return Step(Kind.END, frozenset[str]().union(*tables))
+    written = _NONE.union(*(step.written for step in steps))
+    return Step(Kind.END, written, _NONE.union(*(step.shared for step in steps)))

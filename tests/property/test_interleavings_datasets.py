@@ -1,146 +1,19 @@
-"""Pairs of calls about routing and datasets, through every order of their statements."""
+"""Pairs of calls about datasets, through every order of their statements."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
 from meta.errors import MetaError
-from meta.services.catalog import CatalogServicer
-from meta.services.ingest_token import IngestTokenServicer
-from meta.services.ingestion import IngestionServicer
 from meta.services.merge_task import MergeTaskServicer
-from meta.store import merge_planning, merge_tasks
+from meta.store import dataset_deletion, merge_planning, merge_tasks
 from meta.store.engine import Transaction
 from meta.store.merge_tasks import TaskKind
-from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, merge_task_pb2
+from meta.v1 import merge_task_pb2
 from tests.property.interleaver import Interleaver, Outcome, Work
+from tests.property.operators import Operator
 from tests.property.scene import NO_CONTEXT, Scene, baby, new_segment
-
-# The routing in force for a baby without stamps, by the periods that meta keeps.
-_ROUTES = """
-    SELECT DISTINCT logs_dataset_id FROM (
-      SELECT DISTINCT ON (token_id) logs_dataset_id FROM routing_periods
-      WHERE stream_id = :stream AND from_offset <= :offset ORDER BY token_id, from_offset DESC) r
-"""
-
-
-@dataclass(frozen=True)
-class Operator:
-    """Manages tokens and datasets, and registers collectors."""
-
-    scene: Scene
-    catalog: CatalogServicer
-    tokens: IngestTokenServicer
-    ingestion: IngestionServicer
-
-    def token(self, dataset_id: UUID) -> tuple[str, str]:
-        """Create a token; answers its id and its plaintext."""
-        name = self.scene.name_of(dataset_id)
-        request = ingest_token_pb2.CreateIngestTokenRequest(name=uuid4().hex, dataset_name=name)
-        reply = self.tokens.CreateIngestToken(request, NO_CONTEXT)
-        return reply.token.id, reply.plaintext_token
-
-    def route(self, token_id: str, dataset_id: UUID) -> None:
-        one = str(dataset_id)
-        routing = ingest_token_pb2.IngestTokenRouting(
-            logs_dataset_id=one, traces_dataset_id=one, metrics_dataset_id=one
-        )
-        request = ingest_token_pb2.UpdateIngestTokenRoutingRequest(
-            token_id=token_id, routing=routing
-        )
-        self.tokens.UpdateIngestTokenRouting(request, NO_CONTEXT)
-
-    def admit(self, collector_id: str, plaintext: str) -> UUID:
-        request = ingestion_pb2.RegisterForStreamRequest(
-            collector_id=collector_id, ingest_token=plaintext
-        )
-        return UUID(self.ingestion.RegisterForStream(request, NO_CONTEXT).stream_id)
-
-    def delete(self, dataset_id: UUID) -> bool:
-        request = catalog_pb2.DeleteDatasetRequest(id=str(dataset_id))
-        return self.catalog.DeleteDataset(request, NO_CONTEXT).success
-
-
-@pytest.fixture
-def operator(scene: Scene) -> Operator:
-    part = (scene.transactions, scene.settings)
-    return Operator(
-        scene, CatalogServicer(*part), IngestTokenServicer(*part), IngestionServicer(*part)
-    )
-
-
-@pytest.mark.parametrize("stamp", ["none", "old", "new"])
-def test_a_record_is_in_exactly_one_dataset_whenever_its_routing_changes(
-    interleaver: Interleaver, operator: Operator, stamp: str
-) -> None:
-    """The baby is committed while the token that it carries is routed to another dataset."""
-    scene = operator.scene
-    old, new, streams = scene.dataset(), scene.dataset(), list[UUID]()
-
-    def make() -> tuple[Work, Work]:
-        token_id, plaintext = operator.token(old)
-        stream_id = operator.admit(uuid4().hex, plaintext)
-        scene.commit(baby(stream_id, 0))
-        streams.append(stream_id)
-        stamps = {"none": (), "old": (old,), "new": (new,)}[stamp]
-        return (
-            lambda: operator.route(token_id, new),
-            lambda: scene.commit(baby(stream_id, 1, *stamps)),
-        )
-
-    outcomes = list(interleaver.explore(make))
-
-    assert all(one.first is None and not isinstance(one.second, Exception) for one in outcomes)
-    for stream_id in streams:
-        wanted = {"old": old, "new": new}.get(stamp) or _routed_to(scene, stream_id, 1)
-        assert wanted in _takers(scene, stream_id, 1)
-        assert _routed_to(scene, stream_id, 0) == old
-        assert old in _takers(scene, stream_id, 0)
-        assert new not in _takers(scene, stream_id, 0)
-
-
-def test_a_collector_that_registers_while_its_routing_changes_gets_every_entry(
-    interleaver: Interleaver, operator: Operator
-) -> None:
-    scene = operator.scene
-    old, new = scene.dataset(), scene.dataset()
-
-    def make() -> tuple[Work, Work]:
-        token_id, plaintext = operator.token(old)
-        collector_id = uuid4().hex
-        return (
-            lambda: operator.route(token_id, new),
-            lambda: operator.admit(collector_id, plaintext),
-        )
-
-    outcomes = list(interleaver.explore(make))
-
-    for one in outcomes:
-        assert isinstance(one.second, UUID)
-        assert scene.merged_offset(one.second, new) == -1
-        assert _routed_to(scene, one.second, 0) == new
-
-
-def test_two_incarnations_of_a_collector_get_one_stream(
-    interleaver: Interleaver, operator: Operator
-) -> None:
-    scene, dataset_id, other_id = operator.scene, operator.scene.dataset(), operator.scene.dataset()
-    plaintexts = [operator.token(one)[1] for one in (dataset_id, other_id)]
-
-    def make() -> tuple[Work, Work]:
-        collector_id = uuid4().hex
-        return (
-            lambda: operator.admit(collector_id, plaintexts[0]),
-            lambda: operator.admit(collector_id, plaintexts[1]),
-        )
-
-    for one in interleaver.explore(make):
-        assert one.first == one.second
-        assert isinstance(one.first, UUID)
-        assert scene.merged_offset(one.first, dataset_id) == -1
-        assert scene.merged_offset(one.first, other_id) == -1
 
 
 def test_nothing_becomes_visible_in_a_dataset_that_is_deleted(
@@ -217,6 +90,31 @@ def test_a_dataset_that_is_deleted_has_no_open_task(
         assert still_open == []
 
 
+def test_a_deleted_dataset_comes_back_whole_or_not_at_all(
+    interleaver: Interleaver, operator: Operator
+) -> None:
+    """An operator undeletes it in the moment in which the sweeper ends its grace."""
+    scene, made = operator.scene, list[UUID]()
+
+    def undelete(tx: Transaction) -> bool:
+        return dataset_deletion.undelete(tx, made[-1], grace_secs=3_600.0, live_max=100_000)[1]
+
+    def purge(tx: Transaction) -> int:
+        return dataset_deletion.purge(tx, 0.0)
+
+    def make() -> tuple[Work, Work]:
+        made.append(scene.dataset())
+        scene.save(new_segment(made[-1]))
+        operator.delete(made[-1])
+        write = scene.transactions.write
+        return lambda: write(undelete), lambda: write(purge)
+
+    for one in interleaver.explore(make):
+        purged = one.second
+        assert (one.first is True) != (_reason(one.first) == "UNDELETE_EXPIRED")
+        assert purged == (0 if one.first is True else 1)
+
+
 def _reference(
     operator: Operator, reference: str, dataset_id: UUID, elsewhere: UUID
 ) -> Callable[[], object]:
@@ -253,19 +151,6 @@ def _last_failure(scene: Scene, worker: MergeTaskServicer, ids: list[UUID]) -> C
         task_id=task.task_id, error_message="it broke", failed_segment_id=str(ids[0])
     )
     return lambda: worker.FailSegmentMergeTask(failure, NO_CONTEXT)
-
-
-def _routed_to(scene: Scene, stream_id: UUID, offset: int) -> object:
-    ((dataset_id,),) = scene.rows(_ROUTES, stream=stream_id, offset=offset)
-    return dataset_id
-
-
-def _takers(scene: Scene, stream_id: UUID, offset: int) -> set[object]:
-    """The datasets whose entries still wait for a baby or have merged it: not those begun later."""
-    statement = (
-        "SELECT dataset_id FROM stream_datasets WHERE stream_id = :s AND base_offset < :offset"
-    )
-    return {row[0] for row in scene.rows(statement, s=stream_id, offset=offset)}
 
 
 def _visible(scene: Scene, dataset_id: UUID) -> list[tuple[object, ...]]:

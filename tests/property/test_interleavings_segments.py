@@ -22,16 +22,19 @@ class Workshop:
 
     scene: Scene
     janitor: JanitorServicer
+    # Two instances: polls of one would gather in its committer instead of meeting in the database.
     tasks: MergeTaskServicer
+    other_tasks: MergeTaskServicer
 
     def plan(self, name: str) -> int:
         request = janitor_pb2.CreateMergeTasksRequest(dataset_name=name)
         return self.janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created
 
-    def claim(self) -> tuple[UUID, int] | None:
+    def claim(self, *, elsewhere: bool = False) -> tuple[UUID, int] | None:
         """Claim a task; answers it with the attempt's number."""
         request = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="worker")
-        reply = self.tasks.PollForSegmentMergeTask(request, NO_CONTEXT)
+        instance = self.other_tasks if elsewhere else self.tasks
+        reply = instance.PollForSegmentMergeTask(request, NO_CONTEXT)
         return (UUID(reply.task.task_id), reply.task.attempt) if reply.HasField("task") else None
 
     def unclaim(self, task_id: UUID) -> bool:
@@ -62,7 +65,9 @@ class Workshop:
 @pytest.fixture
 def workshop(scene: Scene) -> Workshop:
     part = (scene.transactions, scene.settings)
-    return Workshop(scene, JanitorServicer(*part), MergeTaskServicer(*part))
+    return Workshop(
+        scene, JanitorServicer(*part), MergeTaskServicer(*part), MergeTaskServicer(*part)
+    )
 
 
 def test_of_two_attempts_at_a_task_only_the_current_one_is_taken(

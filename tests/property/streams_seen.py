@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from meta.v1 import nursery_pb2
+from meta.v1 import nursery_pb2, operations_pb2
+from tests.property.instances import Instances
 from tests.property.model import Model, Stream
+from tests.property.stream_rules import full_key
 
 
 @dataclass
@@ -69,6 +71,24 @@ def check_babies(model: Model, reply: nursery_pb2.GetIngestStreamsResponse) -> N
             for token_id, datasets in known.routing.items():
                 assert _routing(reply, stream.id, token_id, baby.offset) == datasets
             assert frozenset[str]().union(*known.routing.values()) <= stream.entries.keys()
+
+
+def check_whereabouts(model: Model, meta: Instances) -> None:
+    """LocateOffset finds a baby's records in the segments that hold them now."""
+    for stream in model.streams.values():
+        for offset in range(max(0, stream.committed - 2), stream.committed + 1):
+            request = operations_pb2.LocateOffsetRequest(stream_id=stream.id, offset=offset)
+            reply = meta.call(lambda c, r=request: c.operations.LocateOffset(r))  # type: ignore[misc]
+            assert reply.committed
+            assert reply.reaped == (offset <= stream.deleted)
+            stamps = stream.babies[offset].stamps
+            told = {full_key(info) for place in reply.locations for info in place.segments}
+            assert told == {
+                segment.key
+                for segment in model.segments.values()
+                if segment.is_live and (stream.id, offset) in segment.contents
+                if not stamps or segment.dataset_id in stamps
+            }
 
 
 def _routing(

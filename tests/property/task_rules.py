@@ -141,6 +141,15 @@ class TaskRules(SegmentRules):
             task.failures += 1
         self.note_split_tasks()
 
+    @precondition(lambda self: self.model.segments)
+    @rule(is_named=st.booleans())
+    def fail_again_and_again(self, is_named: bool) -> None:
+        """What fails is claimed again at once; one blamed input splits its task in the end."""
+        for _ in range(POISON_FAILURES_MAX):
+            self.claim()
+            if self.model.tasks:
+                self.fail(len(self.model.tasks) - 1, False, is_named, False)
+
     @precondition(lambda self: self.model.tasks)
     @rule(pick=PICK, is_stale=st.booleans())
     def beat(self, pick: int, is_stale: bool) -> None:

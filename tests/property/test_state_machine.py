@@ -1,7 +1,7 @@
 """All mutating calls in any order, over two instances, against a model in plain Python."""
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
@@ -17,20 +17,25 @@ from hypothesis.stateful import (
 )
 
 from meta.config import Settings
-from meta.errors import MetaError, NotFound, VersionExpired
 from meta.v1 import janitor_pb2, nursery_pb2, operations_pb2, segment_lookup_pb2
 from tests.property import instances
-from tests.property.catalog_rules import PICK, chosen
+from tests.property.catalog_rules import PICK
 from tests.property.instances import Instances
-from tests.property.model import Dataset, Move, Pin
+from tests.property.model import Dataset, Move
+from tests.property.reader_rules import ReaderRules
 from tests.property.stream_rules import full_key
-from tests.property.streams_seen import StreamView, check_babies, check_poll, expected_view
-from tests.property.task_rules import TaskRules
+from tests.property.streams_seen import (
+    StreamView,
+    check_babies,
+    check_poll,
+    check_whereabouts,
+    expected_view,
+)
 
 # Calls per run are bounded rather than time, so that a run is the same on any machine.
 QUICK = settings(
-    max_examples=25,
-    stateful_step_count=50,
+    max_examples=30,
+    stateful_step_count=35,
     derandomize=True,
     deadline=None,
     database=None,
@@ -48,21 +53,11 @@ DEEP = settings(
 COMPLETIONS = st.sampled_from(("good", "good", "stale", "wrong", "another"))
 
 
-@dataclass
-class Pages:
-    """A reader in the middle of its pages."""
-
-    pin: Pin
-    cursor: str
-    keys: list[str] = field(default_factory=list)
-
-
-class ControlPlane(TaskRules):
-    """The rules, with the readers whose view of the past must never change."""
+class ControlPlane(ReaderRules):
+    """All rules, whole rounds of them, and what must hold after each step and in the end."""
 
     def __init__(self, meta: Instances) -> None:
         super().__init__(meta)
-        self.readers: list[Pages] = []
         self.seen_seq = 0
         self.mirror: dict[str, StreamView] = {}
 
@@ -119,63 +114,6 @@ class ControlPlane(TaskRules):
         for call in (self.revoke_token, self.delete_token):
             call(pick, True)
 
-    @precondition(lambda self: self.model.datasets)
-    @rule(pick=PICK)
-    def read(self, pick: int) -> None:
-        """What is visible now is what the model says; it is read again later."""
-        dataset = chosen(list(self.model.datasets.values()), pick)
-        request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[dataset.name])
-
-        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
-
-        live = self.model.named(dataset.name)
-        if live is None:
-            assert isinstance(answer, NotFound)
-            return
-        assert not isinstance(answer, MetaError), repr(answer)
-        keys = frozenset(map(full_key, answer.segments))
-        assert keys == self.model.visible(live.id)
-        self.model.pins.append(Pin(live, answer.snapshot_version, keys))
-
-    @precondition(lambda self: self.model.pins)
-    @rule(pick=PICK)
-    def read_again(self, pick: int) -> None:
-        """I4: the same set at the same version, or VERSION_EXPIRED; never a part of it."""
-        self._check_pin(chosen(self.model.pins, pick))
-
-    @rule(pick=PICK)
-    def begin_pages(self, pick: int) -> None:
-        if not self.model.pins:
-            return
-        self.readers.append(Pages(chosen(self.model.pins, pick), ""))
-
-    @precondition(lambda self: self.readers)
-    @rule(pick=PICK, limit=st.integers(1, 3))
-    def next_page(self, pick: int, limit: int) -> None:
-        """I19: the pages of a cursor come to one big read at its version."""
-        reader = chosen(self.readers, pick)
-        pin = reader.pin
-        request = segment_lookup_pb2.FindSegmentsRequest(
-            dataset_names=[pin.dataset.name], limit=limit, as_of_version=pin.version
-        )
-        if reader.cursor:
-            request.cursor = reader.cursor
-
-        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
-
-        if isinstance(answer, MetaError):
-            assert isinstance(answer, VersionExpired)
-            assert pin.is_expired
-            self.readers.remove(reader)
-            return
-        assert not pin.is_expired
-        reader.keys += map(full_key, answer.segments)
-        reader.cursor = answer.page.next_cursor
-        if not reader.cursor:
-            assert len(reader.keys) == len(pin.keys)
-            assert set(reader.keys) == pin.keys
-            self.readers.remove(reader)
-
     @invariant()
     def nurseries_see_every_stream_as_it_is(self) -> None:
         """I7, I8, I13: also one that asks each time only for what has changed."""
@@ -196,13 +134,35 @@ class ControlPlane(TaskRules):
             assert view.is_like(expected[stream_id]), (view, expected[stream_id])
 
     def teardown(self) -> None:
-        """Everything that is too dear to be checked after each step."""
+        """Work everything off, then check what is too dear to be checked after each step."""
+        if sys.exc_info()[0] is not None:
+            return
+        self._finish()
         self._check_polls()
+        check_whereabouts(self.model, self.meta)
         for pin in self.model.pins:
-            self._check_pin(pin)
+            self.check_pin(pin)
         for dataset in self.model.live_datasets():
             self._check_stats(dataset)
             self._check_checkpoints(dataset)
+
+    def _finish(self) -> None:
+        """Lead every run through what its random steps may not have come to."""
+        for number in range(len(self.model.streams)):
+            self.drain(number, number % 2 == 0, True)
+        for number in range(len(self.model.live_datasets()) if self.model.segments else 0):
+            self.work(number, ["good", "stale"], False)
+            self.claim()
+            self.nurseries_see_every_stream_as_it_is()
+        self.fail_again_and_again(True)
+        for number in range(len(self.model.tokens)):
+            self.retire_token(number)
+        for number in range(len(self.model.datasets)):
+            self.delete_dataset(number)
+        if self.model.live_datasets() != list(self.model.datasets.values()):
+            self.undelete_dataset(0)
+        if self.model.segments:
+            self.delete_tombstoned("half", True)
 
     def _check_polls(self) -> None:
         """I13: equal response_seq on both instances means equal state."""
@@ -215,17 +175,6 @@ class ControlPlane(TaskRules):
         assert first == second
         check_poll(self.model, first)
         check_babies(self.model, first)
-
-    def _check_pin(self, pin: Pin) -> None:
-        request = segment_lookup_pb2.FindSegmentsRequest(
-            dataset_names=[pin.dataset.name], as_of_version=pin.version
-        )
-        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
-        if pin.is_expired:
-            assert isinstance(answer, VersionExpired)
-            return
-        assert not isinstance(answer, MetaError), repr(answer)
-        assert frozenset(map(full_key, answer.segments)) == pin.keys
 
     def _check_stats(self, dataset: Dataset) -> None:
         """I20: the maintained figures equal a recount."""

@@ -1,0 +1,99 @@
+"""Rules of the state machine about readers, whose view of the past must never change."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from meta.errors import MetaError, NotFound, VersionExpired
+from meta.v1 import segment_lookup_pb2
+from tests.property.catalog_rules import PICK, chosen
+from tests.property.instances import Instances
+from tests.property.model import Pin
+from tests.property.stream_rules import full_key
+from tests.property.task_rules import TaskRules
+
+
+@dataclass
+class Pages:
+    """A reader in the middle of its pages."""
+
+    pin: Pin
+    cursor: str
+    keys: list[str] = field(default_factory=list)
+
+
+class ReaderRules(TaskRules):
+    """Readers pin versions, read them again, and page through them while all else goes on."""
+
+    def __init__(self, meta: Instances) -> None:
+        super().__init__(meta)
+        self.readers: list[Pages] = []
+
+    @precondition(lambda self: self.model.datasets)
+    @rule(pick=PICK)
+    def read(self, pick: int) -> None:
+        """What is visible now is what the model says; it is read again later."""
+        dataset = chosen(list(self.model.datasets.values()), pick)
+        request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[dataset.name])
+
+        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
+
+        live = self.model.named(dataset.name)
+        if live is None:
+            assert isinstance(answer, NotFound)
+            return
+        assert not isinstance(answer, MetaError), repr(answer)
+        keys = frozenset(map(full_key, answer.segments))
+        assert keys == self.model.visible(live.id)
+        self.model.pins.append(Pin(live, answer.snapshot_version, keys))
+
+    @precondition(lambda self: self.model.pins)
+    @rule(pick=PICK)
+    def read_again(self, pick: int) -> None:
+        """I4: the same set at the same version, or VERSION_EXPIRED; never a part of it."""
+        self.check_pin(chosen(self.model.pins, pick))
+
+    @rule(pick=PICK)
+    def begin_pages(self, pick: int) -> None:
+        if self.model.pins:
+            self.readers.append(Pages(chosen(self.model.pins, pick), ""))
+
+    @precondition(lambda self: self.readers)
+    @rule(pick=PICK, limit=st.integers(1, 3))
+    def next_page(self, pick: int, limit: int) -> None:
+        """I19: the pages of a cursor come to one big read at its version."""
+        reader = chosen(self.readers, pick)
+        pin = reader.pin
+        request = segment_lookup_pb2.FindSegmentsRequest(
+            dataset_names=[pin.dataset.name], limit=limit, as_of_version=pin.version
+        )
+        if reader.cursor:
+            request.cursor = reader.cursor
+
+        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
+
+        if isinstance(answer, MetaError):
+            assert isinstance(answer, VersionExpired)
+            assert pin.is_expired
+            self.readers.remove(reader)
+            return
+        assert not pin.is_expired
+        reader.keys += map(full_key, answer.segments)
+        reader.cursor = answer.page.next_cursor
+        if not reader.cursor:
+            assert len(reader.keys) == len(pin.keys)
+            assert set(reader.keys) == pin.keys
+            self.readers.remove(reader)
+
+    def check_pin(self, pin: Pin) -> None:
+        """Read a pinned version again."""
+        request = segment_lookup_pb2.FindSegmentsRequest(
+            dataset_names=[pin.dataset.name], as_of_version=pin.version
+        )
+        answer = self.meta.answer(lambda c: c.segment_lookup.FindSegments(request))
+        if pin.is_expired:
+            assert isinstance(answer, VersionExpired)
+            return
+        assert not isinstance(answer, MetaError), repr(answer)
+        assert frozenset(map(full_key, answer.segments)) == pin.keys

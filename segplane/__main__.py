@@ -7,6 +7,7 @@ import typer
 from segplane.commands import (
     catalog,
     datasets,
+    deletion,
     demo,
     fsck,
     running,
@@ -43,6 +44,7 @@ app.add_typer(tokens.app, name="tokens")
 app.add_typer(streams.app, name="streams")
 app.add_typer(segments.app, name="segments")
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(deletion.app, name="deletion")
 app.add_typer(catalog.app, name="catalog")
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)

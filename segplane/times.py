@@ -1,7 +1,7 @@
 """Times as people type them: RFC 3339, or an age such as 90m."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d|w)")
 _UNIT_SECS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -9,9 +9,8 @@ _UNIT_SECS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 def parse_time(text: str, now: datetime) -> int:
     """Return nanoseconds since the epoch; an age counts back from `now`. Raises ValueError."""
-    if found := _AGE.fullmatch(text):
-        age_secs = float(found[1]) * _UNIT_SECS[found[2]]
-        return int((now.timestamp() - age_secs) * 1e9)
+    if _AGE.fullmatch(text):
+        return int((now.timestamp() - parse_age(text).total_seconds()) * 1e9)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -20,3 +19,14 @@ def parse_time(text: str, now: datetime) -> int:
         moment = moment.replace(tzinfo=UTC)
     whole = int(moment.replace(microsecond=0).timestamp())
     return whole * 1_000_000_000 + moment.microsecond * 1000
+
+
+def parse_age(text: str) -> timedelta:
+    """Return a length of time such as 90m or 7d. Raises ValueError."""
+    found = _AGE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not an age such as 90m or 7d")
+    try:
+        return timedelta(seconds=float(found[1]) * _UNIT_SECS[found[2]])
+    except OverflowError:
+        raise ValueError(f"{text!r} is too long an age") from None

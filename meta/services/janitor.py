@@ -66,23 +66,21 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     def RewriteAllSegments(
         self, request: janitor_pb2.RewriteAllSegmentsRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.RewriteAllSegmentsResponse:
-        """Begin or carry on a rewrite; works for a while, call again until nothing is created."""
+        """Begin or carry on a rewrite; works for a while, call again until all is planned."""
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
         keys = self._dataset_keys(name)
         # By id: the name may belong to another dataset by the next call.
         dataset_filter = "" if name is None else str(keys[0])
         rewrite = self._transactions.write(lambda tx: rewrites.resume(tx, dataset_filter, keys))
-        created = 0
+        created, left = 0, list(keys)
         deadline = time.monotonic() + min(REWRITE_SECS, context.time_remaining() / 2)
-        for key in keys:
-            more = 1
-            while more and time.monotonic() < deadline:
-                more = self._transactions.write(
-                    lambda tx, key=key: self._rewrite(tx, key, rewrite)  # type: ignore[misc]
-                )
-                created += more
+        while left and time.monotonic() < deadline:
+            more = self._transactions.write(lambda tx: self._rewrite(tx, left[0], rewrite))
+            created += more
+            if not more:
+                left.pop(0)
         return janitor_pb2.RewriteAllSegmentsResponse(
-            tasks_created=created, segments_included=created
+            tasks_created=created, segments_included=created, all_planned=not left
         )
 
     def GetSegmentSizeStats(

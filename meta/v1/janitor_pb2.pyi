@@ -663,19 +663,23 @@ class RewriteAllSegmentsResponse(_message.Message):
 
     TASKS_CREATED_FIELD_NUMBER: _builtins.int
     SEGMENTS_INCLUDED_FIELD_NUMBER: _builtins.int
+    ALL_PLANNED_FIELD_NUMBER: _builtins.int
     tasks_created: _builtins.int
     """Tasks with one input each that this call created."""
     segments_included: _builtins.int
     """Segments that these tasks will rewrite."""
+    all_planned: _builtins.bool
+    """True when every segment of the rewrite is in a task or done; else the next call carries on."""
     def __init__(
         self,
         *,
         tasks_created: _builtins.int = ...,
         segments_included: _builtins.int = ...,
+        all_planned: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["segments_included", b"segments_included", "tasks_created", b"tasks_created"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_planned", b"all_planned", "segments_included", b"segments_included", "tasks_created", b"tasks_created"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

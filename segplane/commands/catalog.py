@@ -152,7 +152,7 @@ def _print(found: "Rebuild", named: dict[str, str], version: int | None) -> None
         print("Nothing was changed; --apply does it.")
     else:
         print(f"Written; readers see it from version {version} on. Deletion is held: run")
-        print("`segplane fsck --deep`, then let OperationsService.ReleaseDeletionHold go.")
+        print("`segplane fsck --deep`, then `segplane deletion release`.")
 
 
 def _as_json(found: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:

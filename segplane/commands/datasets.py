@@ -6,11 +6,14 @@ import typer
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, operations_pb2
+from segplane.commands.dataset_settings import Name, settings, shard, show_usage
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
 from segplane.output import AsJson, print_facts, print_json, print_table
 
-app = typer.Typer(no_args_is_help=True, help="Create, list and delete datasets.")
-Name = Annotated[str, typer.Argument(help="Dataset name.")]
+app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
+app.command()(settings)
+app.command()(shard)
+app.command("usage")(show_usage)
 
 
 @app.command()

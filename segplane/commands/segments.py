@@ -6,9 +6,16 @@ from typing import Annotated
 
 import typer
 
-from meta.v1 import common_pb2
+from meta.v1 import common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
-from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.connection import (
+    DEFAULT_ADDRESS,
+    EXIT_REFUSED,
+    MetaAddress,
+    complain,
+    connect,
+    usage,
+)
 from segplane.lookup import find_all, segment_url
 from segplane.output import AsJson, print_json, print_table, size_text, time_text
 from segplane.times import parse_time
@@ -51,6 +58,20 @@ def get(
     with connect(address) as client:
         reply = client.segment_lookup.GetSegmentsByIds(pb.GetSegmentsByIdsRequest(segment_ids=ids))
         _print(reply.segments, urls, as_json)
+
+
+@app.command()
+def release(
+    segment_id: Annotated[str, typer.Argument(help="Id, as `tasks explain` shows it.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Let a segment that no merge could read be merged again."""
+    with connect(address) as client:
+        request = operations_pb2.ReleaseSegmentRequest(segment_id=segment_id)
+        reply = client.operations.ReleaseSegment(request)
+    if not reply.success:
+        complain(f"segment {segment_id} is not in quarantine")
+        raise typer.Exit(EXIT_REFUSED)
 
 
 def _take(

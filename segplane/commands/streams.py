@@ -1,10 +1,14 @@
 """segplane streams: how far collectors have written and nurseries have merged."""
 
+from typing import Annotated
+
 import typer
 
 from meta.v1 import nursery_pb2 as pb
+from meta.v1 import operations_pb2
 from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect
-from segplane.output import AsJson, print_json, print_table, time_text
+from segplane.lookup import segment_url
+from segplane.output import NONE, AsJson, print_json, print_table, time_text
 
 app = typer.Typer(no_args_is_help=True, help="See ingest streams and their offsets.")
 
@@ -19,6 +23,30 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
         return
     headers = ("stream", "collector", "state", "committed", "merged", "deleted", "waiting")
     print_table((*headers, "last activity"), [_row(stream) for stream in reply.streams])
+
+
+@app.command()
+def locate(
+    stream: Annotated[str, typer.Argument(help="Stream id, as `streams list` shows it.")],
+    offset: Annotated[int, typer.Argument(min=0, help="Offset of one baby segment.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Say where the records of one baby segment are now, through all merges."""
+    with connect(address) as client:
+        request = operations_pb2.LocateOffsetRequest(stream_id=stream, offset=offset)
+        reply = client.operations.LocateOffset(request)
+    if as_json:
+        print_json(reply)
+        return
+    state = "not committed" if not reply.committed else "reaped" if reply.reaped else "committed"
+    print(f"baby segment {offset}: {state}")
+    rows = [
+        (found.dataset_id, "merged" if found.merged else "waiting", url)
+        for found in reply.locations
+        for url in [segment_url(segment) for segment in found.segments] or [NONE]
+    ]
+    print_table(("dataset", "state", "segment"), rows)
 
 
 def _row(stream: pb.IngestStreamInfo) -> tuple[object, ...]:

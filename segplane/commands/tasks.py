@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from meta.v1 import janitor_pb2 as pb
+from meta.v1 import operations_pb2
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
 from segplane.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 
@@ -60,6 +61,47 @@ def show(task_id: TaskId, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJso
             ("events to", task.latest_time or NONE),
         )
     )
+
+
+@app.command()
+def explain(
+    dataset: Dataset = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most segments to print.")] = 1000,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Say of each live segment why it is or is not merged."""
+    with connect(address) as client:
+        request = operations_pb2.ExplainMergePlanRequest(dataset_name=dataset, limit=limit)
+        explained = client.operations.ExplainMergePlan(request).segments
+    if as_json:
+        print_json(explained)
+        return
+    prefix = "MERGE_ELIGIBILITY_"
+    rows = [
+        (
+            e.segment.id,
+            size_text(e.segment.compressed_size_bytes),
+            operations_pb2.MergeEligibility.Name(e.eligibility).removeprefix(prefix).lower(),
+            e.reason,
+        )
+        for e in explained
+    ]
+    print_table(("segment", "size", "verdict", "reason"), rows)
+
+
+@app.command()
+def rewrite(dataset: Dataset = None, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Plan a rewrite of every segment, such as after a change of sort order or columns."""
+    request = pb.RewriteAllSegmentsRequest(dataset_name=dataset)
+    tasks = 0
+    with connect(address) as client:
+        while True:
+            reply = client.janitor.RewriteAllSegments(request)
+            tasks += reply.tasks_created
+            print(f"{tasks} segments, a task each")
+            if reply.all_planned:
+                return
 
 
 @app.command()

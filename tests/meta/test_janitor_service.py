@@ -221,6 +221,14 @@ def test_a_rewrite_makes_one_task_per_segment_that_is_in_none(
     assert not set(rest) & {one.id for one in live}
 
 
+def test_a_rewrite_says_when_all_of_it_is_planned(writer: Writer, dataset: str) -> None:
+    writer.save_many(dataset, 3)
+
+    reply = writer.client.janitor.RewriteAllSegments(janitor_pb2.RewriteAllSegmentsRequest())
+
+    assert (reply.tasks_created, reply.all_planned) == (3, True)
+
+
 def test_an_unfinished_rewrite_is_carried_on_and_a_finished_one_begins_anew(
     meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
 ) -> None:

@@ -43,7 +43,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 def test_help_names_every_command() -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
 
-    nouns = ("datasets", "tokens", "streams", "segments", "tasks", "stats")
+    nouns = ("datasets", "tokens", "streams", "segments", "tasks", "deletion", "stats")
     for command in ("dev", "demo", "serve", "migrate", "version", *nouns):
         assert f"\n  {command} " in text
 
@@ -138,6 +138,116 @@ def test_found_segments_are_printed_with_their_urls(run: Run, meta_client: MetaC
     assert json.loads(run("segments", "get", segment, "--json").stdout)[0]["id"] == segment
     assert run("segments", "find", "--urls").stdout.startswith("/")
     assert segment in run("segments", "find").stdout
+
+
+def test_settings_are_changed_one_by_one_and_shown(run: Run) -> None:
+    run("datasets", "create", "checkout")
+
+    promoted = "status:int:record:http.status_code"
+    run("datasets", "settings", "checkout", "--event-retention", "30d", "--promote", promoted)
+    run("datasets", "settings", "checkout", "--records-per-month", "1000")
+    shown = json.loads(run("datasets", "settings", "checkout", "--json").stdout)
+
+    assert shown["event_retention"] == f"{30 * 86400}s"
+    assert shown["records_per_month"] == "1000"
+    assert [c["attribute"] for c in shown["promoted_columns"]["columns"]] == ["http.status_code"]
+    text = run(
+        "datasets", "settings", "checkout", "--event-retention", "0", "--promote-none"
+    ).stdout
+    assert text == (
+        "event retention    -\ncreated retention  -\ngrace              -\n"
+        "records a month    1000\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--grace", "soon"), "'soon' is not an age such as 90m or 7d"),
+        (("--grace", "99999999999w"), "'99999999999w' is too long an age"),
+        (("--promote", "status"), "'status' is not COLUMN:TYPE:SCOPE:ATTRIBUTE"),
+        (("--promote", "a:text:record:b"), "'a:text:record:b': TYPE is one of bool, int, long,"),
+        (("--promote", "a:int:record:b", "--promote-none"), "--promote and --promote-none exclude"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_one_line(
+    run: Run, arguments: tuple[str, ...], complaint: str
+) -> None:
+    done = run("datasets", "settings", "default", *arguments)
+
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {complaint}")
+
+
+def test_sharding_fields_are_replaced_and_taken_away(run: Run) -> None:
+    set_ = run("datasets", "shard", "default", "service_name=2", "severity_number", "--json")
+    kept = json.loads(run("datasets", "shard", "default", "--json").stdout)
+    gone = json.loads(run("datasets", "shard", "default", "--none", "--json").stdout)
+
+    assert json.loads(set_.stdout) == kept
+    assert [(f["field_name"], f["weight"]) for f in kept] == [
+        ("service_name", 2.0),
+        ("severity_number", 1.0),
+    ]
+    assert gone == []
+    assert run("datasets", "shard", "default", "a=heavy").exit_code == 2
+
+
+def test_usage_and_its_limit_are_shown(run: Run) -> None:
+    run("datasets", "settings", "default", "--records-per-month", "5")
+
+    (usage,) = json.loads(run("datasets", "usage", "default", "--json").stdout)
+
+    assert (usage["records"], usage["limit"]) == ("0", "5")
+    assert run("datasets", "usage", "missing").exit_code == 1
+
+
+def test_merges_are_explained_and_rewrites_planned(run: Run, meta_client: MetaClient) -> None:
+    segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
+
+    (before,) = json.loads(run("tasks", "explain", "--json").stdout)
+    planned = run("tasks", "rewrite").stdout
+    (after,) = json.loads(run("tasks", "explain", "--dataset", "default", "--json").stdout)
+
+    assert before["segment"]["id"] == segment
+    assert planned == "1 segments, a task each\n"
+    assert after["eligibility"] == "MERGE_ELIGIBILITY_IN_TASK"
+    assert "in_task" in run("tasks", "explain").stdout
+
+
+def test_only_a_quarantined_segment_is_released(run: Run, meta_client: MetaClient) -> None:
+    segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
+
+    done = run("segments", "release", segment)
+
+    assert (done.exit_code, done.stderr) == (1, f"error: segment {segment} is not in quarantine\n")
+
+
+def test_a_baby_segment_is_located(run: Run, meta_client: MetaClient) -> None:
+    token = run("tokens", "create", "web", "--dataset", "default").stdout.splitlines()[0]
+    register = pb.RegisterForStreamRequest(
+        collector_id="one", collector_string="a test", ingest_token=token
+    )
+    stream = meta_client.ingestion.RegisterForStream(register).stream_id
+    meta_client.ingestion.CommitOffset(
+        pb.CommitOffsetRequest(stream_id=stream, committed_offset=0, num_records=1)
+    )
+
+    committed = run("streams", "locate", stream, "0").stdout
+    beyond = json.loads(run("streams", "locate", stream, "1", "--json").stdout)
+
+    assert committed.startswith("baby segment 0: committed\n")
+    assert "waiting" in committed
+    assert beyond["committed"] is False
+
+
+def test_deletion_that_is_not_held_is_not_released(run: Run) -> None:
+    state = json.loads(run("deletion", "status", "--json").stdout)
+    done = run("deletion", "release")
+
+    assert state["deletion_held"] is False
+    assert "deletion" in run("deletion", "status").stdout
+    assert (done.exit_code, done.stdout) == (0, "deletion was not held\n")
 
 
 def _save_segment(client: MetaClient, name: str) -> str:

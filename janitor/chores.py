@@ -11,7 +11,7 @@ from meta import metrics
 from meta.client import MetaClient, location
 from meta.process import Shutdown
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
-from meta.v1.operations_pb2 import CondemnObjectsRequest
+from meta.v1.operations_pb2 import CondemnObjectsRequest, GetServerStateRequest
 from meta.v1.segment_deletion_pb2 import (
     ConfirmTombstoneDeletionRequest,
     GetTombstonedSegmentsForDeletionRequest,
@@ -107,8 +107,10 @@ def collect_orphans(tools: Tools) -> None:
         request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
         return tools.meta.operations.CondemnObjects(request).condemned_keys
 
+    # Whoever wrote a younger one may still register it.
+    min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
     # By the store's clock, as the objects' times are.
-    until = tools.store.now_nanos() - int(tools.settings.orphan_min_age_secs * NANOS)
+    until = tools.store.now_nanos() - min_age.ToNanoseconds()
     swept = sweep(tools.store, condemn, until, tools.shutdown)
     metrics.ORPHANS_LEFT.set(swept.left)
     log.info(

@@ -24,8 +24,6 @@ class Settings:
     deletion_interval_secs: float = 30.0
     # Pause between two sweeps for orphans; each lists the whole store.
     orphan_interval_secs: float = 3_600.0
-    # Objects younger than this are no orphans: whoever wrote them may still register them.
-    orphan_min_age_secs: float = 86_400.0
     # Pause between two rounds of aborting unfinished writes.
     upload_interval_secs: float = 3_600.0
     # Writes that were begun longer ago and are not finished are aborted.
@@ -47,7 +45,6 @@ def load(env: Environment) -> Settings:
         merge_interval_secs=interval("MERGE_INTERVAL_SECS", default.merge_interval_secs),
         deletion_interval_secs=interval("DELETION_INTERVAL_SECS", default.deletion_interval_secs),
         orphan_interval_secs=interval("ORPHAN_INTERVAL_SECS", default.orphan_interval_secs),
-        orphan_min_age_secs=env.seconds("ORPHAN_MIN_AGE_SECS", default.orphan_min_age_secs),
         upload_interval_secs=interval("UPLOAD_INTERVAL_SECS", default.upload_interval_secs),
         upload_max_age_secs=env.seconds("UPLOAD_MAX_AGE_SECS", default.upload_max_age_secs),
     )

@@ -16,19 +16,24 @@ from tests.conftest import MetaServer
 
 
 @pytest.fixture
-def meta_settings(meta_settings: config.Settings) -> config.Settings:
+def orphan_min_age() -> float:
+    """No object is too young for an orphan; a test overrides it by a parameter."""
+    return 0.0
+
+
+@pytest.fixture
+def meta_settings(meta_settings: config.Settings, orphan_min_age: float) -> config.Settings:
     """Let tombstoned segments go at once."""
-    return replace(meta_settings, lifetimes=replace(meta_settings.lifetimes, tombstone_grace=0.0))
+    lifetimes = replace(meta_settings.lifetimes, tombstone_grace=0.0, orphan_min_age=orphan_min_age)
+    return replace(meta_settings, lifetimes=lifetimes)
 
 
 @pytest.fixture
 def tools(meta_server: MetaServer, tmp_path: Path) -> Tools:
-    """What chores work with; no object is too young."""
+    """What chores work with."""
     reply = meta_server.client.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="test"))
     told = location(reply.cloud_object_prefix.bucket)
     store = open_store(told)
     store.probe()
-    settings = Settings(
-        meta_address=meta_server.address, orphan_min_age_secs=0.0, upload_max_age_secs=0.0
-    )
+    settings = Settings(meta_address=meta_server.address, upload_max_age_secs=0.0)
     return Tools(meta_server.client, store, told, settings, Shutdown())

@@ -1,7 +1,6 @@
 """The chores against a real meta and a real folder."""
 
 import os
-from dataclasses import replace
 
 import pytest
 
@@ -135,12 +134,12 @@ def test_a_condemned_object_can_no_longer_be_registered(tools: Tools) -> None:
         tools.meta.ingestion.SaveSegments(SaveSegmentsRequest(segments=[late]))
 
 
-def test_a_young_object_is_no_orphan(tools: Tools) -> None:
+@pytest.mark.parametrize("orphan_min_age", [60.0])
+def test_an_object_younger_than_meta_says_is_no_orphan(tools: Tools) -> None:
     key = new_merged_key(new_dataset(tools))
     tools.store.put_if_absent(key, b"")
-    patient = replace(tools, settings=replace(tools.settings, orphan_min_age_secs=60.0))
 
-    chores.collect_orphans(patient)
+    chores.collect_orphans(tools)
 
     assert merged_keys(tools) == {key}
 

@@ -83,8 +83,8 @@ def test_settings_are_read_by_their_names() -> None:
     ("name", "value"),
     [
         ("MERGE_INTERVAL_SECS", "0"),
-        ("ORPHAN_MIN_AGE_SECS", "-1"),
-        ("ORPHAN_MIN_AGE_SECS", "a day"),
+        ("UPLOAD_MAX_AGE_SECS", "-1"),
+        ("UPLOAD_MAX_AGE_SECS", "a day"),
         ("OBJECT_STORE_URL", "gs://bucket"),
         ("METRICS_PORT", "70000"),
     ],

@@ -1,0 +1,42 @@
+"""What the `cli` extra alone must carry: every command but those that run processes here."""
+
+import subprocess
+import sys
+
+import pytest
+
+# What only the other extras bring.
+ABSENT = ("pyspark", "sqlalchemy", "psycopg", "alembic", "opentelemetry", "grpc_health")
+BLOCKED = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Absent(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {absent}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+sys.argv = ["segplane", *{arguments}]
+from segplane.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], 0),
+        (["datasets", "list", "--meta-address", "127.0.0.1:1"], 3),
+        (["fsck", "--meta-address", "127.0.0.1:1"], 3),
+    ],
+)
+def test_a_light_install_has_the_command_line(arguments: list[str], code: int) -> None:
+    source = BLOCKED.format(absent=set(ABSENT), arguments=arguments)
+
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr

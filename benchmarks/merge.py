@@ -25,7 +25,8 @@ from segments.keys import StoreLocation, attempt_prefix
 from segments.merge import MergeInput
 from segments.reader import SegmentFile
 from segments.schema import SegmentSpec
-from segments.spark import SparkSettings, open_session
+from segments.spark import open_session
+from segments.spark_settings import SparkSettings
 
 SEGMENTS = 24
 TASKS = 2

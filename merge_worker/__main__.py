@@ -21,7 +21,8 @@ from meta.process import (
 )
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.errors import StoreError
-from segments.spark import SparkSettings, SparkUnusable, cores, open_session
+from segments.spark import SparkUnusable, cores, open_session
+from segments.spark_settings import SparkSettings
 from segments.store import open_store
 
 log = structlog.get_logger()
@@ -59,6 +60,8 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
         settings.spark_master,
         settings.spark_cores_max,
         settings.spark_driver_memory,
+        settings.spark_conf,
+        settings.spark_start_secs,
     )
     spark = open_session(wanted)
     # After the session: pyspark takes SIGINT for itself.

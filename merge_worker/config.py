@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from meta.process import ConfigError, Environment
 from segments.keys import StoreLocation
+from segments.spark_settings import SparkConf, parse_conf
 
 MIB = 1024 * 1024
 
@@ -44,12 +45,16 @@ class Settings:
     work_dir: Path = field(default_factory=lambda: Path(gettempdir()))
     # On shutdown, merge tasks under way get this long to finish before they are given up.
     drain_secs: float = 15.0
-    # local[n], local[*], spark:// or k8s://.
+    # local[n], local[*], spark://, k8s:// or yarn.
     spark_master: str = "local[*]"
     # Cores this process may take of a cluster; without a bound the first process takes all.
     spark_cores_max: int = 8
     # JVM memory of the driver, as Spark writes it; no record passes through it.
     spark_driver_memory: str = "768m"
+    # Any other of Spark's properties, as spark.a=x,spark.b=y; they win over ours.
+    spark_conf: SparkConf = ()
+    # How long a start waits for the first executor of a cluster.
+    spark_start_secs: float = 300.0
 
 
 def load(env: Environment) -> Settings:
@@ -70,7 +75,16 @@ def load(env: Environment) -> Settings:
         spark_master=env.text("SPARK_MASTER", default.spark_master),
         spark_cores_max=env.integer("SPARK_CORES_MAX", default.spark_cores_max, low=1),
         spark_driver_memory=env.text("SPARK_DRIVER_MEMORY", default.spark_driver_memory),
+        spark_conf=_spark_conf(env),
+        spark_start_secs=env.seconds("SPARK_START_SECS", default.spark_start_secs, low=1.0),
     )
+
+
+def _spark_conf(env: Environment) -> SparkConf:
+    try:
+        return parse_conf(env.text("SPARK_CONF", ""))
+    except ValueError as error:
+        raise ConfigError(f"{env.prefix}SPARK_CONF: {error}") from None
 
 
 def _worker_id(env: Environment, default: str) -> str:

@@ -20,7 +20,8 @@ from nursery import config, job
 from nursery.execute import Budget
 from nursery.loop import Nursery
 from segments.errors import StoreError, StoreUnusable
-from segments.spark import SparkDied, SparkSettings, SparkUnusable, check_alive, cores, open_session
+from segments.spark import SparkDied, SparkUnusable, check_alive, cores, open_session
+from segments.spark_settings import SparkSettings
 
 log = structlog.get_logger()
 
@@ -44,6 +45,8 @@ def run(settings: config.Settings) -> bool:
         master=settings.spark_master,
         cores_max=settings.spark_cores_max,
         driver_memory=settings.spark_driver_memory,
+        conf=settings.spark_conf,
+        start_secs=settings.spark_start_secs,
     )
     spark = open_session(spark_settings)
     # After the session: pyspark takes SIGINT for itself.

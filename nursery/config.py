@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from meta.process import ConfigError, Environment
 from segments.keys import StoreLocation
+from segments.spark_settings import SparkConf, parse_conf
 
 MIB = 1024 * 1024
 
@@ -45,12 +46,16 @@ class Settings:
     shard_index: int = 0
     # Number of nurseries that share the streams.
     shard_count: int = 1
-    # local[n], local[*], spark:// or k8s://.
+    # local[n], local[*], spark://, k8s:// or yarn.
     spark_master: str = "local[*]"
     # Cores this process may take of a cluster; without a bound the first process takes all.
     spark_cores_max: int = 8
     # JVM memory of the driver, as Spark writes it; no record passes through it.
     spark_driver_memory: str = "768m"
+    # Any other of Spark's properties, as spark.a=x,spark.b=y; they win over ours.
+    spark_conf: SparkConf = ()
+    # How long a start waits for the first executor of a cluster.
+    spark_start_secs: float = 300.0
 
 
 def load(env: Environment) -> Settings:
@@ -76,6 +81,8 @@ def load(env: Environment) -> Settings:
         spark_master=env.text("SPARK_MASTER", default.spark_master),
         spark_cores_max=env.integer("SPARK_CORES_MAX", default.spark_cores_max, low=1),
         spark_driver_memory=env.text("SPARK_DRIVER_MEMORY", default.spark_driver_memory),
+        spark_conf=_spark_conf(env),
+        spark_start_secs=env.seconds("SPARK_START_SECS", default.spark_start_secs, low=1.0),
     )
     if settings.shard_index >= settings.shard_count:
         raise ConfigError(
@@ -83,3 +90,10 @@ def load(env: Environment) -> Settings:
             f" {settings.shard_count}"
         )
     return settings
+
+
+def _spark_conf(env: Environment) -> SparkConf:
+    try:
+        return parse_conf(env.text("SPARK_CONF", ""))
+    except ValueError as error:
+        raise ConfigError(f"{env.prefix}SPARK_CONF: {error}") from None

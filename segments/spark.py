@@ -8,13 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+import threading
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from segments.errors import SegmentsError
+from segments.spark_settings import SparkSettings
+from segments.spark_versions import Row, difference, survey, versions_here
 
 # PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
 # forks beside two busy channels). gRPC reads this when it starts, so it is set on import.
@@ -22,6 +24,7 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 JAVA_MAJOR_MIN = 17
 _JAVA_TIMEOUT_SECS = 30
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 class SparkUnusable(SegmentsError):
@@ -32,39 +35,83 @@ class SparkDied(SegmentsError):
     """The session's JVM is gone. Nothing can be run in this process any more: end it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SparkSettings:
-    """What differs between processes. `cores_max` bounds what one takes of a cluster."""
-
-    app_name: str
-    master: str = "local[*]"
-    cores_max: int = 8
-    driver_memory: str = "768m"
-
-
 def open_session(settings: SparkSettings) -> SparkSession:
     """Start the process's one session, which takes seconds: do it before the first poll.
 
-    Raises SparkUnusable if Java is missing or too old, or the session will not start.
+    Raises SparkUnusable if Java is missing or too old, the session will not start, no executor
+    comes in time, or one runs another release than we do.
     """
     check_java()
-    # Executors run the interpreter that runs us, with the packages that we have.
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = _executors_python(settings)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     with as_file(files("segments") / "spark-log4j2.properties") as log_config:
         try:
             spark = _builder(settings, log_config).getOrCreate()
-            # The first job also starts the Python workers, which takes seconds more.
-            spark.sparkContext.parallelize([0], 1).count()
+            executors = _survey(spark, settings)
+        except SparkUnusable:
+            raise
         except Exception as error:
-            raise SparkUnusable(f"Spark at {settings.master} did not start: {error}") from error
+            raise SparkUnusable(
+                f"Spark at {settings.master} did not start: {cause_of(error)}"
+            ) from error
+    if found := difference(versions_here(), executors):
+        raise SparkUnusable(
+            f"{found}: executors need what is installed here, see `segplane spark-env`"
+        )
     return spark
 
 
 def cores(spark: SparkSession, settings: SparkSettings) -> int:
     """How many tasks run at once."""
-    if settings.master.startswith("local"):
+    if settings.is_local:
         return spark.sparkContext.defaultParallelism
     return settings.cores_max
+
+
+def cause_of(error: Exception) -> str:
+    """One line of what may be pages of Java and Python stack traces: the innermost message."""
+    text = str(error)
+    if "stopped SparkContext" in text:
+        # Says where it was stopped, never why.
+        return "its master does not answer, or turned us away"
+    lines = text.partition("\n\tat ")[0].strip().splitlines()
+    return lines[-1].lstrip(": ") if lines else type(error).__name__
+
+
+def _executors_python(settings: SparkSettings) -> str:
+    """Executors run the interpreter that runs us, unless a cluster has one of its own for them."""
+    told = "" if settings.is_local else os.environ.get("PYSPARK_PYTHON", "")
+    return dict(settings.conf).get("spark.pyspark.python", "") or told or sys.executable
+
+
+def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
+    """Learn what executors run. Starts their Python as well, which takes seconds more."""
+    context = spark.sparkContext
+    is_late = threading.Event()
+
+    def give_up() -> None:
+        is_late.set()
+        context.cancelAllJobs()
+
+    timer = threading.Timer(settings.start_secs, give_up)
+    timer.daemon = True
+    timer.start()
+    rows: list[Row] = []
+    try:
+        # The first job waits for the first executor. The second is as wide as jobs will be, so
+        # that it meets the others that came meanwhile.
+        for tasks in (1, cores(spark, settings)):
+            rows += context.parallelize(range(tasks), tasks).mapPartitions(survey()).collect()
+    except Exception as error:
+        if not is_late.is_set():
+            raise
+        raise SparkUnusable(
+            f"no executor of {settings.master} was free within {settings.start_secs:g} s: start"
+            " workers, ask for fewer cores, or less memory than they have"
+        ) from error
+    finally:
+        timer.cancel()
+    return rows
 
 
 def check_alive(spark: SparkSession) -> None:
@@ -105,20 +152,22 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
     options = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # A second copy of a task would write a second copy of its files.
+        # A second copy of a task does no harm, but it writes a second copy of its files.
         "spark.speculation": "false",
         "spark.cores.max": str(settings.cores_max),
         "spark.driver.memory": settings.driver_memory,
         # Arrow's allocator else gives every freed block back at once: 8 % of a merge's time.
         "spark.executorEnv.MIMALLOC_PURGE_DELAY": "10000",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_config}",
         "spark.log.level": "ERROR",
         # Several merge tasks run side by side as jobs of their own.
         "spark.scheduler.mode": "FAIR",
     }
-    if settings.master.startswith("local"):
+    if settings.is_on_this_machine:
         # Whatever the host is called, nobody else is spoken to.
         options["spark.driver.host"] = options["spark.driver.bindAddress"] = "127.0.0.1"
+    options.update(settings.conf)
+    java_options = options.get(_JAVA_OPTIONS, "")
+    options[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={log_config} {java_options}".strip()
     # pyspark's `builder` is a class property that its types do not know.
     builder: SparkSession.Builder = SparkSession.Builder().appName(settings.app_name)
     builder = builder.master(settings.master)

@@ -15,7 +15,8 @@ from segments.keys import StoreLocation, attempt_prefix, new_merged_key, parse_k
 from segments.merge import MergeInput
 from segments.parquet import read_footer
 from segments.schema import SegmentSpec
-from segments.spark import SparkSettings, open_session
+from segments.spark import open_session
+from segments.spark_settings import SparkSettings
 from segments.store import ObjectStore, open_store
 from tests.segments.rows import DATASET, PLAIN, rows_of, write_segment
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from segments.spark import SparkSettings, open_session
+from segments.spark import open_session
+from segments.spark_settings import SparkSettings
 
 
 @pytest.fixture(scope="module")

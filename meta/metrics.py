@@ -43,6 +43,10 @@ BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
     "Bytes accepted and not yet acknowledged. A rise: the store or meta is slow.",
 )
+USAGE_AGE_SECONDS = Gauge(
+    "segplane_collector_usage_age_seconds",
+    "Age of the usage that the latest export was checked against. A rise: meta is slow or away.",
+)
 FLUSH_SECONDS = Histogram(
     "segplane_collector_flush_seconds",
     "Time of one flush's put and commit.",
@@ -59,6 +63,10 @@ NURSERY_CYCLE_SECONDS = Histogram(
 )
 NURSERY_BACKLOG_BABIES = Gauge(
     "segplane_nursery_backlog_babies", "Committed babies not merged yet. A rise: falling behind."
+)
+NURSERY_LAG_SECONDS = Gauge(
+    "segplane_nursery_lag_seconds",
+    "Age of the oldest committed baby that a dataset waits for. A rise: records get visible late.",
 )
 NURSERY_SEGMENTS = Counter("segplane_nursery_segments_total", "Merged segments registered.")
 NURSERY_RECORDS = Counter("segplane_nursery_records_total", "Records in registered segments.")

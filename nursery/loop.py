@@ -106,6 +106,7 @@ class Nursery:
         self._seen_seq = reply.response_seq
         snapshot = read_snapshot(reply)
         metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
+        metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._clock.now_nanos()))
         return snapshot
 
     def _open_store(self, bucket: common_pb2.CloudBucket) -> ObjectStore:
@@ -244,6 +245,12 @@ def _touches(move: Move, stream_ids: set[str]) -> bool:
 def _backlog(info: StreamInfo) -> int:
     merged = info.stream.merged.values()
     return info.stream.committed_offset - min(merged) if merged else 0
+
+
+def _lag_secs(snapshot: Snapshot, now_nanos: int) -> float:
+    waits = (info.stream.oldest_wait() for info in snapshot.streams)
+    oldest = min((wait for wait in waits if wait is not None), default=now_nanos)
+    return max(0, now_nanos - oldest) / 1e9
 
 
 def _observe(step: str, seconds: float) -> None:

@@ -48,6 +48,11 @@ class Stream:
         for offset in range(first, min(last, self.committed_offset) + 1):
             yield known.get(offset) or BabyFacts(offset, UNKNOWN_BABY_BYTES, 0, frozenset())
 
+    def oldest_wait(self) -> int | None:
+        """When the oldest baby that a dataset still waits for was committed; None if none is."""
+        waiting = (b.committed_at for b in self.unmerged() if b.committed_at and self.readers(b))
+        return min(waiting, default=None)
+
     def readers(self, baby: BabyFacts) -> frozenset[str] | None:
         """Datasets that a baby must be read for; None if nobody needs it.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from meta import config
 from meta.client import MetaClient
@@ -75,6 +76,19 @@ def test_a_second_cycle_finds_nothing_to_do(collector: Collector) -> None:
     assert not driver.cycle()
 
     assert texts(collector) == ["a"]
+
+
+def test_the_lag_is_the_age_of_the_oldest_baby_that_waits(collector: Collector) -> None:
+    def lag_secs() -> float:
+        driver.cycle()
+        return REGISTRY.get_sample_value("segplane_nursery_lag_seconds") or 0.0
+
+    collector.send("a")
+    later = Clock(now_nanos=lambda: time.time_ns() + 100 * 10**9)
+    driver = nursery(collector.client, clock=later)
+
+    assert 99.0 < lag_secs() < 110.0
+    assert lag_secs() == 0.0
 
 
 def test_polls_between_two_rounds_of_tending_find_what_is_new(collector: Collector) -> None:

@@ -30,6 +30,7 @@ class Settings:
     buffer_size_bytes_max: int
     token_buffer_size_bytes_max: int
     token_cache_secs: float
+    usage_cache_secs: float
     dedupe_secs: float
     dedupe_read_bytes_max: int
     overlapping_puts: int
@@ -56,6 +57,8 @@ def load(env: Environment) -> Settings:
         token_buffer_size_bytes_max=env.integer("TOKEN_BUFFER_SIZE_BYTES_MAX", 128 * MIB, low=MIB),
         # A revocation must hold within 5 s, so a token is never trusted for longer.
         token_cache_secs=env.seconds("TOKEN_CACHE_SECS", 3.0, low=0.1, high=5.0),
+        # A quota is checked against usage at most 5 s old.
+        usage_cache_secs=env.seconds("USAGE_CACHE_SECS", 5.0, low=0.1, high=5.0),
         dedupe_secs=env.seconds("DEDUPE_SECS", 600.0, low=0.0, high=86_400.0),
         dedupe_read_bytes_max=env.integer("DEDUPE_READ_BYTES_MAX", 256 * MIB),
         overlapping_puts=env.integer("OVERLAPPING_PUTS", 4, low=1, high=64),

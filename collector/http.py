@@ -16,13 +16,16 @@ from collector.intake import Intake
 from collector.otlp_json import to_protobuf
 from collector.refusal import Refusal, Refused, malformed, too_large, unavailable
 from collector.server import token_of
-from meta.errors import Code
+from meta.errors import Code, QuotaExceeded
 from segments.combined import Signal
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 PATHS: dict[str, Signal] = {"/v1/logs": "logs", "/v1/metrics": "metrics", "/v1/traces": "traces"}
 READ_TIMEOUT_SECS = 30.0
+# OTLP/HTTP clients send a 429 again. Longer than they commonly try, so that they give up at once
+# rather than come back for nothing; short enough that a raised limit is noticed by the others.
+QUOTA_RETRY_AFTER_SECS = 3600
 _STATUSES = {
     Code.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
     Code.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
@@ -60,11 +63,12 @@ class OtlpHttp:
             text = f"content type is {content_type}, expected {PROTOBUF} or {JSON}"
             refusal = Refusal(Code.INVALID_ARGUMENT, text)
             return _refused(refusal, PROTOBUF, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        signal = PATHS[request.path]
         try:
-            await self._accept(request, PATHS[request.path], content_type == JSON)
+            await self._accept(request, signal, content_type == JSON)
         except Refused as refused:
-            status = _STATUSES[refused.refusal.code]
-            return _refused(refused.refusal, content_type, status)
+            self.intake.count_refused(signal, refused.refusal)
+            return _refused(refused.refusal, content_type, _status_of(refused.refusal))
         body = b"{}" if content_type == JSON else b""
         return web.Response(body=body, content_type=content_type)
 
@@ -106,6 +110,12 @@ async def read_body(request: web.Request, size_bytes_max: int) -> bytes:
     return await asyncio.to_thread(DECOMPRESSORS[encoding], bytes(body), size_bytes_max)
 
 
+def _status_of(refusal: Refusal) -> HTTPStatus:
+    if refusal.reason == QuotaExceeded.reason:
+        return HTTPStatus.TOO_MANY_REQUESTS
+    return _STATUSES[refusal.code]
+
+
 def _refused(refusal: Refusal, content_type: str, status: HTTPStatus) -> web.Response:
     """The google.rpc.Status of a refusal, in the form that the request had."""
     message = refusal.status()
@@ -113,6 +123,8 @@ def _refused(refusal: Refusal, content_type: str, status: HTTPStatus) -> web.Res
     if content_type == JSON:
         body = MessageToJson(message, indent=None).encode()
     response = web.Response(body=body, status=status, content_type=content_type)
+    if status is HTTPStatus.TOO_MANY_REQUESTS:
+        response.headers["Retry-After"] = str(QUOTA_RETRY_AFTER_SECS)
     if refusal.retry_after_secs is not None:
         response.headers["Retry-After"] = str(math.ceil(refusal.retry_after_secs))
     return response

@@ -2,15 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from meta.client import MetaClient, location
+from meta.errors import NotFound
 from meta.v1 import ingest_token_pb2 as tokens_pb
 from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
+from meta.v1 import operations_pb2 as operations_pb
 from segments.combined import Baby, Signal
 from segments.keys import StoreLocation
 
@@ -19,6 +22,8 @@ from segments.keys import StoreLocation
 _THREADS = 8
 _CHECK_THREADS = 8
 _DEADLINE_SECS = 10.0
+# As many as one GetUsage takes.
+_USAGE_DATASETS_MAX = 1_000
 
 _T = TypeVar("_T")
 
@@ -44,6 +49,16 @@ class Token:
 
     token_id: str
     routing: Routing
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Records that a dataset took in a month (YYYY-MM, UTC), and its limit; -1 = unlimited."""
+
+    dataset_id: str
+    month: str
+    records: int
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +167,29 @@ class Ingestion:
             lambda: self._client.ingestion.CommitOffset(request, timeout=_DEADLINE_SECS)
         )
         return frozenset(reply.deleted_dataset_ids)
+
+    async def usages(self, dataset_ids: Sequence[str]) -> list[Usage]:
+        """Read this month's records of each dataset; a deleted one has no limit.
+
+        Whether a dataset is still there is the commit's question, not this one's.
+        """
+        answers: list[Usage] = []
+        wanted = list(dataset_ids)
+        while asked := wanted[:_USAGE_DATASETS_MAX]:
+            request = operations_pb.GetUsageRequest(dataset_ids=asked)
+            try:
+                reply = await self._call(partial(self._get_usage, request))
+            except NotFound as gone:
+                dataset_id = gone.metadata["dataset_id"]
+                wanted.remove(dataset_id)
+                answers.append(Usage(dataset_id, "", 0, -1))
+                continue
+            answers += [Usage(u.dataset_id, u.month, u.records, u.limit) for u in reply.usage]
+            del wanted[:_USAGE_DATASETS_MAX]
+        return answers
+
+    def _get_usage(self, request: operations_pb.GetUsageRequest) -> operations_pb.GetUsageResponse:
+        return self._client.operations.GetUsage(request, timeout=_DEADLINE_SECS)
 
     async def mark_stopped(self, stream_id: str, final_offset: int) -> None:
         """Say that the stream ends at `final_offset`, where its stop message is."""

@@ -11,7 +11,8 @@ from collector.buffer import Buffer, PendingExport
 from collector.dedupe import CommittedDigests
 from collector.export import Content, digest_of, read_content
 from collector.ingestion import Token
-from collector.refusal import Refused, unavailable
+from collector.quotas import Quotas
+from collector.refusal import Refusal, Refused, unavailable
 from collector.session import not_routed
 from meta.metrics import EXPORT_BYTES, EXPORTS
 from segments.combined import Signal
@@ -27,6 +28,7 @@ class Intake:
     """Takes exports in and returns once each is committed; raises Refused otherwise."""
 
     tokens: TokenCache
+    quotas: Quotas
     buffer: Buffer
     digests: CommittedDigests
     export_size_bytes_max: int
@@ -49,13 +51,15 @@ class Intake:
         finally:
             self._reads -= 1
 
-    def may_read(self, plaintext: str) -> bool:
+    def may_read(self, signal: Signal, plaintext: str) -> bool:
         """Whether a body may be read without asking or waiting for anything first."""
+        token = self.tokens.peek(plaintext)
         return (
             self.is_open
             and self._under_way < self.concurrent_exports_max
             and not self.buffer.is_half_full()
-            and self.tokens.peek(plaintext) is not None
+            and token is not None
+            and self.quotas.may_take(token.routing.dataset_id(signal))
         )
 
     async def admit(self, signal: Signal, plaintext: str, size_bytes: int = 0) -> Token:
@@ -64,10 +68,12 @@ class Intake:
         if self._under_way > self.concurrent_exports_max:
             raise unavailable("too many exports are under way")
         token = await self.tokens.check(plaintext)
+        dataset_id = token.routing.dataset_id(signal)
+        if not dataset_id:
+            raise Refused(not_routed(signal))
+        await self.quotas.check(dataset_id)
         # Again: what is added after the last flush of a closing collector would wait for ever.
         self._require_open()
-        if not token.routing.dataset_id(signal):
-            raise Refused(not_routed(signal))
         self._require_room(token, size_bytes)
         return token
 
@@ -76,9 +82,6 @@ class Intake:
         self._under_way += 1
         try:
             outcome = await self._accept(signal, plaintext, payload)
-        except Refused as refused:
-            EXPORTS.labels(signal, refused.refusal.code.name.lower()).inc()
-            raise
         finally:
             self._under_way -= 1
         EXPORTS.labels(signal, outcome).inc()
@@ -112,12 +115,19 @@ class Intake:
         content: Content,
     ) -> PendingExport:
         outcome = asyncio.get_running_loop().create_future()
+        allowance = self.quotas.take(token.routing.dataset_id(signal), content.num_records)
         export = PendingExport(
             plaintext, token.token_id, signal, payload, digest, content, time.time_ns(), outcome
         )
         self._pending[digest] = export
-        outcome.add_done_callback(lambda _: self._pending.pop(digest))
         self.buffer.add(export)
+
+        def answered(done: "asyncio.Future[Refusal | None]") -> None:
+            del self._pending[digest]
+            if done.cancelled() or done.result() is not None:
+                allowance.own_records -= content.num_records
+
+        outcome.add_done_callback(answered)
         return export
 
     async def _answer(self, export: PendingExport) -> None:
@@ -128,6 +138,10 @@ class Intake:
         refusal = export.outcome.result()
         if refusal is not None:
             raise Refused(refusal)
+
+    def count_refused(self, signal: Signal, refusal: Refusal) -> None:
+        """Count an export that was not taken, wherever on its way it was refused."""
+        EXPORTS.labels(signal, refusal.outcome).inc()
 
     def _require_open(self) -> None:
         if not self.is_open:

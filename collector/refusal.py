@@ -3,25 +3,36 @@
 from dataclasses import dataclass
 
 from google.protobuf.duration_pb2 import Duration
-from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from meta.errors import Code
+from meta.errors import DOMAIN, Code
 
 RETRY_AFTER_SECS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer to an export that was not taken; with `retry_after_secs` it may be sent again."""
+    """The answer to an export that was not taken; with `retry_after_secs` it may be sent again.
+
+    `reason` is one of `docs/contract.md`, where the code alone does not say enough.
+    """
 
     code: Code
     message: str
     retry_after_secs: float | None = None
+    reason: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """What metrics call it."""
+        return (self.reason or self.code.name).lower()
 
     def status(self) -> Status:
         """The google.rpc.Status that clients of both protocols read."""
         status = Status(code=self.code.value, message=self.message)
+        if self.reason:
+            status.details.add().Pack(ErrorInfo(reason=self.reason, domain=DOMAIN))
         if self.retry_after_secs is not None:
             delay = Duration()
             delay.FromNanoseconds(round(self.retry_after_secs * 1e9))

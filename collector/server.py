@@ -39,16 +39,19 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
-        self._at_once = {path: self._unary(signal) for path, signal in METHODS.items()}
-        self._checked_first = {path: self._stream(signal) for path, signal in METHODS.items()}
+        self._at_once = {signal: self._unary(signal) for signal in METHODS.values()}
+        self._checked_first = {signal: self._stream(signal) for signal in METHODS.values()}
 
     def service(
         self, details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler[bytes, bytes] | None:
         """Choose how to read this call; called when its headers are in, before its body is."""
-        if self._intake.may_read(token_of(details.invocation_metadata)):
-            return self._at_once.get(details.method)
-        return self._checked_first.get(details.method)
+        signal = METHODS.get(details.method)
+        if signal is None:
+            return None
+        if self._intake.may_read(signal, token_of(details.invocation_metadata)):
+            return self._at_once[signal]
+        return self._checked_first[signal]
 
     def _unary(self, signal: Signal) -> grpc.RpcMethodHandler[bytes, bytes]:
         async def export(payload: bytes, context: Context) -> bytes:
@@ -62,7 +65,7 @@ class OtlpHandler(grpc.GenericRpcHandler):
                 await self._intake.admit(signal, token_of(context.invocation_metadata()))
                 payload = await self._read(context)
             except Refused as refused:
-                return await _abort(context, refused)
+                return await self._abort(signal, context, refused)
             return await self._answer(signal, payload, context)
 
         return grpc.stream_unary_rpc_method_handler(export)
@@ -82,8 +85,16 @@ class OtlpHandler(grpc.GenericRpcHandler):
         try:
             await self._intake.accept(signal, token_of(context.invocation_metadata()), payload)
         except Refused as refused:
-            return await _abort(context, refused)
+            return await self._abort(signal, context, refused)
         return _ACCEPTED
+
+    async def _abort(self, signal: Signal, context: Context, refused: Refused) -> bytes:
+        self._intake.count_refused(signal, refused.refusal)
+        status = refused.refusal.status()
+        await context.abort(
+            _CODES[status.code], status.message, ((_STATUS_KEY, status.SerializeToString()),)
+        )
+        raise AssertionError("abort raises")
 
 
 def token_of(metadata: Metadata | None) -> str:
@@ -95,11 +106,3 @@ def token_of(metadata: Metadata | None) -> str:
         if name == "authorization" and text[:7].lower() == "bearer ":
             return text[7:].strip()
     return ""
-
-
-async def _abort(context: Context, refused: Refused) -> bytes:
-    status = refused.refusal.status()
-    await context.abort(
-        _CODES[status.code], status.message, ((_STATUS_KEY, status.SerializeToString()),)
-    )
-    raise AssertionError("abort raises")

@@ -22,6 +22,7 @@ from collector.dedupe import CommittedDigests
 from collector.http import OtlpHttp
 from collector.ingestion import Ingestion
 from collector.intake import Intake
+from collector.quotas import Quotas
 from collector.retry import Backoff
 from collector.server import SERVICES, OtlpHandler
 from collector.session import Session
@@ -72,6 +73,7 @@ class Collector:
         self._health = health_aio.HealthServicer()
         self._intake = Intake(
             tokens,
+            Quotas(ingestion, settings.usage_cache_secs),
             self._buffer,
             digests,
             settings.export_size_bytes_max,

@@ -5,22 +5,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, select, text
+from sqlalchemy import ARRAY, Uuid, bindparam, text
 
 from meta.store import literals
 from meta.store.engine import Transaction
-from meta.store.tables import datasets
 
 SLOTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Records of one dataset in one month, written YYYY-MM."""
+    """Records of a live dataset in one month, written YYYY-MM, and its own limit.
+
+    `limit` is -1 for unlimited and 0 for the server's default.
+    """
 
     dataset_id: UUID
     month: str
     records: int
+    limit: int
 
 
 _ADD = text(
@@ -30,13 +33,16 @@ _ADD = text(
     " ON CONFLICT (dataset_id, month, slot)"
     " DO UPDATE SET records = dataset_usage.records + excluded.records"
 )
-_READ = text(
-    "SELECT d, m AS month, coalesce((SELECT sum(records) FROM dataset_usage"
-    " WHERE dataset_id = d AND month = m), 0)::bigint AS records"
-    " FROM unnest(:datasets) WITH ORDINALITY AS wanted (d, n),"
-    " to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m ORDER BY n"
-).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
-_LIMITS = select(datasets.c.id, datasets.c.records_per_month).where(datasets.c.deleted_at.is_(None))
+_READ = (
+    "SELECT d.id, m AS month, d.records_per_month, coalesce((SELECT sum(u.records)"
+    " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
+    " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
+    " WHERE d.deleted_at IS NULL"
+)
+_READ_ALL = text(f"{_READ} ORDER BY d.id")
+_READ_SOME = text(f"{_READ} AND d.id = ANY(:datasets) ORDER BY d.id").bindparams(
+    bindparam("datasets", type_=ARRAY(Uuid))
+)
 
 
 def add(tx: Transaction, records: Mapping[UUID, int]) -> None:
@@ -58,12 +64,13 @@ def slot() -> int:
     return os.getpid() % SLOTS
 
 
-def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> list[Usage]:
-    """This month's records of each dataset, in order."""
-    rows = tx.execute(_READ, {"datasets": list(dataset_ids)})
-    return [Usage(row.d, row.month, row.records) for row in rows]
+def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, Usage]:
+    """This month's records of those datasets that are live; of all live ones if none is named.
 
-
-def limits(tx: Transaction) -> dict[UUID, int]:
-    """The monthly limit of each live dataset; 0 = the server's default, -1 = unlimited."""
-    return {row.id: row.records_per_month for row in tx.execute(_LIMITS)}
+    Every collector asks this every few seconds, so it is one statement that reads what is named.
+    """
+    if dataset_ids:
+        rows = tx.execute(_READ_SOME, {"datasets": list(dataset_ids)})
+    else:
+        rows = tx.execute(_READ_ALL)
+    return {row.id: Usage(row.id, row.month, row.records, row.records_per_month) for row in rows}

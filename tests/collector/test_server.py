@@ -156,6 +156,8 @@ def test_a_full_buffer_turns_exports_away_until_there_is_room(
     with collector.stub() as stub:
         # The first flush brings the stream's flush timeout, which then holds everything back.
         stub.export(token.plaintext, log_export("first"))
+        # Known from here on, so that its exports are taken in the order in which they were sent.
+        stub.export(other.plaintext, b"")
         held = stub.start(token.plaintext, log_export("held", padding_bytes=900_000))
         turned_away = log_export("turned away", padding_bytes=900_000)
 

@@ -14,6 +14,7 @@ from collector.dedupe import CommittedDigests
 from collector.export import digest_of
 from collector.ingestion import Commit, Ingestion
 from collector.intake import Intake
+from collector.quotas import Quotas
 from collector.refusal import Refused
 from collector.session import Session
 from meta.errors import Code
@@ -59,7 +60,8 @@ async def working(
     tokens = TokenCache(ingestion, settings.token_cache_secs, clock)
     buffer = Buffer(10**8, 10**8, flush_timeout_secs=0.05)
     session = Session(settings, ingestion, tokens, buffer, digests)
-    intake = Intake(tokens, buffer, digests, 10**7, 10.0, 100, is_open=True)
+    quotas = Quotas(ingestion, settings.usage_cache_secs)
+    intake = Intake(tokens, quotas, buffer, digests, 10**7, 10.0, 100, is_open=True)
     flushing = asyncio.create_task(session.run())
     try:
         yield intake

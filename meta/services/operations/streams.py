@@ -63,17 +63,17 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
         checks.distinct(wanted, "dataset_ids")
 
         def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
-            limits = usage.limits(tx)
-            for dataset_id in wanted:
-                if dataset_id not in limits:
-                    raise NotFound("there is no such dataset", dataset_id=dataset_id)
+            found = usage.read(tx, wanted)
             reply = operations_pb2.GetUsageResponse()
-            for used in usage.read(tx, wanted or sorted(limits)):
+            for dataset_id in wanted or found:
+                if dataset_id not in found:
+                    raise NotFound("there is no such dataset", dataset_id=dataset_id)
+                used = found[dataset_id]
                 reply.usage.add(
-                    dataset_id=str(used.dataset_id),
+                    dataset_id=str(dataset_id),
                     month=used.month,
                     records=used.records,
-                    limit=limits[used.dataset_id] or self._settings.records_per_month,
+                    limit=used.limit or self._settings.records_per_month,
                 )
             return reply
 

@@ -1,0 +1,194 @@
+"""Records a month: a dataset over its limit takes no more, whatever else its token routes to."""
+
+from dataclasses import dataclass
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2, status_pb2
+
+from collector.ingestion import Ingestion
+from collector.quotas import Quotas
+from collector.refusal import Refused
+from meta.errors import Code
+from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
+from tests.collector.conftest import (
+    Ground,
+    IngestToken,
+    StartCollector,
+    Stub,
+    log_export,
+    run,
+)
+from tests.collector.test_http import PROTOBUF, post
+from tests.collector.test_server import refusal, retry_after_secs, until
+
+SPENT = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def set_limit(ground: Ground, dataset_id: str, records_per_month: int) -> None:
+    """Give a dataset a monthly limit of its own."""
+    ground.client.operations.SetDatasetSettings(
+        operations_pb2.SetDatasetSettingsRequest(
+            dataset_id=dataset_id,
+            settings=operations_pb2.DatasetSettings(records_per_month=records_per_month),
+        )
+    )
+
+
+def export_until_refused(stub: Stub, token: IngestToken, records: int) -> int:
+    """Send exports of so many records until one is refused; returns the records acknowledged."""
+    taken = 0
+    while True:
+        ids = [f"{taken + n}" for n in range(records)]
+        call = stub.start(token.plaintext, log_export(*ids))
+        if call.exception() is not None:
+            assert refusal(call)[0] is SPENT, refusal(call)
+            return taken
+        taken += records
+
+
+def test_a_dataset_that_had_its_records_takes_no_more(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    set_limit(ground, token.dataset_id, 25)
+    collector = start_collector()
+
+    with collector.stub() as stub:
+        # The own count makes this exact: no answer of meta's comes in between.
+        assert export_until_refused(stub, token, records=10) == 30
+        call = stub.start(token.plaintext, log_export("more"))
+        details = dict(call.exception().trailing_metadata())["grpc-status-details-bin"]
+
+    [detail] = status_pb2.Status.FromString(details).details
+    info = error_details_pb2.ErrorInfo()
+    assert detail.Unpack(info)
+    assert (info.reason, info.domain) == ("QUOTA_EXCEEDED", "meta.v1")
+    assert retry_after_secs(call) is None
+    assert "25 records" in call.exception().details()
+    assert len(ground.committed_ids()) == 30
+
+
+def test_what_another_collector_took_counts_within_five_seconds(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    set_limit(ground, token.dataset_id, 100)
+    one, other = start_collector(), start_collector(COLLECTOR_ID="collector-2")
+    with one.stub() as stub:
+        stub.export(token.plaintext, log_export("first"))
+        other.export(token, log_export(*(f"o{n}" for n in range(100))))
+
+        took_secs = until(lambda: is_refused(stub, token))
+
+    assert took_secs <= 6.0
+
+
+def test_a_raised_limit_is_noticed_within_five_seconds(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    set_limit(ground, token.dataset_id, 1)
+    collector = start_collector()
+    with collector.stub() as stub:
+        assert export_until_refused(stub, token, records=1) == 1
+
+        set_limit(ground, token.dataset_id, -1)
+        took_secs = until(lambda: not is_refused(stub, token))
+
+    assert took_secs <= 6.0
+
+
+def test_over_http_it_is_429_and_the_other_signals_go_on(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token, other = ground.new_token(), ground.new_token()
+    route(ground, token, logs=token.dataset_id, traces=other.dataset_id)
+    set_limit(ground, token.dataset_id, 1)
+    collector = start_collector()
+    headers = {"X-Ingest-Token": token.plaintext, "Content-Type": PROTOBUF}
+
+    answers = [post(collector, log_export(f"{n}"), headers) for n in range(2)]
+
+    assert [answer.status for answer in answers] == [200, 429]
+    assert answers[1].retry_after == "3600"
+    assert answers[1].error.code == 8
+    assert post(collector, b"", headers, "traces").status == 200
+
+
+def is_refused(stub: Stub, token: IngestToken) -> bool:
+    """Whether the dataset is over its limit; an export of nothing is taken and not counted."""
+    call = stub.start(token.plaintext, b"")
+    return call.exception() is not None and refusal(call)[0] is SPENT
+
+
+def route(ground: Ground, token: IngestToken, logs: str, traces: str) -> None:
+    """Route a token's signals to several datasets."""
+    routing = ingest_token_pb2.IngestTokenRouting(logs_dataset_id=logs, traces_dataset_id=traces)
+    ground.client.ingest_token.UpdateIngestTokenRouting(
+        ingest_token_pb2.UpdateIngestTokenRoutingRequest(token_id=token.token_id, routing=routing)
+    )
+
+
+@dataclass
+class Clock:
+    """A clock that a test moves."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_an_answer_that_ran_out_is_trusted_no_more_while_meta_is_away(ground: Ground) -> None:
+    token, clock = ground.new_token(), Clock()
+    quotas = Quotas(Ingestion(ground.client, "c"), 5.0, clock)
+
+    async def steps() -> None:
+        await quotas.check(token.dataset_id)
+        ground.meta.running.server.stop(0).wait()
+        clock.now = 4.9
+        await quotas.check(token.dataset_id)
+        assert quotas.may_take(token.dataset_id)
+        clock.now = 5.0
+        assert not quotas.may_take(token.dataset_id)
+        with pytest.raises(Refused) as caught:
+            await quotas.check(token.dataset_id)
+        assert caught.value.refusal.code is Code.UNAVAILABLE
+        assert caught.value.refusal.retry_after_secs == 1.0
+
+    run(steps())
+
+
+def test_the_last_records_go_to_whoever_takes_them_first(ground: Ground) -> None:
+    token = ground.new_token()
+    set_limit(ground, token.dataset_id, 10)
+    quotas = Quotas(Ingestion(ground.client, "c"), 5.0)
+
+    async def steps() -> None:
+        await quotas.check(token.dataset_id)
+        first = quotas.take(token.dataset_id, 10)
+        assert not quotas.may_take(token.dataset_id)
+        with pytest.raises(Refused):
+            quotas.take(token.dataset_id, 1)
+        first.own_records -= 10  # It was not committed after all.
+        assert quotas.may_take(token.dataset_id)
+
+    run(steps())
+
+
+def test_a_deleted_dataset_holds_up_no_other(ground: Ground) -> None:
+    gone, token = (
+        ground.client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name="gone")),
+        ground.new_token(),
+    )
+    ground.client.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(id=gone.id))
+    set_limit(ground, token.dataset_id, 0)
+    ingestion = Ingestion(ground.client, "c")
+
+    usages = run(ingestion.usages([gone.id, token.dataset_id]))
+
+    assert [(usage.dataset_id, usage.limit) for usage in usages] == [
+        (gone.id, -1),
+        (token.dataset_id, -1),
+    ]

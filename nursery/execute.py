@@ -7,18 +7,20 @@ would end the whole job, and with it the neighbours' finished work.
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nursery import quarantine
 from nursery.decoding import Undecodable, decode_together
-from nursery.files import DatasetColumns, write_segments
+from nursery.files import BatchSoFar, DatasetColumns, write_segments
 from nursery.results import DatasetResult, TaskResult, UnreadableBaby, WrittenSegment
-from nursery.routing import Payload, Routed, Router
+from nursery.routing import ROW_BYTES, Payload, Routed, Router
 from nursery.tasks import BabyRead, Task
 from segments.combined import Baby, decode_baby
 from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
+from segments.otlp_cut import RECORDS_MAX, cut
+from segments.otlp_wire import UndecodableSlice
 from segments.schema import SIGNALS, Signal
 from segments.store import ObjectStore
 
@@ -52,6 +54,7 @@ class _Execution:
         self._columns: dict[int, DatasetColumns] = {}
         self._held_bytes = 0
         self._written: dict[int, list[WrittenSegment]] = {}
+        self._batches: dict[int, BatchSoFar] = {}
         self._errors: dict[int, str] = {}
         self._unreadable: dict[str, UnreadableBaby] = {}
         self._quarantined: Counter[str] = Counter()
@@ -60,10 +63,7 @@ class _Execution:
     def run(self) -> TaskResult:
         for read, body in self._bodies():
             self._take(read, body)
-            if self._pending_bytes >= self._budget.decode_bytes_max:
-                self._decode()
-            if self._held_bytes >= self._budget.held_bytes_max:
-                self._write()
+            self._keep_within_budget(is_baby_done=True)
         self._decode()
         self._write()
         return TaskResult(
@@ -135,8 +135,29 @@ class _Execution:
         if routed.work is None:
             self._put_aside(payload, routed.cause, routed.cause)
             return
-        self._pending.setdefault(payload.signal, []).append((routed.work, payload))
+        try:
+            bodies = cut(payload.signal, payload.body, is_validated=payload.is_validated)
+        except UndecodableSlice as error:
+            self._reject(Undecodable(routed.work, payload, str(error)))
+            return
+        for body in bodies:
+            piece = payload
+            if len(body) < len(payload.body):
+                weight = max(len(body), RECORDS_MAX * ROW_BYTES)
+                piece = replace(payload, body=body, weight=weight)
+            self._pend(routed.work, piece)
+
+    def _pend(self, work: int, payload: Payload) -> None:
+        # Before, not after: what is written now has more of its baby to come.
+        self._keep_within_budget(is_baby_done=False)
+        self._pending.setdefault(payload.signal, []).append((work, payload))
         self._pending_bytes += payload.weight
+
+    def _keep_within_budget(self, *, is_baby_done: bool) -> None:
+        if self._pending_bytes >= self._budget.decode_bytes_max:
+            self._decode()
+        if self._held_bytes >= self._budget.held_bytes_max:
+            self._write(is_baby_done=is_baby_done)
 
     def _put_aside(self, payload: Payload, cause: str, note: str) -> None:
         quarantine.put_slice(
@@ -194,16 +215,31 @@ class _Execution:
         except SegmentsError as error:
             self._fail(failed.work, f"{type(error).__name__}: {error}")
 
-    def _write(self) -> None:
+    def _write(self, *, is_baby_done: bool = True) -> None:
+        """Write what is held.
+
+        Files that share a baby have one batch id: of two batches that do, a catalog's rebuild
+        takes one for the other's repetition.
+        """
         columns, self._columns, self._held_bytes = self._columns, {}, 0
         for index, found in columns.items():
             if index in self._errors or not found.tables:
                 continue
             try:
-                written = write_segments(self._store, self._task.works[index], found, self._folder)
+                batch = self._batches.pop(index, None) or BatchSoFar()
+                written = write_segments(
+                    self._store,
+                    self._task.works[index],
+                    found,
+                    self._folder,
+                    batch,
+                    is_last=is_baby_done,
+                )
             except Exception as error:
                 self._fail(index, f"{type(error).__name__}: {error}")
                 continue
+            if not is_baby_done:
+                self._batches[index] = batch
             self._written.setdefault(index, []).extend(written)
 
 

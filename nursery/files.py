@@ -48,24 +48,43 @@ class DatasetColumns:
         }
 
 
+@dataclass(slots=True)
+class BatchSoFar:
+    """The files that have one batch id, as far as they are written."""
+
+    batch_id: str = field(default_factory=lambda: str(new_uuid7()))
+    parts: int = 0
+
+
 def write_segments(
-    store: ObjectStore, work: Work, columns: DatasetColumns, folder: Path
+    store: ObjectStore,
+    work: Work,
+    columns: DatasetColumns,
+    folder: Path,
+    batch: BatchSoFar,
+    *,
+    is_last: bool,
 ) -> list[WrittenSegment]:
-    """Write, upload and verify everything in `columns`; the local files are removed."""
+    """Write, upload and verify everything in `columns`; the local files are removed.
+
+    `is_last` says that the batch gets no more files.
+    """
     tables = columns.joined()
     days = list(_day_files(tables))
-    batch_id = str(new_uuid7())
     lineage = coalesce(OffsetRange(stream, offset, offset) for stream, offset in columns.ranges)
     written = []
-    for part, wanted in enumerate(days, start=1):
+    last = batch.parts + len(days)
+    for part, wanted in enumerate(days, start=batch.parts + 1):
+        count = last if is_last and part == last else 0
         footer = SegmentFooter(
             dataset_id=work.dataset_id,
             producer=PRODUCER,
-            batches=(BatchPart(batch_id, part, len(days) if part == len(days) else 0),),
+            batches=(BatchPart(batch.batch_id, part, count),),
             ranges=lineage,
         )
-        path = folder / f"{batch_id}-{part}.parquet"
+        path = folder / f"{batch.batch_id}-{part}.parquet"
         written.append(_write_one(store, work, _of_days(tables, wanted), footer, path))
+    batch.parts = last
     return written
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nursery.tasks import BabyRead, Routes, Task
 from segments.combined import Baby, TokenPart
+from segments.otlp_cut import records_at_most
 from segments.schema import Signal
 
 # Columns of a record without any content: an empty record is 2 bytes of OTLP.
@@ -16,7 +17,8 @@ ROW_BYTES = 128
 class Payload:
     """One OTLP payload and where it stands. `received_at` serves records without a time.
 
-    `weight` is about the bytes that its columns will take, for bounding memory.
+    `weight` is about the bytes that its columns will take, for bounding memory. A validated one
+    was accepted by the official classes before it was stored.
     """
 
     stream_id: str
@@ -27,6 +29,7 @@ class Payload:
     body: bytes
     received_at: int
     weight: int
+    is_validated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,11 @@ class Router:
             cause = "" if work is not None else _cause(dataset_id, routes, read)
             if work is None and not cause:
                 continue
-            rows_bytes = part.num_records * ROW_BYTES // len(part.slices)
+            stamped_records = part.num_records // len(part.slices)
             for index, body in enumerate(part.slices):
+                records = stamped_records
+                if not baby.is_stamped:
+                    records = records_at_most(part.signal, body)
                 payload = Payload(
                     read.stream_id,
                     read.offset,
@@ -69,7 +75,9 @@ class Router:
                     index,
                     body,
                     part.received_at(index, received_at),
-                    max(len(body), rows_bytes),
+                    max(len(body), records * ROW_BYTES),
+                    # Whoever stamps a baby has parsed what is in it.
+                    baby.is_stamped,
                 )
                 yield Routed(payload, work, cause)
 

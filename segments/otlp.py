@@ -14,6 +14,7 @@ import pyarrow as pa
 from segments import otlp_columns, otlp_metrics, otlp_wire
 from segments.otlp_arrow import Array, constant, make
 from segments.otlp_columns import SLICE_OF_ROW, Columns
+from segments.otlp_cut import UNCHECKED_BYTES_MAX
 from segments.otlp_wire import UndecodableSlice
 from segments.schema import Signal, section_schema
 
@@ -39,11 +40,21 @@ class Decoded:
     failed: tuple[FailedSlice, ...] = ()
 
 
-def decode(signal: Signal, slices: Sequence[bytes], received_at: Sequence[int]) -> Decoded:
+def decode(
+    signal: Signal,
+    slices: Sequence[bytes],
+    received_at: Sequence[int],
+    *,
+    are_checked: bool = False,
+) -> Decoded:
     """Turn payloads of one signal into one table with exactly `section_schema(signal)`.
 
-    `received_at` (nanoseconds) is each payload's time for records that carry none.
+    `received_at` (nanoseconds) is each payload's time for records that carry none. `are_checked`
+    says that the slices have gone through `segments.otlp_cut.cut`: any larger one could otherwise
+    hold groups nested so deep that they end the process.
     """
+    if not are_checked and any(len(payload) > UNCHECKED_BYTES_MAX for payload in slices):
+        return _decode_canonical(signal, slices, received_at)
     try:
         return _decode(signal, slices, received_at, range(len(slices)))
     except UndecodableSlice:

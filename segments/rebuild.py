@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from segments import rebuild_batches
-from segments.footer import SegmentFooter
+from segments.footer import SegmentFooter, coalesce
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.packing import choose, components
 from segments.rebuild_batches import Batch, Dropped, History, Tail
@@ -201,7 +201,8 @@ def _batch(batch_id: str, files: Sequence[SegmentFound]) -> Batch:
     return Batch(
         batch_id,
         tuple(one.key for one in files),
-        files[0].footer.ranges,
+        # A baby too large for one file spreads over several, which differ in what else they hold.
+        coalesce(span for one in files for span in one.footer.ranges),
         is_complete=parts == set(range(1, count + 1)),
     )
 

@@ -21,7 +21,7 @@ Stamps = Mapping[int, frozenset[str] | None]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The files of one nursery batch that no merge took in; all hold the same babies' records."""
+    """The files of one nursery batch that no merge took in, and all babies that they are of."""
 
     batch_id: str
     keys: tuple[str, ...]

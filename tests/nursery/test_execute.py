@@ -21,6 +21,7 @@ from segments.parquet import read_footer, read_segment
 from segments.schema import PromotedColumn, SegmentSpec, Signal
 from segments.store import ObjectStore, open_store
 from segments.store_folder import FolderStore
+from tests.segments.otlp_messages import length_delimited
 
 DAY = 86_400 * 10**9
 NOW = 1_700_000_000 * 10**9
@@ -289,3 +290,37 @@ def test_promoted_columns_and_sharding_fields_are_applied(store: ObjectStore, fo
     table = read_segment(store, result.datasets[0].segments[0].key)["logs"]
     assert table["region"].to_pylist() == ["eu-0", "eu-1", "eu-2"]
     assert table["body"].to_pylist() == ["z", "y", "x"]
+
+
+def test_files_that_share_a_baby_are_parts_of_one_batch(store: ObjectStore, folder: Path) -> None:
+    slices = tuple(logs(f"{number}") for number in range(5))
+    put(store, 0, TokenPart(TOKEN, "logs", slices, ONE, 5, NOW, NOW))
+    put(store, 1, part(logs("later")))
+
+    result = execute(task(1, ONE), store, Budget(1, 1), folder)
+
+    footers = [read_footer(store, s.key).footer for s in result.datasets[0].segments]
+    first = [f.batches[0] for f in footers if f.ranges == (Lineage(STREAM, 0, 0),)]
+    assert sorted(bodies(store, result)) == ["0", "1", "2", "3", "4", "later"]
+    assert len({b.batch_id for b in first}) == 1
+    assert [(b.part, b.parts) for b in first] == [(1, 0), (2, 0), (3, 0), (4, 0), (5, 5)]
+    assert [(b.part, b.parts) for f in footers[5:] for b in f.batches] == [(1, 1)]
+
+
+def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_whole(
+    store: ObjectStore, folder: Path
+) -> None:
+    many, bad = 600_000, b"\x12\x05\x1a\x03\xff\xff\xff"
+    good = _container(b"\x12\x00" * many)
+    put(store, 0, part(good), is_stamped=False)
+    put(store, 1, part(_container(b"\x12\x00" * many + bad)), is_stamped=False)
+    routes = (Period(TOKEN, -1, {"logs": ONE}),)
+
+    result = execute(task(1, ONE, periods=routes), store, ROOMY, folder)
+
+    assert sum(s.rows for s in result.datasets[0].segments) == many
+    assert result.quarantined == (("undecodable", 1),)
+
+
+def _container(records: bytes) -> bytes:
+    return length_delimited(1, length_delimited(2, records))

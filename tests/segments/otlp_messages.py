@@ -21,6 +21,10 @@ DOUBLES = (0.0, -0.0, 3.0, 0.1, 1e16, 1e300, 5e-324, float("nan"), float("inf"),
 TIMES = (0, 1, 1_700_000_000_000_000_000, 2**63 - 1, 2**63, 2**64 - 1)
 BYTES = (b"", b"\0" * 16, b"\xff\x01", bytes(range(8)), bytes(range(16)))
 
+_LENGTH_DELIMITED = (Field.TYPE_STRING, Field.TYPE_BYTES)
+_FIXED32 = (Field.TYPE_FIXED32, Field.TYPE_SFIXED32, Field.TYPE_FLOAT)
+_WIRE_TYPE = {Field.TYPE_FIXED64: 1, Field.TYPE_SFIXED64: 1, Field.TYPE_DOUBLE: 1}
+
 # Unknown fields: varint, text, fixed32, fixed64, and a group with a field inside.
 UNKNOWN = (
     b"\xf8\x07\x05",
@@ -33,7 +37,7 @@ UNKNOWN = (
 
 def fill(message: Any, rnd: random.Random, depth: int = 0) -> Any:
     """Set random fields of a message, nested ones included, to ordinary and hostile values."""
-    for field in _chosen(message, rnd):
+    for field in _chosen(message, rnd, 0.3 if depth > 2 else 0.1):
         if field.message_type is None:
             if field.is_repeated:
                 getattr(message, field.name).extend(
@@ -42,7 +46,7 @@ def fill(message: Any, rnd: random.Random, depth: int = 0) -> Any:
             else:
                 setattr(message, field.name, scalar(field, rnd))
         elif field.is_repeated:
-            for _ in range(rnd.randrange(4 if depth < 8 else 2)):
+            for _ in range(_length(rnd, depth)):
                 fill(getattr(message, field.name).add(), rnd, depth + 1)
         else:
             member = getattr(message, field.name)
@@ -51,13 +55,20 @@ def fill(message: Any, rnd: random.Random, depth: int = 0) -> Any:
     return message
 
 
-def _chosen(message: Any, rnd: random.Random) -> Iterator[Field]:
+def _length(rnd: random.Random, depth: int) -> int:
+    # Few messages without any record, and an end to values within values.
+    if depth < 3:
+        return rnd.choice((0, 1, 1, 1, 2, 2, 2, 3))
+    return rnd.randrange(4 if depth < 8 else 2)
+
+
+def _chosen(message: Any, rnd: random.Random, skipped: float) -> Iterator[Field]:
     taken = set()
     fields = list(message.DESCRIPTOR.fields)
     rnd.shuffle(fields)
     for field in fields:
         oneof = field.containing_oneof
-        if rnd.random() < 0.3 or (oneof is not None and oneof.name in taken):
+        if rnd.random() < skipped or (oneof is not None and oneof.name in taken):
             continue
         if oneof is not None:
             taken.add(oneof.name)
@@ -85,8 +96,8 @@ def scalar(field: Field, rnd: random.Random) -> Any:
 def dirty(message: Any, rnd: random.Random) -> bytes:
     """Write a message as a strange but legal sender might.
 
-    Fields in any order, fields and oneofs that occur again, packed lists in pieces, unknown fields
-    and groups in between.
+    Fields in any order, fields and oneofs that occur again, packed lists in pieces or not packed,
+    longer varints than needed, unknown fields and groups in between.
     """
     pieces: list[bytes] = []
     for field, value in message.ListFields():
@@ -99,19 +110,41 @@ def dirty(message: Any, rnd: random.Random) -> bytes:
             )
     if rnd.random() < 0.1:
         pieces.append(rnd.choice(UNKNOWN))
+    if rnd.random() < 0.05 and message.DESCRIPTOR.fields:
+        pieces.append(_of_another_type(rnd.choice(list(message.DESCRIPTOR.fields))))
     rnd.shuffle(pieces)
     return b"".join(pieces)
+
+
+def _of_another_type(field: Field) -> bytes:
+    """A field of ours with a wire type that it has not: counts as unknown."""
+    has_length = field.message_type is not None or field.type in _LENGTH_DELIMITED
+    if has_length or field.type in _FIXED32:
+        return varint(field.number << 3) + b"\x05"
+    return varint(field.number << 3 | 5) + b"\x01\x02\x03\x04"
 
 
 def _piece(message: Any, field: Field, value: Any, rnd: random.Random) -> bytes:
     if field.message_type is not None:
         return length_delimited(field.number, dirty(value, rnd))
-    alone = type(message)()
+    piece = alone(message, field, value)
+    if field.is_packed and piece and rnd.random() < 0.3:
+        # The value alone, after the tag and a length of one byte.
+        tag = varint(field.number << 3 | _WIRE_TYPE.get(field.type, 0))
+        return tag + piece[len(tag) + 1 :]
+    if piece and field.number < 16 and rnd.random() < 0.02:
+        return bytes((piece[0] | 0x80, 0x80, 0)) + piece[1:]
+    return piece
+
+
+def alone(message: Any, field: Field, value: Any) -> bytes:
+    """One scalar on the wire, as the official classes write it."""
+    holder = type(message)()
     if field.is_repeated:
-        getattr(alone, field.name).append(value)
+        getattr(holder, field.name).append(value)
     else:
-        setattr(alone, field.name, value)
-    return bytes(alone.SerializeToString())
+        setattr(holder, field.name, value)
+    return bytes(holder.SerializeToString())
 
 
 def length_delimited(number: int, body: bytes) -> bytes:

@@ -134,7 +134,7 @@ RULES = {"logs": plain_log, "metrics": plain_metric, "traces": plain_span}
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_columns_turn_back_into_the_records_they_came_from(signal: Signal, seed: int) -> None:
     data = fill(OFFICIAL[signal](), random.Random(seed))

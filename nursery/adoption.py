@@ -9,11 +9,13 @@ from meta.client import MetaClient
 from meta.errors import StopMismatch
 from meta.v1 import ingestion_pb2, nursery_pb2
 from nursery.snapshot import StreamInfo
-from segments.combined import Baby, decode_baby
+from segments.combined import Baby, TokenPart, decode_baby
 from segments.errors import CorruptObject
 from segments.keys import BabyKey, baby_key, baby_prefix, parse_key
-from segments.otlp import decode
+from segments.otlp import Decoded, FailedSlice, decode
 from segments.otlp_arrow import pc
+from segments.otlp_cut import cut
+from segments.otlp_wire import UndecodableSlice
 from segments.store import ObjectStore
 
 log = structlog.get_logger()
@@ -92,12 +94,22 @@ def _facts(baby: Baby, modified_at: int) -> _Facts:
         return _Facts(baby.num_records, *baby.time_range())
     rows, times = 0, list[int]()
     for part in baby.parts:
-        received_at = [modified_at] * len(part.slices)
-        decoded = decode(part.signal, part.slices, received_at)
-        # What will not decode counts too: a baby of no records would be taken for empty.
-        rows += len(decoded.failed)
-        if decoded.table is not None:
-            rows += decoded.table.num_rows
-            hull = pc.min_max(decoded.table["timestamp"].cast("int64")).as_py()
-            times.extend((hull["min"], hull["max"]))
+        for decoded in _decoded_in_pieces(part, modified_at):
+            # What will not decode counts too: a baby of no records would be taken for empty.
+            rows += len(decoded.failed)
+            if decoded.table is not None:
+                rows += decoded.table.num_rows
+                hull = pc.min_max(decoded.table["timestamp"].cast("int64")).as_py()
+                times.extend((hull["min"], hull["max"]))
     return _Facts(rows, min(times, default=0), max(times, default=0))
+
+
+def _decoded_in_pieces(part: TokenPart, received_at: int) -> Iterator[Decoded]:
+    for body in part.slices:
+        try:
+            pieces = cut(part.signal, body, is_validated=False)
+        except UndecodableSlice as error:
+            yield Decoded(failed=(FailedSlice(0, str(error)),))
+            continue
+        for piece in pieces:
+            yield decode(part.signal, [piece], [received_at], are_checked=True)

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from segments import otlp_columns, otlp_metrics, otlp_wire
-from segments.otlp_arrow import Array, constant, make
+from segments.otlp_arrow import Array, constant, make, pc
 from segments.otlp_columns import SLICE_OF_ROW, Columns
 from segments.otlp_cut import UNCHECKED_BYTES_MAX
-from segments.otlp_wire import UndecodableSlice
+from segments.otlp_wire import TooManyElements, UndecodableSlice
 from segments.schema import Signal, section_schema
 
 
@@ -57,8 +57,22 @@ def decode(
         return _decode_canonical(signal, slices, received_at)
     try:
         return _decode(signal, slices, received_at, range(len(slices)))
+    except TooManyElements as error:
+        if len(slices) == 1:
+            return Decoded(failed=(FailedSlice(0, str(error)),))
+        return _decode_halves(signal, slices, received_at)
     except UndecodableSlice:
         return _decode_canonical(signal, slices, received_at)
+
+
+def _decode_halves(signal: Signal, slices: Sequence[bytes], received_at: Sequence[int]) -> Decoded:
+    middle = len(slices) // 2
+    first = decode(signal, slices[:middle], received_at[:middle], are_checked=True)
+    second = decode(signal, slices[middle:], received_at[middle:], are_checked=True)
+    shifted = tuple(pc.add(one, make.scalar(middle, pa.int32())) for one in second.slices)
+    failed = (replace(one, index=one.index + middle) for one in second.failed)
+    joined = _joined([first, replace(second, slices=shifted)])
+    return replace(joined, failed=(*first.failed, *failed))
 
 
 def _decode_canonical(

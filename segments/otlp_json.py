@@ -29,6 +29,9 @@ from segments.otlp_arrow import (
 # The official classes take messages nested 100 deep, which is 48 lists within lists in a log body,
 # and fewer elsewhere; what is deeper than they take, up to here, is read all the same.
 NESTING_MAX = 48
+# An event of 2 bytes is 75 of JSON and takes 350 while it is made. No sender has so many at once:
+# what comes in together is decoded in halves then, and one payload with so many is refused.
+ELEMENTS_MAX = 1_048_576
 
 _MUST_ESCAPE = r'["\\\x00-\x1f]'
 _escape = json.JSONEncoder(ensure_ascii=False).encode
@@ -77,11 +80,13 @@ def objects(lists: Array, members: Sequence[tuple[str, Callable[[Array], Array]]
     """Lists of structs as JSON arrays of objects; null for an empty or null list.
 
     `members` are (JSON key, what renders it from the flattened structs); a member that renders
-    null is left out.
+    null is left out. Raises TooManyElements.
     """
     structs = lists.flatten()
     if len(structs) == 0:
         return make.nulls(len(lists), pa.string())
+    if len(structs) > ELEMENTS_MAX:
+        raise otlp_wire.TooManyElements(f"more than {ELEMENTS_MAX} events, links or exemplars")
     parts = [_member(key, render(structs)) for key, render in members]
     return _filled_lists(lists, _joined("{", pc.utf8_ltrim(_joined(*parts), ","), "}"))
 

@@ -48,6 +48,10 @@ class AmbiguousValue(UndecodableSlice):
     """A oneof occurs twice on the wire: only the official classes know which member counts."""
 
 
+class TooManyElements(UndecodableSlice):
+    """Events, links or exemplars beyond what is rendered in one go."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One signal's messages, each level flattened, with the index of each row's parent.

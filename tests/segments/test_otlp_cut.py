@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
 
 from segments.otlp import decode
 from segments.otlp_cut import UNCHECKED_BYTES_MAX, cut, records_at_most
+from segments.otlp_json import ELEMENTS_MAX
 from segments.otlp_wire import OFFICIAL, UndecodableSlice
 from segments.schema import SIGNALS, Signal
 from tests.segments.otlp_messages import dirty, fill, length_delimited, mutate
@@ -119,3 +121,26 @@ def test_groups_nested_as_deep_as_an_unchecked_payload_can_end_no_process() -> N
     assert [f.index for f in decode("logs", [piece], [1], are_checked=True).failed] == [0]
     one_byte = b"\x7b" * UNCHECKED_BYTES_MAX
     assert [f.index for f in decode("logs", [one_byte], [1], are_checked=True).failed] == [0]
+
+
+def test_a_span_with_more_events_than_memory_is_for_fails_alone() -> None:
+    def span(name: bytes, events: int) -> bytes:
+        return length_delimited(2, b"\x2a\x01" + name + b"\x5a\x00" * events)
+
+    def payload(*spans: bytes) -> bytes:
+        return length_delimited(1, length_delimited(2, b"".join(spans)))
+
+    bodies = [
+        payload(span(b"a", 2)),
+        payload(span(b"b", ELEMENTS_MAX + 1)),
+        payload(span(b"c", ELEMENTS_MAX - 1)),
+        payload(span(b"d", 2), span(b"e", 0)),
+    ]
+
+    decoded = decode("traces", bodies, [1, 2, 3, 4], are_checked=True)
+
+    assert [f.index for f in decoded.failed] == [1]
+    assert decoded.table is not None
+    assert decoded.table["name"].to_pylist() == ["a", "c", "d", "e"]
+    assert [i for one in decoded.slices for i in one.to_pylist()] == [0, 2, 3, 3]
+    assert decoded.table["timestamp"].cast(pa.int64()).to_pylist() == [1, 3, 4, 4]

@@ -86,6 +86,15 @@ ABCD = merged(20, AB, CD)
             id="all parts of a batch",
         ),
         pytest.param(
+            [
+                raw(1, (0, 0), part=1, parts=0, batch="x"),
+                raw(2, (0, 2), part=2, batch="x", parts=2),
+                raw(3, (3, 3)),
+            ],
+            [raw(1, (0, 0)), raw(2, (0, 2)), raw(3, (3, 3))],
+            id="a baby that spreads over files",
+        ),
+        pytest.param(
             [raw(1, (0, 1), part=1, parts=0, batch="x"), raw(2, (0, 3))],
             [raw(2, (0, 3))],
             id="the last part is missing",
@@ -113,6 +122,25 @@ def test_a_larger_batch_does_not_win_over_the_one_that_was_registered_before() -
 
     assert live_of(rebuilt) == {raw(1).key}
     assert merged_offset(rebuilt) == 5
+
+
+def test_a_batch_covers_what_any_of_its_files_covers() -> None:
+    first = raw(1, (0, 0), part=1, parts=0, batch="x")
+    last = raw(2, (0, 2), part=2, parts=2, batch="x")
+
+    rebuilt = plan([first, last], [baby(offset, DATASET) for offset in range(4)])
+
+    assert live_of(rebuilt) == {first.key, last.key}
+    assert merged_offset(rebuilt) == 2
+
+
+def test_files_of_a_batch_whose_last_was_never_written_are_dropped_for_their_babies() -> None:
+    parts = [raw(1, (0, 0), part=1, parts=0, batch="x"), raw(2, (0, 2), part=2, parts=0, batch="x")]
+
+    rebuilt = plan(parts, [baby(offset, DATASET) for offset in range(4)])
+
+    assert live_of(rebuilt) == set()
+    assert merged_offset(rebuilt) == -1
 
 
 def test_offsets_end_below_a_baby_that_nobody_has_merged() -> None:

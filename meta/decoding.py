@@ -4,16 +4,16 @@ A parsed request may take many times its bytes: 2 MiB of empty parts become 100 
 large ones are parsed and answered at once, and none of more parts than any call has a use for.
 """
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
 from google.protobuf.message import DecodeError
 
 from meta.errors import InvalidArgument
 
+Message = TypeVar("Message")
+# Takes well below a millisecond, so the event loop may do it.
+SMALL_BYTES = 16 * 1024
 LARGE_BYTES = 256 * 1024
 LARGE_AT_ONCE = 2
 PARTS_MAX = 100_000
@@ -21,56 +21,14 @@ _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 
 
-@dataclass(slots=True)
-class Undecoded:
-    """A large request as it came; `raw` is dropped once it is parsed."""
-
-    raw: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Malformed:
-    """A request that is no valid message, for its handler to say so."""
-
-    message: str
-
-
-class Decoder:
-    """Decodes the requests of a server; gRPC calls `first`, the handler `rest`."""
-
-    def __init__(self) -> None:
-        self._turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
-
-    @contextmanager
-    def rest(
-        self, request: Undecoded | Malformed, deserialize: Callable[[bytes], Any]
-    ) -> Iterator[Any]:
-        """Give a large request parsed, in its turn. Raises InvalidArgument."""
-        if isinstance(request, Malformed):
-            raise InvalidArgument(request.message)
-        with self._turns:
-            raw, request.raw = request.raw, b""
-            if has_more_parts(raw, PARTS_MAX):
-                raise InvalidArgument(f"the request has more than {PARTS_MAX} parts")
-            parsed = _parse(raw, deserialize)
-            del raw
-            if isinstance(parsed, Malformed):
-                raise InvalidArgument(parsed.message)
-            yield parsed
-
-    def each(self, requests: Iterable[Any], deserialize: Callable[[bytes], Any]) -> Iterator[Any]:
-        """Give the requests of a stream parsed; a large one holds its turn until the next."""
-        for request in requests:
-            if isinstance(request, Undecoded | Malformed):
-                with self.rest(request, deserialize) as parsed:
-                    yield parsed
-            else:
-                yield request
-
-
-def first(deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """A deserializer that gives a message, or Undecoded or Malformed for `Decoder.rest`."""
-    return lambda raw: Undecoded(raw) if len(raw) > LARGE_BYTES else _parse(raw, deserialize)
+def parse(raw: bytes, deserialize: Callable[[bytes], Message]) -> Message:
+    """The message that a request is. Raises InvalidArgument."""
+    if len(raw) > LARGE_BYTES and has_more_parts(raw, PARTS_MAX):
+        raise InvalidArgument(f"the request has more than {PARTS_MAX} parts")
+    try:
+        return deserialize(raw)
+    except (DecodeError, ValueError) as error:
+        raise InvalidArgument(f"the request is not a valid message: {error}") from error
 
 
 def has_more_parts(raw: bytes, most: int) -> bool:
@@ -94,13 +52,6 @@ def has_more_parts(raw: bytes, most: int) -> bool:
             break
         parts += 1
     return parts > most
-
-
-def _parse(raw: bytes, deserialize: Callable[[bytes], Any]) -> Any:
-    try:
-        return deserialize(raw)
-    except (DecodeError, ValueError) as error:
-        return Malformed(f"the request is not a valid message: {error}")
 
 
 def _varint(raw: bytes, at: int) -> tuple[int, int]:

@@ -2,19 +2,22 @@
 
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2
+from grpc_health.v1.health import aio as health_aio
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
 from meta import migrations, sweeper
+from meta.boundary import Boundary
 from meta.config import Settings
 from meta.errors import Unavailable
-from meta.interceptors import Boundary
+from meta.loop import EventLoop
 from meta.process import ConfigError, Shutdown, every
 from meta.rpc import Transactions
 from meta.services.catalog import CatalogServicer
@@ -55,22 +58,55 @@ SERVICES = (
     "Janitor",
     "Operations",
 )
+REFLECTION_METHOD = "/grpc.reflection.%s.ServerReflection/ServerReflectionInfo"
 
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
     """A started server; `port` is the one it really has."""
 
-    server: grpc.Server
+    server: grpc.aio.Server
+    loop: EventLoop
     port: int
     database: Database
-    health: health.HealthServicer
+    health: health_aio.HealthServicer
+    names: tuple[str, ...]
+
+    def report(self, *, is_up: bool) -> None:
+        """Tell in health checks whether calls can be answered."""
+        self.loop.run(_report_health(self.health, self.names, is_up=is_up))
 
     def stop(self, drain_secs: float) -> None:
         """Refuse new calls, let running ones end within `drain_secs`, close the database."""
-        self.health.enter_graceful_shutdown()
-        self.server.stop(drain_secs).wait()
+        self.loop.run(self.health.enter_graceful_shutdown())
+        self.loop.run(self.server.stop(drain_secs))
+        self.loop.close()
         self.database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Methods(grpc.GenericRpcHandler):
+    """All handlers by their method's full name, found with one look.
+
+    It takes what the generated functions give to a server, and wraps it. (A grpc.aio server with
+    methods that are registered one by one looks through all of them at every call.)
+    """
+
+    boundary: Boundary
+    handlers: dict[str, Any] = field(default_factory=dict)
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """The handler of a call, or None for a method nobody serves."""
+        return self.handlers.get(handler_call_details.method)
+
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Take nothing: the same handlers come by name."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        """Take the handlers of a service by their method's name."""
+        for name, handler in handlers.items():
+            method = f"/{service}/{name}"
+            self.handlers[method] = self.boundary.wrap(handler, method)
 
 
 def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
@@ -78,9 +114,25 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
     database = _open_database(settings)
     transactions = Transactions(database)
     transactions.write(lambda tx: datasets.ensure_default(tx, settings.default_dataset))
-    server = grpc.server(
-        ThreadPoolExecutor(settings.threads, thread_name_prefix="rpc"),
-        interceptors=[Boundary(settings.auth_token, settings.threads)],
+    loop = EventLoop(settings.threads)
+    try:
+        return loop.run(_serve(settings, transactions, loop, shares_port=shares_port))
+    except ConfigError:
+        loop.close()
+        database.close()
+        raise
+
+
+async def _serve(
+    settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
+) -> RunningServer:
+    checker = health_aio.HealthServicer()
+    methods = _Methods(Boundary(settings.auth_token, settings.threads))
+    names = _register(cast(grpc.Server, methods), transactions, settings)
+    health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
+    _add_reflection(methods, (*names, health.SERVICE_NAME, reflection.SERVICE_NAME))
+    server = grpc.aio.server(
+        handlers=(methods,),
         maximum_concurrent_rpcs=settings.concurrent_rpcs_max,
         options=[
             # Without it two servers on one port both start, and each gets half of the calls.
@@ -89,21 +141,15 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
             ("grpc.max_metadata_size", 16 * 1024),
         ],
     )
-    names = _register(server, transactions, settings)
-    checker = health.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(checker, server)
-    _enable_reflection(server, (*names, health.SERVICE_NAME, reflection.SERVICE_NAME))
     try:
         port = server.add_insecure_port(settings.bind)
     except RuntimeError as error:
-        database.close()
         raise ConfigError(
             f"cannot listen on {settings.bind}: is another meta running? choose META_BIND"
         ) from error
-    running = RunningServer(server, port, database, checker)
-    _report_health(running, names, is_up=True)
-    server.start()
-    return running
+    await _report_health(checker, names, is_up=True)
+    await server.start()
+    return RunningServer(server, loop, port, transactions.database, checker, names)
 
 
 def _open_database(settings: Settings) -> Database:
@@ -151,17 +197,11 @@ def _register(
     return tuple(f"meta.v1.{name}Service" for name in SERVICES)
 
 
-def _enable_reflection(server: grpc.Server, names: Sequence[str]) -> None:
+def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:
     """Serve reflection v1alpha, and the same servicer under the name of v1."""
-    servicer = reflection.ReflectionServicer(names)
-    handler = grpc.stream_stream_rpc_method_handler(
-        servicer.ServerReflectionInfo,
-        request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
-        response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
-    )
-    for name in (reflection.SERVICE_NAME, "grpc.reflection.v1.ServerReflection"):
-        service = grpc.method_handlers_generic_handler(name, {"ServerReflectionInfo": handler})
-        server.add_generic_rpc_handlers((service,))
+    servicer = reflection_aio.ReflectionServicer(names)
+    reflection_pb2_grpc.add_ServerReflectionServicer_to_server(servicer, methods)
+    methods.handlers[REFLECTION_METHOD % "v1"] = methods.handlers[REFLECTION_METHOD % "v1alpha"]
 
 
 def run(settings: Settings, shutdown: Shutdown) -> None:
@@ -196,12 +236,14 @@ def _watch(running: RunningServer, shutdown: Shutdown) -> None:
             is_up = False
         if is_up != was_up:
             log.warning("database_state_changed", is_up=is_up)
-            _report_health(running, (), is_up=is_up)
+            running.report(is_up=is_up)
         was_up = is_up
 
 
-def _report_health(running: RunningServer, names: Sequence[str], *, is_up: bool) -> None:
+async def _report_health(
+    checker: health_aio.HealthServicer, names: Iterable[str], *, is_up: bool
+) -> None:
     status = health_pb2.HealthCheckResponse.ServingStatus
     value = status.SERVING if is_up else status.NOT_SERVING
     for name in ("", *names):
-        running.health.set(name, value)
+        await checker.set(name, value)

@@ -123,11 +123,11 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             created=admission.created,
         )
 
-    def CommitOffset(
+    async def CommitOffset(
         self, request: ingestion_pb2.CommitOffsetRequest, context: grpc.ServicerContext
     ) -> ingestion_pb2.CommitOffsetResponse:
         """Acknowledge the baby segment at one offset."""
-        answer = self._committer.submit(_commit(request))
+        answer = await self._committer.submit(_commit(request))
         return ingestion_pb2.CommitOffsetResponse(
             committed_offset=answer.committed_offset,
             deleted_dataset_ids=[str(d) for d in answer.deleted_dataset_ids],

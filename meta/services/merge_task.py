@@ -46,18 +46,18 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             run_alone=self._poll_alone,
         )
 
-    def PollForSegmentMergeTask(
+    async def PollForSegmentMergeTask(
         self, request: merge_task_pb2.PollForSegmentMergeTaskRequest, context: grpc.ServicerContext
     ) -> merge_task_pb2.PollForSegmentMergeTaskResponse:
         """Claim the next open task."""
         worker_id = checks.name(request.worker_id, "worker_id")
         is_oldest_first = next(self._polls) % OLDEST_EVERY == 0
-        claimed = self._claims.submit(Poll(worker_id, is_oldest_first)).claimed
+        claimed = (await self._claims.submit(Poll(worker_id, is_oldest_first))).claimed
         return merge_task_pb2.PollForSegmentMergeTaskResponse(
             task=None if claimed is None else self._info(claimed)
         )
 
-    def CompleteSegmentMergeTask(
+    async def CompleteSegmentMergeTask(
         self, request: merge_task_pb2.CompleteSegmentMergeTaskRequest, context: grpc.ServicerContext
     ) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
         """Put the output in the place of the inputs."""
@@ -66,7 +66,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             self._settings.location, request.merged_segment, "merged_segment"
         )
 
-        return _verdict(self._committer.submit(Completion(task_id, output)))
+        return _verdict(await self._committer.submit(Completion(task_id, output)))
 
     def _complete(self, one: Completion) -> Verdict:
         def work(tx: Transaction) -> Verdict:

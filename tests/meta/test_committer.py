@@ -1,11 +1,11 @@
-"""Group commit: who shares a batch, who leads, and what becomes of those it cannot answer."""
+"""Group commit: who shares a batch, and what becomes of those it cannot answer."""
 
+import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -26,7 +26,7 @@ class Bench:
     begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
-    def committer(self, batch_max: int = 100) -> Committer[str, str]:
+    def committer(self, batch_max: int = 100, gather_secs: float = 0.0) -> Committer[str, str]:
         return Committer(
             name="test",
             begin=self._begin,
@@ -35,7 +35,11 @@ class Bench:
             run_batch=self._run_batch,
             run_alone=self._run_alone,
             batch_max=batch_max,
+            gather_secs=gather_secs,
         )
+
+    async def until_begun(self) -> None:
+        assert await asyncio.to_thread(self.begun.acquire, timeout=DEADLINE_SECS)
 
     @contextmanager
     def _begin(self) -> Iterator[Transaction]:
@@ -58,118 +62,161 @@ def done(batch: Sequence[str]) -> list[str | MetaError | None]:
     return [f"{request} done" for request in batch]
 
 
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(16) as threads:
-        yield threads
+def within_deadline(work: Coroutine[Any, Any, Any]) -> None:
+    asyncio.run(asyncio.wait_for(work, DEADLINE_SECS))
 
 
-def submit_behind_a_leader(
-    bench: Bench, committer: Committer[str, str], pool: ThreadPoolExecutor, *requests: str
-) -> list[Future[str]]:
+async def begin_behind_another(
+    bench: Bench, committer: Committer[str, str], *requests: str
+) -> list[asyncio.Task[str]]:
     """Submit requests, in order, while a first call ("z") is in its transaction."""
-    futures = [pool.submit(committer.submit, "z")]
-    assert bench.begun.acquire(timeout=DEADLINE_SECS)
-    for count, request in enumerate(requests):
-        futures.append(pool.submit(committer.submit, request))
-        while len(committer._waiting) <= count:
-            threading.Event().wait(0.001)
-    return futures
+    tasks = [asyncio.create_task(committer.submit("z"))]
+    await bench.until_begun()
+    return tasks + [asyncio.create_task(committer.submit(request)) for request in requests]
 
 
-def release(bench: Bench, batches: int) -> None:
-    for _ in range(batches):
-        bench.gate.release()
+def answers_behind_another(
+    bench: Bench, *requests: str, batches: int = 2, batch_max: int = 100
+) -> list[str | BaseException]:
+    """What "z" and the requests that wait for it are answered, after so many batches."""
+    answers: list[str | BaseException] = []
+
+    async def scenario() -> None:
+        tasks = await begin_behind_another(bench, bench.committer(batch_max), *requests)
+        bench.gate.release(batches)
+        answers.extend(await asyncio.gather(*tasks, return_exceptions=True))
+
+    within_deadline(scenario())
+    return answers
 
 
-def test_calls_that_wait_share_the_next_batch(pool: ThreadPoolExecutor) -> None:
+def test_calls_that_wait_share_the_next_batch() -> None:
     bench = Bench(done)
-    futures = submit_behind_a_leader(bench, bench.committer(), pool, "a", "b", "c")
 
-    release(bench, 2)
+    answers = answers_behind_another(bench, "a", "b", "c")
 
-    assert [f.result(DEADLINE_SECS) for f in futures] == ["z done", "a done", "b done", "c done"]
+    assert answers == ["z done", "a done", "b done", "c done"]
     assert bench.batches == [["z"], ["a", "b", "c"]]
 
 
-def test_calls_with_a_common_key_run_one_batch_after_the_other(pool: ThreadPoolExecutor) -> None:
+def test_calls_with_a_common_key_run_one_batch_after_the_other() -> None:
     bench = Bench(done)
-    futures = submit_behind_a_leader(bench, bench.committer(), pool, "a1", "b1", "a2", "a3", "b2")
 
-    release(bench, 4)
+    answers = answers_behind_another(bench, "a1", "b1", "a2", "a3", "b2", batches=4)
 
-    assert [f.result(DEADLINE_SECS) for f in futures][-1] == "b2 done"
+    assert answers[-1] == "b2 done"
     assert bench.batches == [["z"], ["a1", "b1"], ["a2", "b2"], ["a3"]]
 
 
-def test_a_batch_has_a_largest_size(pool: ThreadPoolExecutor) -> None:
+def test_a_batch_has_a_largest_size() -> None:
     bench = Bench(done)
-    futures = submit_behind_a_leader(bench, bench.committer(2), pool, "a", "b", "c")
 
-    release(bench, 3)
+    answers = answers_behind_another(bench, "a", "b", "c", batches=3, batch_max=2)
 
-    assert [f.result(DEADLINE_SECS) for f in futures][-1] == "c done"
+    assert answers[-1] == "c done"
     assert bench.batches == [["z"], ["a", "b"], ["c"]]
 
 
-def test_each_call_gets_its_own_refusal(pool: ThreadPoolExecutor) -> None:
+def test_each_call_gets_its_own_refusal() -> None:
     def refuse_b(batch: Sequence[str]) -> list[str | MetaError | None]:
         return [OffsetGap("gap") if request == "b" else request for request in batch]
 
-    bench = Bench(refuse_b)
-    futures = submit_behind_a_leader(bench, bench.committer(), pool, "a", "b", "c")
+    answers = answers_behind_another(Bench(refuse_b), "a", "b", "c")
 
-    release(bench, 2)
-
-    assert futures[1].result(DEADLINE_SECS) == "a"
-    assert isinstance(futures[2].exception(DEADLINE_SECS), OffsetGap)
-    assert futures[3].result(DEADLINE_SECS) == "c"
+    assert isinstance(answers[2], OffsetGap)
+    assert answers[:2] + answers[3:] == ["z", "a", "c"]
 
 
-def test_a_call_that_the_batch_cannot_answer_runs_alone(pool: ThreadPoolExecutor) -> None:
+def test_a_call_that_the_batch_cannot_answer_runs_alone() -> None:
     bench = Bench(lambda batch: [None if request == "b" else request for request in batch])
-    futures = submit_behind_a_leader(bench, bench.committer(), pool, "a", "b")
 
-    release(bench, 2)
-
-    assert [f.result(DEADLINE_SECS) for f in futures] == ["z", "a", "b alone"]
+    assert answers_behind_another(bench, "a", "b") == ["z", "a", "b alone"]
 
 
-def test_after_a_failed_batch_everyone_runs_alone(pool: ThreadPoolExecutor) -> None:
+def test_after_a_failed_batch_everyone_runs_alone() -> None:
     def fail(batch: Sequence[str]) -> list[str | MetaError | None]:
         if len(batch) > 1:
             raise Unavailable("the database went away")
         return done(batch)
 
     bench = Bench(fail)
-    futures = submit_behind_a_leader(bench, bench.committer(), pool, "a", "b")
 
-    release(bench, 2)
-
-    assert [f.result(DEADLINE_SECS) for f in futures] == ["z done", "a alone", "b alone"]
+    assert answers_behind_another(bench, "a", "b") == ["z done", "a alone", "b alone"]
     assert sorted(bench.alone) == ["a", "b"]
 
 
-def test_a_fault_of_ours_in_a_batch_stops_nobody_else(pool: ThreadPoolExecutor) -> None:
+@pytest.mark.parametrize("answers", [AssertionError("a fault of ours"), []], ids=str)
+def test_a_fault_of_ours_in_a_batch_stops_nobody_else(
+    answers: AssertionError | list[str | MetaError | None],
+) -> None:
     def crash(batch: Sequence[str]) -> list[str | MetaError | None]:
-        if batch[0] == "z":
-            raise AssertionError("a fault of ours")
-        return done(batch)
+        if batch[0] != "z":
+            return done(batch)
+        if isinstance(answers, AssertionError):
+            raise answers
+        return answers
 
-    bench = Bench(crash)
-    futures = submit_behind_a_leader(bench, bench.committer(), pool, "a", "b")
-
-    release(bench, 2)
-
-    assert [f.result(DEADLINE_SECS) for f in futures] == ["z alone", "a done", "b done"]
+    assert answers_behind_another(Bench(crash), "a", "b") == ["z alone", "a done", "b done"]
 
 
-def test_a_call_without_neighbours_is_a_batch_of_one(pool: ThreadPoolExecutor) -> None:
+def test_a_call_that_is_cancelled_while_it_waits_is_in_no_batch() -> None:
     bench = Bench(done)
-    committer = bench.committer()
-    release(bench, 3)
 
-    answers = [committer.submit(request) for request in ("a", "a", "a")]
+    async def scenario() -> None:
+        z, a, b = await begin_behind_another(bench, bench.committer(), "a", "b")
+        await asyncio.sleep(0)
+        a.cancel()
+        bench.gate.release(2)
 
-    assert answers == ["a done"] * 3
+        assert [await z, await b] == ["z done", "b done"]
+
+    within_deadline(scenario())
+    assert bench.batches == [["z"], ["b"]]
+
+
+def test_a_call_that_is_cancelled_in_its_batch_takes_nobody_with_it() -> None:
+    bench = Bench(done)
+
+    async def scenario() -> None:
+        z, a, b = await begin_behind_another(bench, bench.committer(), "a", "b")
+        bench.gate.release()
+        assert await z == "z done"
+        await bench.until_begun()
+        a.cancel()
+        bench.gate.release()
+
+        assert await b == "b done"
+
+    within_deadline(scenario())
+    assert bench.batches == [["z"], ["a", "b"]]
+
+
+def test_calls_go_on_after_all_who_waited_were_cancelled() -> None:
+    bench = Bench(done)
+
+    async def scenario() -> None:
+        committer = bench.committer()
+        tasks = await begin_behind_another(bench, committer, "a")
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        bench.gate.release(2)
+        await asyncio.wait(tasks)
+
+        assert await committer.submit("b") == "b done"
+
+    within_deadline(scenario())
+
+
+def test_a_call_that_meets_nobody_waits_for_nobody() -> None:
+    bench = Bench(done)
+
+    async def scenario() -> None:
+        # Whoever gathered would never come back.
+        committer = bench.committer(gather_secs=10 * DEADLINE_SECS)
+        bench.gate.release(3)
+
+        assert [await committer.submit(request) for request in ("a", "a", "a")] == ["a done"] * 3
+
+    within_deadline(scenario())
     assert bench.batches == [["a"]] * 3

@@ -1,12 +1,11 @@
-"""Large requests: what is refused before it is parsed, and what is parsed in its turn."""
+"""Decoding of requests: what is refused before it is parsed, and what after."""
 
-import threading
 from collections.abc import Callable
 
 import pytest
 
 from meta import decoding
-from meta.decoding import PARTS_MAX, Decoder, Undecoded, has_more_parts
+from meta.decoding import PARTS_MAX, has_more_parts
 from meta.errors import InvalidArgument
 from meta.v1.ingestion_pb2 import SaveSegmentsRequest
 
@@ -31,43 +30,18 @@ def test_parts_of_the_first_level_are_counted(raw: bytes, parts: int) -> None:
 
 
 def test_a_large_request_of_too_many_parts_is_refused_unparsed() -> None:
-    request = decoding.first(DESERIALIZE)(b"\x0a\x01x" * (PARTS_MAX + 1))
-    assert isinstance(request, Undecoded)
-
-    with pytest.raises(InvalidArgument, match="parts"), Decoder().rest(request, DESERIALIZE):
-        pass
+    with pytest.raises(InvalidArgument, match="parts"):
+        decoding.parse(b"\x0a\x01x" * (PARTS_MAX + 1), DESERIALIZE)
 
 
-def test_a_large_request_that_is_no_message_is_refused() -> None:
-    request = decoding.first(DESERIALIZE)(b"\x0b" * (decoding.LARGE_BYTES + 1))
-    assert isinstance(request, Undecoded)
-
-    with (
-        pytest.raises(InvalidArgument, match="not a valid message"),
-        Decoder().rest(request, DESERIALIZE),
-    ):
-        pass
+@pytest.mark.parametrize("size", [1, decoding.LARGE_BYTES + 1], ids=["small", "large"])
+def test_a_request_that_is_no_message_is_refused(size: int) -> None:
+    with pytest.raises(InvalidArgument, match="not a valid message"):
+        decoding.parse(b"\x0b" * size, DESERIALIZE)
 
 
-def test_a_large_request_waits_for_its_turn_and_gets_it() -> None:
-    decoder = Decoder()
+def test_a_large_request_is_parsed() -> None:
     message = SaveSegmentsRequest()
     message.segments.add().dataset_id = "x" * decoding.LARGE_BYTES
-    raw = message.SerializeToString()
-    done = threading.Event()
 
-    def call() -> None:
-        with decoder.rest(Undecoded(raw), DESERIALIZE) as parsed:
-            assert parsed == message
-            done.set()
-
-    waiting = threading.Thread(target=call)
-    with (
-        decoder.rest(Undecoded(raw), DESERIALIZE),
-        decoder.rest(Undecoded(raw), DESERIALIZE),
-    ):
-        waiting.start()
-        assert not done.is_set()
-
-    assert done.wait(10)
-    waiting.join()
+    assert decoding.parse(message.SerializeToString(), DESERIALIZE) == message

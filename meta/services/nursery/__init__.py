@@ -1,5 +1,6 @@
 """NurseryService: what there is to merge, what was merged, what was reaped."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import TypeAlias
 from uuid import UUID
@@ -31,6 +32,8 @@ from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
+# Checking more takes longer than the event loop should stand still.
+QUICK_MOVES = 100
 SHARDS_MAX = 65_536
 # Registrations whose answers are read together: each may be as large as a reply may be.
 REPLIES_MAX = 32
@@ -78,14 +81,17 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         )
         return self._transactions.read(lambda tx: self._poll(tx, wanted))
 
-    def RegisterMergedSegment(
+    async def RegisterMergedSegment(
         self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
         """Make merged segments visible and move the offsets that they cover, at one version."""
-        merge = self._merge(request)
-        version = self._committer.submit(merge)
+        if len(request.stream_offsets) <= QUICK_MOVES:
+            merge = self._merge(request)
+        else:
+            merge = await asyncio.to_thread(self._merge, request)
+        version = await self._committer.submit(merge)
         stream_ids = frozenset(move.stream_id for move in merge.moves)
-        return self._replies.submit((version, stream_ids))
+        return await self._replies.submit((version, stream_ids))
 
     def MarkStreamStopped(
         self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext

@@ -1,6 +1,7 @@
 """CheckConsistency: the bucket's listing against meta's rows, both ways, then the rows alone."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,6 +9,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
+from meta.loop import stepped
 from meta.rpc import Transactions
 from meta.services import checks
 from meta.store import consistency
@@ -40,24 +42,29 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
         self._transactions = transactions
         self._settings = settings
 
-    def CheckConsistency(
-        self, request_iterator: Iterator[pb.CheckConsistencyRequest], context: grpc.ServicerContext
-    ) -> Iterator[pb.CheckConsistencyResponse]:
+    async def CheckConsistency(
+        self,
+        request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
+        context: grpc.ServicerContext,
+    ) -> AsyncIterator[pb.CheckConsistencyResponse]:
         """Compare each stretch of the listing as it comes; then check the rows by themselves.
 
         Begin the listing after the call: what is registered later is not missed in it.
         """
         began: datetime | None = None
         through = ""
-        for request in request_iterator:
+        async for request in request_iterator:
             if began is None:
-                began, _ = self._transactions.read(consistency.clock)
+                now = await asyncio.to_thread(self._transactions.read, consistency.clock)
+                began = now[0]
                 through = checks.text(request.resume_after, "resume_after")
-            stretch = _checked(request, through)
-            yield from self._compared(stretch, began)
+            stretch = await asyncio.to_thread(_checked, request, through)
+            async for reply in stepped(self._compared(stretch, began)):
+                yield reply
             through = stretch.through
             if stretch.is_last:
-                yield from self._ledger()
+                async for reply in stepped(self._ledger()):
+                    yield reply
                 yield pb.CheckConsistencyResponse(checked_through=through, complete=True)
                 return
 

@@ -1,0 +1,77 @@
+"""The event loop of a server, in a thread of its own, and the threads beside it.
+
+Calls that wait (for a group's commit, for a stream's next message) wait on the loop and cost no
+thread. What computes or asks the database runs in a thread: everybody waits while the loop does not
+turn.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+Item = TypeVar("Item")
+
+
+class EventLoop:
+    """A running event loop; `asyncio.to_thread` has `threads` threads on it."""
+
+    def __init__(self, threads: int) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(ThreadPoolExecutor(threads, thread_name_prefix="rpc"))
+        self._loop.set_exception_handler(_report)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="loop", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run a coroutine on the loop; the calling thread waits for what comes out."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        """Let what has begun on the loop and in its threads end, then end them."""
+        self.run(self._finish())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _finish(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._loop.shutdown_default_executor()
+
+
+async def stepped(items: Iterator[Item]) -> AsyncIterator[Item]:
+    """Give what an iterator gives that computes or asks the database, each step in a thread."""
+    while True:
+        step = await asyncio.to_thread(_next, items)
+        if not step:
+            return
+        yield step[0]
+
+
+async def to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Await something that a cancelled caller must not leave running behind its back."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait((task,))
+        raise
+
+
+def _next(items: Iterator[Item]) -> tuple[Item, ...]:
+    """The next item, or nothing. (StopIteration cannot pass through a future.)"""
+    for item in items:
+        return (item,)
+    return ()
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Leave out what gRPC's poller raises where a process has two loops, as tests have.
+
+    Both are woken for each event, and one finds nothing to read (grpc issue 25364).
+    """
+    if not isinstance(context.get("exception"), BlockingIOError):
+        loop.default_exception_handler(context)

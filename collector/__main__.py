@@ -18,7 +18,7 @@ def main() -> None:
         settings = config.load(environment("COLLECTOR_"))
         if settings.processes > 1 and settings.process_index is None:
             sys.exit(run_processes(settings))
-        serve_metrics(settings.metrics_port)
+        serve_metrics(settings.metrics)
         keep_freed_memory()
         is_clean = asyncio.run(serve(settings))
     except (ConfigError, StoreError) as error:

@@ -5,7 +5,7 @@ import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from meta.process import ConfigError, Environment
+from meta.process import ConfigError, Environment, MetricsAddress
 from segments.keys import StoreLocation, new_uuid7
 
 MIB = 1024 * 1024
@@ -21,7 +21,7 @@ class Settings:
 
     meta_address: str
     meta_auth_token: str = field(repr=False)
-    metrics_port: int
+    metrics: MetricsAddress
     grpc_bind: str
     http_bind: str
     collector_id: str
@@ -47,7 +47,7 @@ def load(env: Environment) -> Settings:
     settings = Settings(
         meta_address=env.text("META_ADDRESS", "127.0.0.1:9500"),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
-        metrics_port=env.integer("METRICS_PORT", 0, high=65535),
+        metrics=env.metrics(),
         grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
         http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
         collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
@@ -72,9 +72,8 @@ def load(env: Environment) -> Settings:
         return settings
     # A stream and a port of its own for each.
     index = settings.process_index
-    metrics_port = settings.metrics_port and settings.metrics_port + index
     own_id = f"{settings.collector_id}-{index}"
-    return replace(settings, collector_id=own_id, metrics_port=metrics_port)
+    return replace(settings, collector_id=own_id, metrics=settings.metrics.of_child(index))
 
 
 def child_environment(index: int) -> dict[str, str]:

@@ -18,7 +18,7 @@ def main() -> None:
     configure_logging("janitor")
     try:
         settings = config.load(environment("JANITOR_"))
-        serve_metrics(settings.metrics_port)
+        serve_metrics(settings.metrics)
         loop.run(settings, Shutdown().install())
     except (ConfigError, MetaError, StoreError) as error:
         fail(str(error))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from meta.process import Environment
+from meta.process import Environment, MetricsAddress
 from segments.keys import StoreLocation
 
 
@@ -14,8 +14,8 @@ class Settings:
     meta_address: str = "127.0.0.1:9500"
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
-    # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
-    metrics_port: int = 0
+    # Where Prometheus metrics are served.
+    metrics: MetricsAddress = MetricsAddress()
     # Overrides where meta says the objects are, as a URL; unset = as told.
     object_store: StoreLocation | None = None
     # Pause between two rounds of merge planning.
@@ -40,7 +40,7 @@ def load(env: Environment) -> Settings:
     return Settings(
         meta_address=env.text("META_ADDRESS", default.meta_address),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
-        metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
+        metrics=env.metrics(),
         object_store=env.location("OBJECT_STORE_URL"),
         merge_interval_secs=interval("MERGE_INTERVAL_SECS", default.merge_interval_secs),
         deletion_interval_secs=interval("DELETION_INTERVAL_SECS", default.deletion_interval_secs),

@@ -34,7 +34,7 @@ def main() -> None:
     configure_logging("merge_worker")
     try:
         settings = load(environment("MERGE_WORKER_"))
-        serve_metrics(settings.metrics_port)
+        serve_metrics(settings.metrics)
         with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as meta:
             _probe(settings, meta)
             sys.exit(_serve(settings, meta))

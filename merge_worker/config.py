@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from uuid import uuid4
 
-from meta.process import ConfigError, Environment
+from meta.process import ConfigError, Environment, MetricsAddress
 from segments.keys import StoreLocation
 from segments.spark_settings import SparkConf, parse_conf
 
@@ -27,8 +27,8 @@ class Settings:
     meta_address: str = "127.0.0.1:9500"
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
-    # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
-    metrics_port: int = 0
+    # Where Prometheus metrics are served.
+    metrics: MetricsAddress = MetricsAddress()
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
     object_store: StoreLocation | None = None
     # Name under which merge tasks are claimed; unique to this process by default.
@@ -63,7 +63,7 @@ def load(env: Environment) -> Settings:
     return Settings(
         meta_address=env.text("META_ADDRESS", default.meta_address),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
-        metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
+        metrics=env.metrics(),
         object_store=env.location("OBJECT_STORE_URL"),
         worker_id=_worker_id(env, default.worker_id),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),

@@ -28,7 +28,7 @@ def main() -> None:
         if index is not None:
             settings = processes.child_settings(settings, index)
             processes.watch_parent(shutdown)
-        serve_metrics(settings.metrics_port)
+        serve_metrics(settings.metrics)
         server.run(settings, shutdown)
     except (ConfigError, MetaError) as error:
         fail(str(error))

@@ -4,7 +4,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from meta.process import ConfigError, Environment
+from meta.process import ConfigError, Environment, MetricsAddress
 from meta.store.engine import DatabaseSettings
 from segments.keys import StoreLocation
 
@@ -50,7 +50,7 @@ class Settings:
     threads: int = 64
     concurrent_rpcs_max: int = 512
     processes: int = 1
-    metrics_port: int = 0
+    metrics: MetricsAddress = MetricsAddress()
     drain_secs: float = 20.0
     database_wait_secs: float = 30.0
     auth_token: str = field(default="", repr=False)
@@ -82,7 +82,7 @@ def load(env: Environment) -> Settings:
         threads=threads,
         concurrent_rpcs_max=env.integer("CONCURRENT_RPCS_MAX", 512, low=2, high=100_000),
         processes=env.integer("PROCESSES", 1, low=1, high=64),
-        metrics_port=env.integer("METRICS_PORT", 0, high=65_535),
+        metrics=env.metrics(),
         drain_secs=env.seconds("DRAIN_SECS", 20.0),
         database_wait_secs=env.seconds("DATABASE_WAIT_SECS", 30.0),
         auth_token=auth_token,

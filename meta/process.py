@@ -30,6 +30,18 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsAddress:
+    """Where a process serves its Prometheus metrics; port 0 = nowhere."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+
+    def of_child(self, index: int) -> "MetricsAddress":
+        """The address of one of several processes with the same settings."""
+        return MetricsAddress(self.host, self.port and self.port + index)
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """Typed readers over environment variables that share a prefix, such as `META_`.
 
@@ -78,6 +90,14 @@ class Environment:
         if raw not in {"true", "false", "yes", "no", "on", "off", "1", "0"}:
             raise ConfigError(f"{self.prefix}{name} is {raw!r}, not true or false")
         return raw in {"true", "yes", "on", "1"}
+
+    def metrics(self) -> MetricsAddress:
+        """Where metrics are served, off by default."""
+        default = MetricsAddress()
+        return MetricsAddress(
+            self.text("METRICS_HOST", default.host),
+            self.integer("METRICS_PORT", default.port, high=65_535),
+        )
 
     def location(self, name: str) -> StoreLocation | None:
         """An object store's URL; None where it is not set."""
@@ -140,14 +160,14 @@ def return_freed_memory() -> None:
         mallopt(_M_ARENA_MAX, _ARENAS)
 
 
-def serve_metrics(port: int) -> None:
-    """Serve Prometheus metrics on 127.0.0.1; port 0 = off. Raises ConfigError if it is taken."""
-    if port == 0:
+def serve_metrics(at: MetricsAddress) -> None:
+    """Serve Prometheus metrics. Raises ConfigError if the address cannot be had."""
+    if at.port == 0:
         return
     try:
-        start_http_server(port, addr="127.0.0.1")
+        start_http_server(at.port, addr=at.host)
     except OSError as error:
-        raise ConfigError(f"the metrics port {port} cannot be opened: {error}") from error
+        raise ConfigError(f"metrics cannot be served on {at.host}:{at.port}: {error}") from error
 
 
 class Shutdown:

@@ -54,7 +54,7 @@ def child_index(arguments: Sequence[str]) -> int | None:
 
 def child_settings(settings: Settings, index: int) -> Settings:
     """A child's own settings: a metrics port for each."""
-    return replace(settings, metrics_port=settings.metrics_port and settings.metrics_port + index)
+    return replace(settings, metrics=settings.metrics.of_child(index))
 
 
 def watch_parent(shutdown: Shutdown) -> None:

@@ -31,7 +31,7 @@ def main() -> None:
     configure_logging("nursery")
     try:
         settings = config.load(environment("NURSERY_"))
-        serve_metrics(settings.metrics_port)
+        serve_metrics(settings.metrics)
         is_clean = run(settings)
     except (ConfigError, SparkUnusable, StoreUnusable) as error:
         fail(str(error))

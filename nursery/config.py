@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from meta.process import ConfigError, Environment
+from meta.process import ConfigError, Environment, MetricsAddress
 from segments.keys import StoreLocation
 from segments.spark_settings import SparkConf, parse_conf
 
@@ -17,8 +17,8 @@ class Settings:
     meta_address: str = "127.0.0.1:9500"
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
-    # Port of the Prometheus metrics on 127.0.0.1; 0 = off.
-    metrics_port: int = 0
+    # Where Prometheus metrics are served.
+    metrics: MetricsAddress = MetricsAddress()
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
     object_store: StoreLocation | None = None
     # Pause between two cycles.
@@ -64,7 +64,7 @@ def load(env: Environment) -> Settings:
     settings = Settings(
         meta_address=env.text("META_ADDRESS", default.meta_address),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
-        metrics_port=env.integer("METRICS_PORT", default.metrics_port, high=65_535),
+        metrics=env.metrics(),
         object_store=env.location("OBJECT_STORE_URL"),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
         wait_secs=env.seconds("WAIT_SECS", default.wait_secs),

@@ -18,7 +18,7 @@ from janitor.chores import Tools
 from janitor.config import Settings
 from janitor.loop import Chore, repeat, run_once, schedule
 from meta.errors import Unavailable
-from meta.process import ConfigError, Environment
+from meta.process import ConfigError, Environment, MetricsAddress
 from segments.errors import StoreUnusable
 from tests.conftest import MetaServer
 
@@ -69,12 +69,17 @@ def test_settings_are_read_by_their_names() -> None:
         for number, field in enumerate(fields(Settings), start=1)
         if field.name != "object_store"
     }
-    values["JANITOR_OBJECT_STORE_URL"] = "s3://bucket"
+    values |= {
+        "JANITOR_OBJECT_STORE_URL": "s3://bucket",
+        "JANITOR_METRICS_HOST": "0.0.0.0",
+        "JANITOR_METRICS_PORT": "9100",
+    }
 
     settings = config.load(Environment("JANITOR_", values))
 
     assert settings.meta_address == "1"
     assert settings.object_store is not None
+    assert settings.metrics == MetricsAddress("0.0.0.0", 9100)
     assert settings.upload_max_age_secs == len(fields(Settings))
     assert config.load(Environment("JANITOR_", {})) == Settings()
 

@@ -13,7 +13,6 @@ RPC_SECONDS = Histogram(
     ["rpc", "code"],
     buckets=_SECONDS,
 )
-RPC_IN_FLIGHT = Gauge("segplane_rpc_in_flight", "Requests being answered. A rise: overload.")
 TX_RETRIES = Counter(
     "segplane_transaction_retries_total",
     "Transactions run again after a conflict. A rise: contention.",

@@ -5,7 +5,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from meta.errors import (
     MetaError,
@@ -16,6 +16,7 @@ from meta.errors import (
     TokenRevoked,
 )
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
+from tests.property.guards import when
 from tests.property.instances import Call, Instances
 from tests.property.model import Dataset, Model, Refusal, Token
 
@@ -71,8 +72,8 @@ class CatalogRules(RuleBasedStateMachine):
         assert known is None or known.id == made.id
         self.model.datasets.setdefault(made.id, Dataset(made.id, name))
 
-    @precondition(lambda self: self.model.datasets)
     @rule(pick=PICK)
+    @when(lambda self: self.model.datasets)
     def delete_dataset(self, pick: int) -> None:
         dataset = chosen(list(self.model.datasets.values()), pick)
         request = catalog_pb2.DeleteDatasetRequest(id=dataset.id)
@@ -90,8 +91,8 @@ class CatalogRules(RuleBasedStateMachine):
             dataset.is_live = False
             self.model.close_tasks_of(dataset.id)
 
-    @precondition(lambda self: any(not d.is_live for d in self.model.datasets.values()))
     @rule(pick=PICK)
+    @when(lambda self: any(not d.is_live for d in self.model.datasets.values()))
     def undelete_dataset(self, pick: int) -> None:
         gone = [d for d in self.model.datasets.values() if not d.is_live]
         dataset = chosen(gone, pick)
@@ -109,8 +110,8 @@ class CatalogRules(RuleBasedStateMachine):
             assert not self.meta.call(lambda c: c.operations.UndeleteDataset(request)).success
             dataset.is_live = True
 
-    @precondition(lambda self: self.model.live_datasets())
     @rule(pick=PICK)
+    @when(lambda self: self.model.live_datasets())
     def create_token(self, pick: int) -> None:
         dataset = chosen(self.model.live_datasets(), pick)
         request = ingest_token_pb2.CreateIngestTokenRequest(
@@ -123,8 +124,8 @@ class CatalogRules(RuleBasedStateMachine):
         token = Token(reply.token.id, reply.plaintext_token, logs=one, traces=one, metrics=one)
         self.model.tokens[token.id] = token
 
-    @precondition(lambda self: self.model.tokens)
     @rule(pick=PICK, logs=PICK, traces=PICK, twice=TWICE)
+    @when(lambda self: self.model.tokens)
     def route(self, pick: int, logs: int, traces: int, twice: bool) -> None:
         """Send each signal to some dataset, a deleted one too, or nowhere."""
         token = chosen(list(self.model.tokens.values()), pick)
@@ -152,8 +153,8 @@ class CatalogRules(RuleBasedStateMachine):
                 if token.id in stream.tokens and stream.stopped is None:
                     stream.add_entries(wanted, stream.committed)
 
-    @precondition(lambda self: self.model.tokens)
     @rule(pick=PICK, twice=TWICE)
+    @when(lambda self: self.model.tokens)
     def revoke_token(self, pick: int, twice: bool) -> None:
         token = chosen(list(self.model.tokens.values()), pick)
         request = ingest_token_pb2.RevokeIngestTokenRequest(token_id=token.id)
@@ -168,8 +169,8 @@ class CatalogRules(RuleBasedStateMachine):
             streams = self.model.streams.values()
             token.revoked_at = {s.id: s.committed for s in streams if token.id in s.tokens}
 
-    @precondition(lambda self: self.model.tokens)
     @rule(pick=PICK, twice=TWICE)
+    @when(lambda self: self.model.tokens)
     def delete_token(self, pick: int, twice: bool) -> None:
         token = chosen(list(self.model.tokens.values()), pick)
         request = ingest_token_pb2.DeleteIngestTokenRequest(token_id=token.id)

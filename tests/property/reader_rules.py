@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 
 from meta.errors import MetaError, NotFound, VersionExpired
 from meta.v1 import segment_lookup_pb2
 from tests.property.catalog_rules import PICK, chosen
+from tests.property.guards import when
 from tests.property.instances import Instances
 from tests.property.model import Pin
 from tests.property.stream_rules import full_key
@@ -30,8 +31,8 @@ class ReaderRules(TaskRules):
         super().__init__(meta)
         self.readers: list[Pages] = []
 
-    @precondition(lambda self: self.model.datasets)
     @rule(pick=PICK)
+    @when(lambda self: self.model.datasets)
     def read(self, pick: int) -> None:
         """What is visible now is what the model says; it is read again later."""
         dataset = chosen(list(self.model.datasets.values()), pick)
@@ -48,8 +49,8 @@ class ReaderRules(TaskRules):
         assert keys == self.model.visible(live.id)
         self.model.pins.append(Pin(live, answer.snapshot_version, keys))
 
-    @precondition(lambda self: self.model.pins)
     @rule(pick=PICK)
+    @when(lambda self: self.model.pins)
     def read_again(self, pick: int) -> None:
         """I4: the same set at the same version, or VERSION_EXPIRED; never a part of it."""
         self.check_pin(chosen(self.model.pins, pick))
@@ -59,8 +60,8 @@ class ReaderRules(TaskRules):
         if self.model.pins:
             self.readers.append(Pages(chosen(self.model.pins, pick), ""))
 
-    @precondition(lambda self: self.readers)
     @rule(pick=PICK, limit=st.integers(1, 3))
+    @when(lambda self: self.readers)
     def next_page(self, pick: int, limit: int) -> None:
         """I19: the pages of a cursor come to one big read at its version."""
         reader = chosen(self.readers, pick)

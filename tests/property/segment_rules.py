@@ -3,11 +3,12 @@
 from uuid import uuid4
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 
 from meta.errors import NotFound, ObjectCondemned
 from meta.v1 import common_pb2, ingestion_pb2, operations_pb2, segment_deletion_pb2
 from tests.property.catalog_rules import PICK, TWICE, chosen
+from tests.property.guards import when
 from tests.property.model import Refusal, Segment
 from tests.property.stream_rules import StreamRules, full_key, new_segment
 
@@ -15,8 +16,8 @@ from tests.property.stream_rules import StreamRules, full_key, new_segment
 class SegmentRules(StreamRules):
     """Writers save, the janitor deletes."""
 
-    @precondition(lambda self: self.model.datasets)
     @rule(pick=PICK, count=st.integers(1, 3), is_garbage=st.booleans(), is_abandoned=st.booleans())
+    @when(lambda self: self.model.datasets)
     def save(self, pick: int, count: int, is_garbage: bool, is_abandoned: bool) -> None:
         dataset = chosen(list(self.model.datasets.values()), pick)
         new = [new_segment(dataset.id) for _ in range(count)]
@@ -40,8 +41,8 @@ class SegmentRules(StreamRules):
             for segment_id, segment in zip(reply.ids, new, strict=True):
                 self.note(segment_id, segment, frozenset({(segment_id, 0)}))
 
-    @precondition(lambda self: self.model.datasets)
     @rule(pick=PICK, other=PICK, is_known=st.booleans(), dry_run=st.booleans())
+    @when(lambda self: self.model.datasets)
     def condemn(self, pick: int, other: int, is_known: bool, dry_run: bool) -> None:
         """A key that no row knows, or one that somebody registered."""
         dataset_id = chosen(list(self.model.datasets), pick)
@@ -64,8 +65,8 @@ class SegmentRules(StreamRules):
         if known is None and not dry_run:
             self.model.condemned.add(key)
 
-    @precondition(lambda self: any(not s.is_live for s in self.model.segments.values()))
     @rule(part=st.sampled_from(("all", "half")), twice=TWICE)
+    @when(lambda self: any(not s.is_live for s in self.model.segments.values()))
     def delete_tombstoned(self, part: str, twice: bool) -> None:
         """The janitor lists what may go, deletes some or all of the objects and confirms them."""
         request = segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest()
@@ -92,8 +93,8 @@ class SegmentRules(StreamRules):
         for segment_id in ids:
             waiting[segment_id].is_confirmed = True
 
-    @precondition(lambda self: self.model.segments)
     @rule(pick=PICK)
+    @when(lambda self: self.model.segments)
     def confirm_what_may_not_go(self, pick: int) -> None:
         """A live segment, or one that was not handed out, keeps all that are named with it."""
         segments = self.model.segments.values()

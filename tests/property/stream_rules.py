@@ -3,12 +3,13 @@
 from uuid import uuid4
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 
 from meta.errors import TokenUnknown
 from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, segment_lookup_pb2
 from segments.keys import join_key
 from tests.property.catalog_rules import PICK, TWICE, CatalogRules, chosen
+from tests.property.guards import when
 from tests.property.model import Baby, Facts, Move, Segment, Stream
 
 EVENTS = 10
@@ -41,8 +42,8 @@ def full_key(segment: common_pb2.CreateSegment | common_pb2.SegmentInfo) -> str:
 class StreamRules(CatalogRules):
     """Collectors register and commit; a nursery merges, reaps and retires."""
 
-    @precondition(lambda self: self.model.tokens)
     @rule(collector=st.sampled_from(("c1", "c2")), pick=PICK, twice=TWICE)
+    @when(lambda self: self.model.tokens)
     def register_collector(self, collector: str, pick: int, twice: bool) -> None:
         token = chosen(list(self.model.tokens.values()), pick)
         request = ingestion_pb2.RegisterForStreamRequest(
@@ -65,7 +66,6 @@ class StreamRules(CatalogRules):
             stream.tokens.add(token.id)
             stream.add_entries(token.datasets, stream.committed)
 
-    @precondition(lambda self: self.model.streams)
     @rule(
         pick=PICK,
         kind=st.sampled_from(("next", "next", "next", "again", "other", "gap")),
@@ -74,6 +74,7 @@ class StreamRules(CatalogRules):
         is_flushed=st.booleans(),
         is_abandoned=st.booleans(),
     )
+    @when(lambda self: self.model.streams)
     def commit(
         self,
         pick: int,
@@ -126,8 +127,8 @@ class StreamRules(CatalogRules):
         routing = {t: self.model.tokens[t].datasets for t in stream.tokens}
         stream.babies.append(Baby(facts, stamped, routing))
 
-    @precondition(lambda self: self.model.streams)
     @rule(pick=PICK, ahead=st.sampled_from((-1, 0, 0, 1)), twice=TWICE)
+    @when(lambda self: self.model.streams)
     def stop(self, pick: int, ahead: int, twice: bool) -> None:
         stream = chosen(list(self.model.streams.values()), pick)
         final = max(-1, stream.committed + ahead)
@@ -143,8 +144,8 @@ class StreamRules(CatalogRules):
                 stream.babies.append(Baby(STOP_MESSAGE, (), {}))
             stream.stopped = final
 
-    @precondition(lambda self: self.model.streams)
     @rule(pick=PICK, beyond=st.sampled_from((0, 0, 0, 1, -1)), twice=TWICE)
+    @when(lambda self: self.model.streams)
     def reap(self, pick: int, beyond: int, twice: bool) -> None:
         stream = chosen(list(self.model.streams.values()), pick)
         offset = max(-1, stream.merged + beyond)
@@ -158,8 +159,8 @@ class StreamRules(CatalogRules):
         if refusal is None:
             stream.deleted = max(stream.deleted, offset)
 
-    @precondition(lambda self: any(s.entries for s in self.model.streams.values()))
     @rule(pick=PICK, other=PICK, twice=TWICE)
+    @when(lambda self: any(s.entries for s in self.model.streams.values()))
     def remove_entry(self, pick: int, other: int, twice: bool) -> None:
         stream = chosen([s for s in self.model.streams.values() if s.entries], pick)
         dataset_id = chosen(list(stream.entries), other)
@@ -177,7 +178,6 @@ class StreamRules(CatalogRules):
         if refusal is None:
             del stream.entries[dataset_id]
 
-    @precondition(lambda self: any(s.entries for s in self.model.streams.values()))
     @rule(
         pick=PICK,
         other=PICK,
@@ -186,6 +186,7 @@ class StreamRules(CatalogRules):
         parts=st.sampled_from((0, 1, 1, 2)),
         is_abandoned=st.booleans(),
     )
+    @when(lambda self: any(s.entries for s in self.model.streams.values()))
     def merge(
         self, pick: int, other: int, count: int, shift: int, parts: int, is_abandoned: bool
     ) -> None:

@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 
 from meta.v1 import (
     common_pb2,
@@ -13,6 +13,7 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from tests.property.catalog_rules import PICK, TWICE, chosen
+from tests.property.guards import when
 from tests.property.model import Task
 from tests.property.segment_rules import SegmentRules
 from tests.property.stream_rules import full_key, new_segment
@@ -23,8 +24,8 @@ POISON_FAILURES_MAX = 5
 class TaskRules(SegmentRules):
     """The janitor plans, workers merge, fail and die."""
 
-    @precondition(lambda self: any(s.is_live for s in self.model.segments.values()))
     @rule(pick=PICK, is_rewrite=st.booleans())
+    @when(lambda self: any(s.is_live for s in self.model.segments.values()))
     def plan(self, pick: int, is_rewrite: bool) -> None:
         names: list[str | None] = [d.name for d in self.model.live_datasets()]
         name = chosen([*names, None], pick)
@@ -35,8 +36,8 @@ class TaskRules(SegmentRules):
             request = janitor_pb2.CreateMergeTasksRequest(dataset_name=name)
             self.meta.call(lambda c: c.janitor.CreateMergeTasks(request))
 
-    @precondition(lambda self: self.model.segments)
     @rule()
+    @when(lambda self: self.model.segments)
     def claim(self) -> None:
         """I11: a segment is in one open task, a task has one claim, attempts count up by one."""
         request = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="worker")
@@ -60,12 +61,12 @@ class TaskRules(SegmentRules):
         known.failures += known.is_claimed
         known.attempt, known.is_claimed = info.attempt, True
 
-    @precondition(lambda self: self.model.tasks)
     @rule(
         pick=PICK,
         kind=st.sampled_from(("good", "good", "good", "stale", "wrong", "another")),
         is_abandoned=st.booleans(),
     )
+    @when(lambda self: self.model.tasks)
     def complete(self, pick: int, kind: str, is_abandoned: bool) -> None:
         task = chosen(list(self.model.tasks.values()), pick)
         output = self._output(task, kind)
@@ -122,8 +123,8 @@ class TaskRules(SegmentRules):
         for segment in task.inputs:
             segment.tombstone_version = info.created_version
 
-    @precondition(lambda self: self.model.tasks)
     @rule(pick=PICK, is_stale=st.booleans(), is_named=st.booleans(), twice=TWICE)
+    @when(lambda self: self.model.tasks)
     def fail(self, pick: int, is_stale: bool, is_named: bool, twice: bool) -> None:
         """A stale attempt's failure is taken without effect; a named one blames its input."""
         task = chosen(list(self.model.tasks.values()), pick)
@@ -141,8 +142,8 @@ class TaskRules(SegmentRules):
             task.failures += 1
         self.note_split_tasks()
 
-    @precondition(lambda self: self.model.segments)
     @rule(is_named=st.booleans())
+    @when(lambda self: self.model.segments)
     def fail_again_and_again(self, is_named: bool) -> None:
         """What fails is claimed again at once; one blamed input splits its task in the end."""
         for _ in range(POISON_FAILURES_MAX):
@@ -150,8 +151,8 @@ class TaskRules(SegmentRules):
             if self.model.tasks:
                 self.fail(len(self.model.tasks) - 1, False, is_named, False)
 
-    @precondition(lambda self: self.model.tasks)
     @rule(pick=PICK, is_stale=st.booleans())
+    @when(lambda self: self.model.tasks)
     def beat(self, pick: int, is_stale: bool) -> None:
         task = chosen(list(self.model.tasks.values()), pick)
         request = operations_pb2.HeartbeatMergeTaskRequest(
@@ -162,8 +163,8 @@ class TaskRules(SegmentRules):
 
         assert reply.still_yours == (task.is_open and task.is_claimed and not is_stale)
 
-    @precondition(lambda self: self.model.tasks)
     @rule()
+    @when(lambda self: self.model.tasks)
     def let_leases_pass(self) -> None:
         """Workers die: every claim is as old as it may get."""
         self.meta.execute(
@@ -171,8 +172,8 @@ class TaskRules(SegmentRules):
             " free_at = now() - interval '1 s' WHERE worker_id IS NOT NULL AND state = 1"
         )
 
-    @precondition(lambda self: self.model.tasks)
     @rule(pick=PICK)
+    @when(lambda self: self.model.tasks)
     def unclaim(self, pick: int) -> None:
         task = chosen(list(self.model.tasks.values()), pick)
         request = janitor_pb2.UnclaimMergeTaskRequest(task_id=task.id)

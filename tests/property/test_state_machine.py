@@ -11,7 +11,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -20,6 +19,7 @@ from meta.config import Settings
 from meta.v1 import janitor_pb2, nursery_pb2, operations_pb2, segment_lookup_pb2
 from tests.property import instances
 from tests.property.catalog_rules import PICK
+from tests.property.guards import when
 from tests.property.instances import Instances
 from tests.property.model import Dataset, Move
 from tests.property.reader_rules import ReaderRules
@@ -48,6 +48,7 @@ DEEP = settings(
     max_examples=120,
     stateful_step_count=80,
     derandomize=False,
+    print_blob=True,
     phases=(Phase.generate, Phase.shrink),
 )
 COMPLETIONS = st.sampled_from(("good", "good", "stale", "wrong", "another"))
@@ -77,8 +78,8 @@ class ControlPlane(ReaderRules):
             self.commit(pick, "next", stamps, 10, True, False)
         self.merge(0, 0, 1, 0, 1, False)
 
-    @precondition(lambda self: self.model.segments)
     @rule(pick=PICK, kinds=st.lists(COMPLETIONS, min_size=1, max_size=3), is_swept=st.booleans())
+    @when(lambda self: self.model.segments)
     def work(self, pick: int, kinds: list[str], is_swept: bool) -> None:
         """A worker's round between two readers, which single steps seldom come to."""
         self.read(pick)
@@ -92,8 +93,8 @@ class ControlPlane(ReaderRules):
             self.delete_tombstoned("all", True)
         self.read(pick)
 
-    @precondition(lambda self: self.model.streams)
     @rule(pick=PICK, is_stopped=st.booleans(), removes=st.booleans())
+    @when(lambda self: self.model.streams)
     def drain(self, pick: int, is_stopped: bool, removes: bool) -> None:
         """A nursery's round over one stream; perhaps its last."""
         at = pick % len(self.model.streams)
@@ -108,8 +109,8 @@ class ControlPlane(ReaderRules):
         for _ in range(len(stream.entries) if removes else 0):
             self.remove_entry(having.index(stream), pick, False)
 
-    @precondition(lambda self: self.model.tokens)
     @rule(pick=PICK)
+    @when(lambda self: self.model.tokens)
     def retire_token(self, pick: int) -> None:
         for call in (self.revoke_token, self.delete_token):
             call(pick, True)
@@ -243,6 +244,7 @@ def test_two_instances_behave_like_the_model(meta: Instances) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3_600)
-def test_two_instances_behave_like_the_model_for_long(meta: Instances) -> None:
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize("part", range(4))
+def test_two_instances_behave_like_the_model_for_long(meta: Instances, part: int) -> None:
     run_state_machine_as_test(_machine(meta), settings=DEEP)

@@ -11,7 +11,7 @@ COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane
 
-.PHONY: help setup lock demo test test-slow lint format type gen gen-check tools bench clean
+.PHONY: help setup lock demo test test-slow cluster lint format type gen gen-check tools bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
 
 test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow
+
+cluster: $(READY) ## A Spark standalone cluster of two workers on this machine, until Ctrl-C
+	@$(BIN)/python -m tests.cluster.standalone
 
 lint: $(READY) gen-check ## ruff, mypy --strict, import contracts, buf lint and breaking
 	$(BIN)/ruff format --check .

@@ -139,10 +139,13 @@ class Cluster:
                 raise ClusterFailed(f"Spark's {node.name} ended with code {code}: {node.log_path}")
 
     def stop(self) -> None:
-        """Stop the workers, then the master; safe to call twice."""
+        """Stop all of it; safe to call twice."""
         for node in [*self.workers, self._master]:
             if node is not None:
-                _end(node.process)
+                node.process.terminate()
+        for node in [*self.workers, self._master]:
+            if node is not None:
+                _await_end(node.process)
         self.workers.clear()
         self._master = None
 
@@ -219,8 +222,7 @@ def _command(pid: int) -> str:
     return ""
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
+def _await_end(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(STOP_SECS)
     except subprocess.TimeoutExpired:

@@ -101,8 +101,10 @@ def _period(period: nursery_pb2.RoutingPeriod) -> Period:
 
 
 def _spec(dataset: common_pb2.DatasetInfo) -> SegmentSpec:
+    # As a merge sorts: else every merge would have to sort the nursery's files anew.
+    heaviest_first = sorted(dataset.sharding_fields, key=lambda field: -field.weight)
     return SegmentSpec(
-        sharding_fields=tuple(field.field_name for field in dataset.sharding_fields),
+        sharding_fields=tuple(field.field_name for field in heaviest_first),
         promoted=tuple(
             PromotedColumn(
                 column.name,

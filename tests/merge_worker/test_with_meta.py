@@ -12,17 +12,27 @@ from meta.client import MetaClient, location
 from meta.process import Shutdown
 from meta.v1 import catalog_pb2, ingestion_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1.common_pb2 import (
+    ATTRIBUTE_SCOPE_RECORD,
+    KQL_TYPE_LONG,
     CloudBucket,
     CloudObjectKey,
     CloudObjectPrefix,
     CreateSegment,
+    PromotedColumn,
     SegmentInfo,
+    ShardingField,
     TimeRange,
 )
-from meta.v1.operations_pb2 import GetServerStateRequest
+from meta.v1.operations_pb2 import (
+    DatasetSettings,
+    GetServerStateRequest,
+    PromotedColumns,
+    SetDatasetSettingsRequest,
+)
 from segments.footer import SegmentFooter
 from segments.keys import join_key, new_merged_key, split_key
-from segments.parquet import read_segment
+from segments.parquet import read_footer, read_segment
+from segments.sorting import sort_by
 from segments.store import ObjectStore, open_store
 from tests.merge_worker.scripted import DEADLINE_SECS, Here
 from tests.segments.rows import PLAIN, Row, plain, rows_of, write_segment
@@ -92,19 +102,19 @@ class Case:
 
 
 class Signalling(Here):
-    """Says when it is checked after a task: that task has been reported."""
+    """Says when it is checked after its tasks: they have been reported."""
 
-    def __init__(self) -> None:
+    def __init__(self, tasks: int = 1) -> None:
         super().__init__()
         self.is_reported = threading.Event()
-        self._has_run = False
+        self._left = tasks
 
     def run(self, task: MergeTask) -> Outcome:
-        self._has_run = True
+        self._left -= 1
         return super().run(task)
 
     def check(self) -> None:
-        if self._has_run:
+        if self._left <= 0:
             self.is_reported.set()
 
 
@@ -141,3 +151,75 @@ def test_an_input_that_is_gone_is_reported_and_nothing_changes_for_readers(
     assert [segment.id for segment in case.find()] == [segment.id for segment in before]
     tasks = meta_client.janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest()).tasks
     assert [task.assigned_to_worker for task in tasks] == [""]
+
+
+STATUS = PromotedColumn(
+    name="status", type=KQL_TYPE_LONG, scope=ATTRIBUTE_SCOPE_RECORD, attribute="status"
+)
+LAYOUT = ("signal", "status", "severity_text", "service_name", "timestamp")
+
+
+def _change_layout(case: Case) -> None:
+    fields = [
+        ShardingField(field_name="severity_text", weight=1),
+        ShardingField(field_name="status", weight=2),
+    ]
+    settings = DatasetSettings(promoted_columns=PromotedColumns(columns=[STATUS]))
+    case.client.operations.SetDatasetSettings(
+        SetDatasetSettingsRequest(dataset_id=case.dataset_id, settings=settings)
+    )
+    case.client.catalog.SetShardingFields(
+        catalog_pb2.SetShardingFieldsRequest(id=case.dataset_id, fields=fields)
+    )
+
+
+def _assert_layout(case: Case, segment: SegmentInfo) -> None:
+    stored = read_footer(case.store, case.key(segment))
+    assert stored.sort_order == LAYOUT
+    assert [column.name for column in stored.promoted] == ["status"]
+    table = read_segment(case.store, case.key(segment))["logs"]
+    assert table["status"].null_count < table.num_rows
+    assert plain(sort_by(table, LAYOUT).select(LAYOUT)) == plain(table.select(LAYOUT))
+
+
+def test_a_changed_layout_is_applied_by_the_next_merge(
+    meta_client: MetaClient, tmp_path: Path
+) -> None:
+    case = Case(meta_client, tmp_path)
+    for seed in range(16):
+        case.save(seed)
+    _change_layout(case)
+    assert case.plan() == 1
+    merger = Signalling()
+
+    case.work_until(merger, merger.is_reported)
+
+    (merged,) = case.find()
+    _assert_layout(case, merged)
+
+
+def test_a_changed_layout_is_applied_by_a_rewrite_and_blocks_no_write(
+    meta_client: MetaClient, tmp_path: Path
+) -> None:
+    case = Case(meta_client, tmp_path)
+    rows = [row for seed in range(3) for row in case.save(seed)]
+    _change_layout(case)
+    request = janitor_pb2.RewriteAllSegmentsRequest(dataset_name=case.name)
+    planned = meta_client.janitor.RewriteAllSegments(request)
+    assert (planned.tasks_created, planned.all_planned) == (3, True)
+    rows += case.save(3)
+    merger = Signalling(tasks=3)
+
+    case.work_until(merger, merger.is_reported)
+
+    found = case.find()
+    rewritten = [s for s in found if read_footer(case.store, case.key(s)).promoted]
+    assert (len(found), len(rewritten)) == (4, 3)
+    for segment in rewritten:
+        _assert_layout(case, segment)
+        assert segment.merge_count == 0
+    kept: Counter[Row] = Counter()
+    for segment in found:
+        table = read_segment(case.store, case.key(segment))["logs"]
+        kept.update(plain(table.select([n for n in table.schema.names if n != "status"])))
+    assert kept == Counter(rows)

@@ -23,14 +23,23 @@ _NAN: KeyPart = (1, 0)
 _NULL: KeyPart = (2, 0)
 
 
+class NotSorted(CorruptObject):
+    """The rows of one of the sources, by index, are not in order."""
+
+    def __init__(self, source: int, message: str) -> None:
+        super().__init__(message)
+        self.source = source
+
+
 def merge_sorted(
     sources: Sequence[Iterator[pa.RecordBatch]], names: Sequence[str]
 ) -> Iterator[pa.Table]:
     """Merge sources that are each sorted by the columns `names`, ascending, nulls last.
 
-    All batches have one schema. Raises CorruptObject if a source turns out not to be in order.
+    All batches have one schema. Raises NotSorted if a source turns out not to be in order.
     """
-    cursors = [cursor for cursor in (_Cursor(s, names) for s in sources) if cursor.fill()]
+    begun = (_Cursor(source, names, number) for number, source in enumerate(sources))
+    cursors = [cursor for cursor in begun if cursor.fill()]
     while cursors:
         bound = min(cursor.last for cursor in cursors)
         pieces = [cursor.take(bound) for cursor in cursors if cursor.first <= bound]
@@ -50,8 +59,9 @@ class _Piece:
 class _Cursor:
     """The place in one source: a batch, and which of its rows are still to come."""
 
-    def __init__(self, source: Iterator[pa.RecordBatch], names: Sequence[str]) -> None:
+    def __init__(self, source: Iterator[pa.RecordBatch], names: Sequence[str], number: int) -> None:
         self._source = source
+        self._number = number
         self._names = names
         self._batch: pa.RecordBatch | None = None
         self._start = 0
@@ -88,7 +98,7 @@ class _Cursor:
         self._columns = [_KeyColumn(batch.column(name)) for name in self._names]
         self.first, self.last = self._key(0), self._key(batch.num_rows - 1)
         if before > self.first or self.first > self.last:
-            raise CorruptObject(f"rows are not sorted by {', '.join(self._names)}")
+            raise NotSorted(self._number, f"rows are not sorted by {', '.join(self._names)}")
 
     def _key(self, row: int) -> Key:
         return tuple([column.part(row) for column in self._columns])

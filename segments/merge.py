@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from segments.adapt import SectionAdapter
-from segments.blocks import merge_sorted
+from segments.blocks import NotSorted, merge_sorted
 from segments.errors import CorruptObject, ObjectMissing, SegmentsError
 from segments.footer import SegmentFacts, merged_footer
 from segments.parquet import SegmentWriter
@@ -101,20 +101,43 @@ def merge_segments(
                 rows += table.num_rows
                 order.progress(rows)
             unconverted += sum(section.adapter.unconverted for section in sections)
+        for item in opened:
+            with _blame(item.registered):
+                item.check_hull()
         facts = writer.close()
     _check_output(facts, inputs)
     return MergeResult(facts, unconverted)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Opened:
-    """An input whose footer agrees with what meta registered."""
+    """An input whose footer agrees with what meta registered; `hull` is that of the rows read."""
 
     registered: MergeInput
     segment: SegmentFile
+    hull: tuple[int, int] | None = None
 
     def has(self, signal: Signal) -> bool:
         return signal in self.segment.signals
+
+    def take_times(self, batch: pa.RecordBatch) -> None:
+        """Widen the hull; raises CorruptObject for a time outside of what is registered."""
+        found = pc.min_max(batch.column("timestamp").cast(pa.int64()))
+        low, high = found["min"].as_py(), found["max"].as_py()
+        start, end = self.registered.start_time, self.registered.end_time
+        if low < start or high > end:
+            raise CorruptObject(f"holds times {low}..{high} outside {start}..{end}")
+        self.hull = (low, high) if self.hull is None else _widened(self.hull, (low, high))
+
+    def check_hull(self) -> None:
+        """Raise CorruptObject if its rows do not reach what is registered."""
+        expected = (self.registered.start_time, self.registered.end_time)
+        if self.hull not in (None, expected):
+            raise CorruptObject(f"its rows lie in {self.hull}, registered is {expected}")
+
+
+def _widened(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 class _Section:
@@ -135,7 +158,7 @@ class _Section:
         segment, registered = self.opened.segment, self.opened.registered
         with _blame(registered):
             for batch in segment.batches(self.signal, batch_rows):
-                _check_times(batch, registered)
+                self.opened.take_times(batch)
                 yield self.adapter.apply(batch)
 
 
@@ -171,31 +194,29 @@ def _merge_section(
     # Within a section all signals are equal.
     keys = tuple(name for name in sections[0].adapter.keys if name != "signal")
     sources: list[Iterator[pa.RecordBatch]] = []
+    owners: list[MergeInput] = []
     for number, section in enumerate(sections):
         batch_rows = _batch_rows(section, share)
         if section.adapter.is_sorted:
             sources.append(section.batches(batch_rows))
+            owners.append(section.opened.registered)
             continue
         path = folder / f"runs-{section.signal}-{number}.parquet"
         runs = sorted_runs(section.batches(batch_rows), keys, path)
         # Each run becomes a source, so the section's share is theirs together.
         run_rows = max(BATCH_ROWS_MIN, batch_rows // max(1, len(runs)))
         sources.extend(run.batches(run_rows) for run in runs)
-    yield from merge_sorted(sources, keys)
+        owners.extend(section.opened.registered for _ in runs)
+    try:
+        yield from merge_sorted(sources, keys)
+    except NotSorted as error:
+        owner = owners[error.source]
+        raise InputFailed(owner.segment_id, f"{owner.key}: {error}") from error
 
 
 def _batch_rows(section: _Section, share_bytes: int) -> int:
     rows = int(share_bytes / section.bytes_per_row)
     return max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, rows))
-
-
-def _check_times(batch: pa.RecordBatch, registered: MergeInput) -> None:
-    hull = pc.min_max(batch.column("timestamp").cast(pa.int64()))
-    low, high = hull["min"].as_py(), hull["max"].as_py()
-    if low < registered.start_time or high > registered.end_time:
-        raise CorruptObject(
-            f"holds times {low}..{high} outside {registered.start_time}..{registered.end_time}"
-        )
 
 
 def _check_output(facts: SegmentFacts, inputs: Sequence[MergeInput]) -> None:

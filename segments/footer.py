@@ -61,7 +61,8 @@ class StoredFooter:
     """A footer as read back: the writer's part, and what it found while writing.
 
     `rows_by_signal` names every signal whose columns the file has, also those without rows.
-    Times are nanoseconds, both ends inclusive. `sort_order` is the order of the whole file.
+    Times are nanoseconds, both ends inclusive. `sort_order` is the order of the whole file,
+    `sharding_fields` are the dataset's, heaviest first, also those that the file has no column for.
     """
 
     footer: SegmentFooter
@@ -70,6 +71,7 @@ class StoredFooter:
     end_time: int
     sort_order: tuple[str, ...]
     promoted: tuple[PromotedColumn, ...]
+    sharding_fields: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -127,6 +129,7 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         "start_time": stored.start_time,
         "end_time": stored.end_time,
         "sort_order": stored.sort_order,
+        "sharding_fields": stored.sharding_fields,
         "promoted": [[c.name, c.kql_type, c.scope, c.attribute] for c in stored.promoted],
     }
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
@@ -145,6 +148,8 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
             )
         rows = json.loads(found["rows"])
         batches, ranges = _unpack_lineage(found["lineage"])
+        sort_order = tuple(map(str, json.loads(found["sort_order"])))
+        sharding = found.get("sharding_fields")
         return StoredFooter(
             SegmentFooter(
                 str(json.loads(found["dataset_id"])),
@@ -156,11 +161,21 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
             {signal: _int(rows[signal]) for signal in SIGNALS if signal in rows},
             _int(json.loads(found["start_time"])),
             _int(json.loads(found["end_time"])),
-            tuple(map(str, json.loads(found["sort_order"]))),
+            sort_order,
             tuple(PromotedColumn(*map(str, item)) for item in json.loads(found["promoted"])),
+            _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
         )
     except (KeyError, ValueError, TypeError, binascii.Error, zlib.error) as error:
         raise CorruptObject(f"the footer is not that of a merged segment: {error!r}") from error
+
+
+def _fields_of(sort_order: tuple[str, ...]) -> tuple[str, ...]:
+    """The sharding fields of a file from before they were written down, as far as it has them."""
+    fields = [name for name in sort_order if name != "signal"]
+    for last in ("timestamp", "service_name"):
+        if fields and fields[-1] == last:
+            fields.pop()
+    return tuple(fields)
 
 
 def _pack_lineage(footer: SegmentFooter) -> bytes:

@@ -22,6 +22,7 @@ from segments.keys import (
 )
 from segments.rebuild import BabyFound, SegmentFound
 from segments.rebuild_batches import Dropped
+from segments.schema import SegmentSpec
 from segments.store import ObjectInfo, ObjectStore
 
 THREADS = 8
@@ -108,6 +109,7 @@ def _segment(store: ObjectStore, info: ObjectInfo) -> SegmentFound:
         sum(metadata.row_group(i).total_byte_size for i in groups),
         info.size_bytes,
         info.modified_at_nanos,
+        SegmentSpec(stored.sharding_fields, stored.promoted),
     )
 
 

@@ -110,6 +110,7 @@ class SegmentWriter:
             max(self._times),
             self._order,
             self._spec.promoted,
+            self._spec.sharding_fields,
         )
         metadata = self._writer.close(encode_footer(stored))
         self._sink.close()

@@ -12,6 +12,7 @@ from segments.footer import SegmentFooter, coalesce
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.packing import choose, components
 from segments.rebuild_batches import Batch, Dropped, History, Tail
+from segments.schema import SegmentSpec
 
 MERGE_INPUTS_MAX = 16
 MERGE_COUNT_MAX = 4
@@ -29,6 +30,7 @@ class SegmentFound:
     size_bytes: int
     compressed_size_bytes: int
     modified_at_nanos: int
+    spec: SegmentSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,17 @@ class RebuiltStream:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """The whole answer; `dropped` stay in the bucket as orphans, `warnings` want to be read."""
+    """The whole answer; `dropped` stay in the bucket as orphans, `warnings` want to be read.
+
+    `specs` are the datasets' settings by their newest live segments.
+    """
 
     dataset_ids: tuple[str, ...]
     segments: tuple[LiveSegment, ...]
     streams: tuple[RebuiltStream, ...]
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
+    specs: Mapping[str, SegmentSpec]
 
 
 def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebuild:
@@ -130,7 +136,13 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         ),
         tuple(sorted(dropped)),
         tuple(warnings),
+        _specs(live),
     )
+
+
+def _specs(live: Iterable[LiveSegment]) -> dict[str, SegmentSpec]:
+    oldest_first = sorted(live, key=lambda one: (one.found.modified_at_nanos, one.found.key))
+    return {one.found.footer.dataset_id: one.found.spec for one in oldest_first}
 
 
 def _history(

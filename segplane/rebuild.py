@@ -8,11 +8,14 @@ from uuid import UUID
 
 from meta import migrations
 from meta.store import rebuild as tables
+from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
 from meta.store.engine import Database
 from meta.store.segments import NewSegment
+from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.inventory import read_inventory
 from segments.keys import split_key
 from segments.rebuild import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
+from segments.schema import SegmentSpec
 from segments.store import ObjectStore
 
 NAME_CHARACTERS_MAX = 255
@@ -33,6 +36,7 @@ def read_plan(store: ObjectStore) -> Rebuild:
         planned.streams,
         (*found.unread, *planned.dropped),
         planned.warnings,
+        planned.specs,
     )
 
 
@@ -78,9 +82,27 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
         {UUID(dataset_id): name for dataset_id, name in names.items()},
         tuple(_segment(one) for one in rebuilt.segments),
         tuple(_stream(one) for one in rebuilt.streams),
+        {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
     )
     with database.write() as tx:
         return tables.write(tx, catalog, default)
+
+
+def _layout(spec: SegmentSpec) -> Layout:
+    """The settings of a dataset. Weights are not in the bucket: only their order is."""
+    heaviest_first = enumerate(spec.sharding_fields)
+    return Layout(
+        tuple(ShardingField(n, float(len(spec.sharding_fields) - i)) for i, n in heaviest_first),
+        tuple(
+            PromotedColumn(
+                column.name,
+                KqlType.Value(f"KQL_TYPE_{column.kql_type.upper()}"),
+                AttributeScope.Value(f"ATTRIBUTE_SCOPE_{column.scope.upper()}"),
+                column.attribute,
+            )
+            for column in spec.promoted
+        ),
+    )
 
 
 def _segment(live: LiveSegment) -> tables.RebuiltSegment:

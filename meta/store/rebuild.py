@@ -13,7 +13,8 @@ from uuid import UUID
 
 from sqlalchemy import Executable, bindparam, insert, select, text, update
 
-from meta.store import segments
+from meta.store import dataset_layouts, segments
+from meta.store.dataset_layouts import Layout
 from meta.store.engine import Transaction
 from meta.store.segments import NewSegment
 from meta.store.tables import (
@@ -90,11 +91,12 @@ class RebuiltStream:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All that is written; `names` has one for every dataset."""
+    """All that is written; `names` has one for every dataset, `layouts` for those with segments."""
 
     names: Mapping[UUID, str]
     segments: tuple[RebuiltSegment, ...]
     streams: tuple[RebuiltStream, ...]
+    layouts: Mapping[UUID, Layout]
 
 
 _HOLDS = text(
@@ -134,6 +136,9 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
         key = row.scalar_one()
         tx.execute(insert(dataset_stats), {"dataset_key": key})
         tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
+        layout = catalog.layouts.get(dataset_id, Layout())
+        dataset_layouts.replace_sharding_fields(tx, dataset_id, layout.sharding_fields)
+        dataset_layouts.replace_promoted_columns(tx, dataset_id, layout.promoted_columns)
     # Several segments may end at one offset of a stream: each gets a number.
     parts: Counter[tuple[UUID, UUID, int]] = Counter()
     for merge_count in sorted({one.merge_count for one in catalog.segments}):

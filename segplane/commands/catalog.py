@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Bring the catalog back when the database is lost.")
 NOT_IN_THE_BUCKET = """
 What a bucket does not tell, and what therefore has to be set again: dataset names (--names), ingest
-tokens and their routing, dataset settings, schemas, views, projections and links. Deleted datasets
-come back. Streams come back stopped: collectors register for new ones.
+tokens and their routing, retention, quotas, weights of sharding fields (only their order is known),
+schemas, views, projections and links. Deleted datasets come back. Streams come back stopped:
+collectors register for new ones.
 """
 
 
@@ -122,6 +123,11 @@ def _print(found: "Rebuild", named: dict[str, str], version: int | None) -> None
         ("dataset", "name", "segments", "events", "size"),
         [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in found.dataset_ids],
     )
+    for dataset_id, spec in sorted(found.specs.items()):
+        if spec.sharding_fields or spec.promoted:
+            promoted = ", ".join(column.name for column in spec.promoted)
+            sharding = ", ".join(spec.sharding_fields)
+            print(f"{dataset_id}: sharding fields [{sharding}], promoted columns [{promoted}]")
     print()
     print_table(
         ("stream", "dataset", "committed", "merged", "deleted"),

@@ -34,7 +34,15 @@ ranges = st.lists(
 
 def stored(footer: SegmentFooter) -> StoredFooter:
     promoted = (PromotedColumn("c", "long", "record", 'a "key"'),)
-    return StoredFooter(footer, {"logs": 3, "traces": 0}, -5, 7, ("signal", "timestamp"), promoted)
+    return StoredFooter(
+        footer,
+        {"logs": 3, "traces": 0},
+        -5,
+        7,
+        ("signal", "timestamp"),
+        promoted,
+        ("severity_text", "no column"),
+    )
 
 
 def offsets(items: list[OffsetRange] | tuple[OffsetRange, ...]) -> set[tuple[str, int]]:
@@ -102,6 +110,25 @@ def test_a_footer_that_is_not_ours_is_corrupt(change: dict[bytes, bytes | None])
 
     with pytest.raises(CorruptObject):
         decode_footer({k: v for k, v in metadata.items() if v is not None})
+
+
+@pytest.mark.parametrize(
+    ("order", "fields"),
+    [
+        (["signal", "service_name", "timestamp"], ()),
+        (["signal", "severity_text", "service_name", "timestamp"], ("severity_text",)),
+        (["signal", "timestamp", "service_name"], ("timestamp",)),
+        (["signal", "service_name", "name", "timestamp"], ("service_name", "name")),
+    ],
+)
+def test_sharding_fields_of_a_file_that_does_not_name_them_follow_from_its_order(
+    order: list[str], fields: tuple[str, ...]
+) -> None:
+    metadata = encode_footer(stored(SegmentFooter("d", "p")))
+    del metadata[b"segplane.sharding_fields"]
+    metadata[b"segplane.sort_order"] = json.dumps(order).encode()
+
+    assert decode_footer(metadata).sharding_fields == fields
 
 
 def test_a_file_without_metadata_is_corrupt() -> None:

@@ -1,7 +1,7 @@
 """Telling a catalog from footers and babies: single cases, and any history."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +11,7 @@ from segments.footer import BatchPart, OffsetRange, SegmentFooter, merged_footer
 from segments.keys import attempt_prefix, merged_prefix
 from segments.packing import choose, components
 from segments.rebuild import BabyFound, Rebuild, SegmentFound, plan
+from segments.schema import SegmentSpec
 
 DATASET = "0198a7c0-0000-7000-8000-00000000000d"
 STREAMS = ("0198a7c0-0000-7000-8000-0000000000a1", "0198a7c0-0000-7000-8000-0000000000a2")
@@ -23,7 +24,7 @@ def uuid(number: int) -> str:
 
 
 def found(key: str, footer: SegmentFooter) -> SegmentFound:
-    return SegmentFound(key, footer, 1, 0, 0, 1, 1, 7_500_000_000)
+    return SegmentFound(key, footer, 1, 0, 0, 1, 1, 7_500_000_000, SegmentSpec())
 
 
 def raw(
@@ -113,6 +114,18 @@ def test_live_segments_hold_each_part_once(
 
     assert live_of(rebuilt) == {one.key for one in live}
     assert not rebuilt.warnings
+
+
+def test_a_datasets_settings_are_those_of_its_newest_live_segment() -> None:
+    def at(one: SegmentFound, seconds: int, field: str) -> SegmentFound:
+        spec = SegmentSpec((field,))
+        return replace(one, modified_at_nanos=seconds * 10**9, spec=spec)
+
+    rebuilt = plan([at(A, 9, "superseded"), at(B, 9, "superseded"), at(AB, 3, "newer"), C], [])
+
+    assert live_of(rebuilt) == {AB.key, C.key}
+    assert rebuilt.specs == {DATASET: C.spec}
+    assert plan([AB, at(C, 8, "newest")], []).specs == {DATASET: SegmentSpec(("newest",))}
 
 
 def test_a_larger_batch_does_not_win_over_the_one_that_was_registered_before() -> None:

@@ -206,6 +206,45 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
         assert "after" in texts(client, collector.store)
 
 
+def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
+    store_settings: Settings, empty_database_url: str
+) -> None:
+    column = common_pb2.PromotedColumn(
+        name="status",
+        type=common_pb2.KQL_TYPE_LONG,
+        scope=common_pb2.ATTRIBUTE_SCOPE_RECORD,
+        attribute="http.status",
+    )
+    wanted = operations_pb2.DatasetSettings(
+        promoted_columns=operations_pb2.PromotedColumns(columns=[column])
+    )
+    fields = [
+        common_pb2.ShardingField(field_name="light", weight=1),
+        common_pb2.ShardingField(field_name="severity_text", weight=7),
+    ]
+    with running(store_settings) as client:
+        collector = Collector(client, dataset(client))
+        name = collector.dataset_id
+        client.operations.SetDatasetSettings(
+            operations_pb2.SetDatasetSettingsRequest(dataset_id=name, settings=wanted)
+        )
+        client.catalog.SetShardingFields(
+            catalog_pb2.SetShardingFieldsRequest(id=name, fields=fields)
+        )
+        collector.send("a")
+        nursery(client).cycle()
+
+    done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+
+    assert "sharding fields [severity_text, light], promoted columns [status]" in done.stdout
+    with running(on(store_settings, empty_database_url)) as client:
+        get = operations_pb2.GetDatasetSettingsRequest(dataset_id=name)
+        settings = client.operations.GetDatasetSettings(get).settings
+        found = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=name))
+    assert list(settings.promoted_columns.columns) == [column]
+    assert [(f.field_name, f.weight) for f in found.fields] == [("severity_text", 2), ("light", 1)]
+
+
 def test_a_database_that_holds_something_is_refused(
     store_settings: Settings, database_url: str
 ) -> None:

@@ -6,10 +6,10 @@ a walk. (Of a payload where one record has its time twice and another has none, 
 writes, the hull is that of the times on the wire. It is advice to the nursery's planner.)
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from blake3 import blake3
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, MetricsData
@@ -54,9 +54,10 @@ def read_content(signal: Signal, payload: bytes) -> Content:
 
 def digest_of(token_id: str, signal: Signal, payload: bytes) -> bytes:
     """What two sends of one export have in common and no other export has."""
-    digest = hashlib.sha256(f"{token_id}\0{signal}\0".encode())
+    # A collision would be a loss, so it is cryptographic; BLAKE3 takes a quarter of SHA-256's time.
+    digest = blake3(f"{token_id}\0{signal}\0".encode())
     digest.update(payload)
-    return digest.digest()[:DIGEST_BYTES]
+    return digest.digest(DIGEST_BYTES)
 
 
 def _read_logs(payload: bytes) -> Content:

@@ -17,8 +17,6 @@ from collector.session import not_routed
 from meta.metrics import EXPORT_BYTES, EXPORTS
 from segments.combined import Signal
 
-# Below this a digest takes less time than handing it to a thread.
-DIGEST_THREAD_BYTES_MIN = 128 * 1024
 # Bodies read at once while the buffer is more than half full: they are not in its count yet.
 CAREFUL_READS_MAX = 32
 
@@ -89,7 +87,8 @@ class Intake:
 
     async def _accept(self, signal: Signal, plaintext: str, payload: bytes) -> str:
         token = await self.admit(signal, plaintext, len(payload))
-        content, digest = await _read(token.token_id, signal, payload)
+        content = read_content(signal, payload)
+        digest = digest_of(token.token_id, signal, payload)
         if not content.num_records:
             return "empty"
         if digest in self.digests:
@@ -98,9 +97,6 @@ class Intake:
         if pending is not None:
             await self._answer(pending)
             return "duplicate"
-        # Again: others may have come in while the digest was computed.
-        self._require_open()
-        self._require_room(token, len(payload))
         pending = self._add(token, signal, plaintext, payload, digest, content)
         await self._answer(pending)
         return "accepted"
@@ -150,12 +146,3 @@ class Intake:
     def _require_room(self, token: Token, size_bytes: int) -> None:
         if not self.buffer.has_room(token.token_id, size_bytes):
             raise unavailable("collector's buffer is full")
-
-
-async def _read(token_id: str, signal: Signal, payload: bytes) -> tuple[Content, bytes]:
-    """Validate and digest a payload, at the same time where it is worth a thread."""
-    if len(payload) < DIGEST_THREAD_BYTES_MIN:
-        return read_content(signal, payload), digest_of(token_id, signal, payload)
-    # Hashing lets go of the interpreter, parsing does not.
-    digest = asyncio.get_running_loop().run_in_executor(None, digest_of, token_id, signal, payload)
-    return read_content(signal, payload), await digest

@@ -61,6 +61,11 @@ class Ground:
         """Client of the meta."""
         return self.meta.client
 
+    def stop_meta(self) -> None:
+        """Let meta answer nothing more."""
+        running = self.meta.running
+        running.loop.run(running.server.stop(0))
+
     def new_token(self) -> IngestToken:
         """Make a dataset and a token that routes to it."""
         name = f"d-{uuid4().hex[:8]}"

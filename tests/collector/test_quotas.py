@@ -146,7 +146,7 @@ def test_an_answer_that_ran_out_is_trusted_no_more_while_meta_is_away(ground: Gr
 
     async def steps() -> None:
         await quotas.check(token.dataset_id)
-        ground.meta.running.server.stop(0).wait()
+        ground.stop_meta()
         clock.now = 4.9
         await quotas.check(token.dataset_id)
         assert quotas.may_take(token.dataset_id)

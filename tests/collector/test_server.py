@@ -181,7 +181,7 @@ def test_no_answer_from_meta_means_unavailable_and_nothing_is_acknowledged(
     collector = start_collector(COLLECTOR_TOKEN_CACHE_SECS="0.5", COLLECTOR_EXPORT_TIMEOUT_SECS="2")
     with collector.stub() as stub:
         stub.export(token.plaintext, log_export("before"))
-        ground.meta.running.server.stop(0).wait()
+        ground.stop_meta()
 
         calls = [stub.start(token.plaintext, log_export(f"during {n}")) for n in range(3)]
 

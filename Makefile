@@ -8,10 +8,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := $(BIN)/uv
 COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
+GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane
 
-.PHONY: help setup lock demo test test-slow cluster lint format type gen gen-check tools bench clean
+.PHONY: help setup lock demo test test-slow cluster lint format type gen gen-check tools bench bench-peers clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -29,6 +30,8 @@ $(READY): requirements/build.lock requirements/dev.lock pyproject.toml
 lock: ## Resolve the lock files anew
 	$(COMPILE) --upgrade --extra all --group dev -o requirements/dev.lock
 	$(COMPILE) --extra all --constraint requirements/dev.lock -o requirements/all.lock
+	$(GROUP) --upgrade --group bench --constraint requirements/dev.lock -o requirements/bench.lock
+	$(GROUP) --upgrade --group iceberg -o requirements/iceberg.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
 
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
@@ -71,18 +74,45 @@ gen-check: $(READY) ## Prove that the stubs are what protos/ generates and the b
 	@for d in meta/v1 segments/v1; do diff -rq -x __init__.py -x __pycache__ -x py.typed build/gen/$$d $$d || { echo "stubs in $$d are stale: run make gen" >&2; exit 1; }; done
 	@$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/contract/test_base_requirements.py
 
-# Foreign clients that the tests use where they are present; versions are checked by Go's checksum database.
+# Foreign clients and an S3 server that the tests use where they are present; versions are checked by Go's checksum database.
 TOOLS := build/tools
 GRPCURL := github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4
 TELEMETRYGEN := github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen@v0.161.0
+VERSITYGW := github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
-tools: $(TOOLS)/grpcurl $(TOOLS)/telemetrygen ## Fetch grpcurl and telemetrygen for the tests with foreign clients (needs go)
+tools: $(TOOLS)/grpcurl $(TOOLS)/telemetrygen $(TOOLS)/versitygw ## Fetch grpcurl, telemetrygen and the S3 server versitygw for the tests (needs go)
 
-$(TOOLS)/grpcurl $(TOOLS)/telemetrygen: Makefile
-	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" go install $(if $(findstring grpcurl,$@),$(GRPCURL),$(TELEMETRYGEN)) && touch $(notdir $@); \
+$(TOOLS)/grpcurl: MODULE := $(GRPCURL)
+$(TOOLS)/telemetrygen: MODULE := $(TELEMETRYGEN)
+$(TOOLS)/versitygw: MODULE := $(VERSITYGW)
+$(TOOLS)/grpcurl $(TOOLS)/telemetrygen $(TOOLS)/versitygw: Makefile
+	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" go install $(MODULE) && touch $(notdir $@); \
 	else echo "make tools: no go found, so tests with $(notdir $@) are skipped" >&2; fi
 
-bench: $(READY) ## Benchmarks; exits non-zero if a bar does not hold
+# What the benchmarks compare with. Iceberg's runtime is for one Spark, which is not ours.
+PEERS := build/bench
+ICEBERG := iceberg-spark-runtime-4.0_2.13
+ICEBERG_VERSION := 1.11.0
+ICEBERG_SHA256 := 63c3b812549dc232c1920865ff42436df8604a9bbacd693930985c06bd97e6dc
+
+bench-peers: $(PEERS)/libraries/.ready $(PEERS)/iceberg/.ready $(PEERS)/iceberg.jar ## Install what the benchmarks compare with below build/bench
+
+$(PEERS)/libraries/.ready: requirements/bench.lock
+$(PEERS)/iceberg/.ready: requirements/iceberg.lock
+$(PEERS)/%/.ready: $(READY)
+	@mkdir -p $(PEERS) && test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/build.lock
+	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r $(filter requirements/%,$^)
+	@touch $@
+
+$(PEERS)/iceberg.jar: Makefile
+	@if command -v mvn >/dev/null; then mkdir -p $(PEERS) \
+		&& mvn -q -B dependency:copy -Dartifact=org.apache.iceberg:$(ICEBERG):$(ICEBERG_VERSION) -DoutputDirectory="$$PWD/$(PEERS)" \
+		&& echo "$(ICEBERG_SHA256)  $(PEERS)/$(ICEBERG)-$(ICEBERG_VERSION).jar" | sha256sum -c --quiet \
+		&& mv $(PEERS)/$(ICEBERG)-$(ICEBERG_VERSION).jar $@ && touch $@; \
+	else echo "make bench-peers: no mvn found, so Iceberg is not measured" >&2; fi
+
+bench: $(READY) bench-peers ## Benchmarks; exits non-zero if a bar does not hold
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what the targets made

@@ -15,10 +15,14 @@ from segments.schema import SegmentSpec, Signal, section_schema
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Records of one work, by index."""
+    """Records of one work, by index.
+
+    `unconverted` counts attributes that did not fit their promoted column and are null there.
+    """
 
     work: int
     table: pa.Table
+    unconverted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ def decode_together(
     failed = [Undecodable(*ordered[f.index], f.error) for f in decoded.failed]
     works = make.array([work for work, _ in ordered], pa.int32())
     pieces = [
-        Piece(work, _with_promoted(table, signal, specs[work]))
+        Piece(work, *_with_promoted(table, signal, specs[work]))
         for work, table in _cut(decoded, works)
     ]
     return pieces, failed
@@ -63,12 +67,14 @@ def _cut(decoded: Decoded, works: Array) -> Iterator[tuple[int, pa.Table]]:
             start = part_start + end
 
 
-def _with_promoted(table: pa.Table, signal: Signal, spec: SegmentSpec) -> pa.Table:
+def _with_promoted(table: pa.Table, signal: Signal, spec: SegmentSpec) -> tuple[pa.Table, int]:
     if not spec.promoted:
-        return table
+        return table, 0
     schema = section_schema(signal, spec.promoted)
     batches = []
+    unconverted = 0
     for batch in table.to_batches():
-        columns, _ = promote(batch, spec.promoted)
+        columns, failures = promote(batch, spec.promoted)
+        unconverted += failures
         batches.append(pa.record_batch([*batch.columns, *columns], schema=schema))
-    return pa.Table.from_batches(batches, schema=schema)
+    return pa.Table.from_batches(batches, schema=schema), unconverted

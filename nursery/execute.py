@@ -56,6 +56,7 @@ class _Execution:
         self._written: dict[int, list[WrittenSegment]] = {}
         self._batches: dict[int, BatchSoFar] = {}
         self._errors: dict[int, str] = {}
+        self._unconverted: Counter[int] = Counter()
         self._unreadable: dict[str, UnreadableBaby] = {}
         self._quarantined: Counter[str] = Counter()
         self._bytes_read = 0
@@ -69,7 +70,10 @@ class _Execution:
         return TaskResult(
             datasets=tuple(
                 DatasetResult(
-                    work.dataset_id, tuple(self._written.get(i, ())), self._errors.get(i, "")
+                    work.dataset_id,
+                    tuple(self._written.get(i, ())),
+                    self._errors.get(i, ""),
+                    self._unconverted[i],
                 )
                 for i, work in enumerate(self._task.works)
             ),
@@ -201,6 +205,7 @@ class _Execution:
                 continue
             for piece in pieces:
                 self._held_bytes += self._columns_of(piece.work).add(signal, piece.table)
+                self._unconverted[piece.work] += piece.unconverted
             for work, payload in payloads:
                 self._columns_of(work).ranges.add((payload.stream_id, payload.offset))
             for one in failed:

@@ -178,6 +178,10 @@ class Nursery:
             for one in result.datasets:
                 if one.error:
                     log.warning("dataset_failed", dataset_id=one.dataset_id, error=one.error)
+                if one.unconverted:
+                    log.info(
+                        "attributes_unconverted", dataset_id=one.dataset_id, count=one.unconverted
+                    )
 
     def _block(self, baby: UnreadableBaby, until: float) -> None:
         offset, _ = self._blocked.get(baby.stream_id, (baby.offset, 0.0))

@@ -17,11 +17,15 @@ class WrittenSegment:
 
 @dataclass(frozen=True, slots=True)
 class DatasetResult:
-    """What one task made of one dataset; with an error its segments must not be registered."""
+    """What one task made of one dataset; with an error its segments must not be registered.
+
+    `unconverted` counts attributes that did not fit their promoted column.
+    """
 
     dataset_id: str
     segments: tuple[WrittenSegment, ...] = ()
     error: str = ""
+    unconverted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,6 +292,21 @@ def test_promoted_columns_and_sharding_fields_are_applied(store: ObjectStore, fo
     assert table["body"].to_pylist() == ["z", "y", "x"]
 
 
+def test_an_attribute_that_does_not_fit_its_promoted_column_is_null_and_counted(
+    store: ObjectStore, folder: Path
+) -> None:
+    put(store, 0, part(logs("b", "a")), TokenPart(str(uuid4()), "logs", (logs("c"),), TWO, 1))
+    spec = SegmentSpec(promoted=(PromotedColumn("number", "long", "record", "region"),))
+    one_and_two = task(0, ONE, TWO, spec=spec)
+
+    result = execute(one_and_two, store, ROOMY, folder)
+
+    assert [found.unconverted for found in result.datasets] == [2, 1]
+    table = read_segment(store, result.datasets[0].segments[0].key)["logs"]
+    assert table["number"].to_pylist() == [None, None]
+    assert table["attributes"].to_pylist() == ['{"region":"eu-1"}', '{"region":"eu-0"}']
+
+
 def test_files_that_share_a_baby_are_parts_of_one_batch(store: ObjectStore, folder: Path) -> None:
     slices = tuple(logs(f"{number}") for number in range(5))
     put(store, 0, TokenPart(TOKEN, "logs", slices, ONE, 5, NOW, NOW))

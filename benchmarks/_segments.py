@@ -1,19 +1,22 @@
 """Generates merged segments for benchmarks: rows made by DuckDB, written by our own writer.
 
 Values are functions of the row number, with a random request id in logs and spans: names repeat,
-texts differ, and about 75 bytes a row are left after compression.
+texts differ, and about 85 bytes a row are left after compression.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from segments.footer import BatchPart, OffsetRange, SegmentFooter
-from segments.parquet import SegmentWriter, sort_table
+from segments.parquet import SegmentFile, SegmentWriter, sort_table
 from segments.schema import SIGNALS, SegmentSpec, Signal, section_schema
 
 DATASET_ID = "0198a7c0-0000-7000-8000-000000000001"
@@ -22,8 +25,8 @@ HOUR_START = 1_790_000_000 * 10**9
 HOUR_NANOS = 3_600 * 10**9
 
 _COMMON = """
-    'svc-' || (hash(i * 31 + $seed) % 20) AS service_name,
-    '{"service.name":"svc-' || (hash(i * 31 + $seed) % 20)
+    'svc-' || (hash(i // 4 * 31 + $seed) % 20) AS service_name,
+    '{"service.name":"svc-' || (hash(i // 4 * 31 + $seed) % 20)
         || '","host.name":"host-' || (hash(i * 17 + $seed) % 40)
         || '","k8s.pod.name":"pod-' || (hash(i * 17 + $seed) % 40)
         || '","deployment.environment":"prod","telemetry.sdk.language":"go"}'
@@ -33,7 +36,8 @@ _COMMON = """
     0 AS scope_dropped_attributes_count, 0 AS flags, 0 AS dropped_attributes_count,
     $start + (hash(i * 41 + $seed) % $nanos)::BIGINT AS timestamp
 """
-_REQUEST = """'"request.id":"' || gen_random_uuid() || '","client.address":"10.'
+_REQUEST = """'"request.id":"' || gen_random_uuid() || '","session.id":"' || gen_random_uuid()
+    || '","client.address":"10.'
     || (hash(i * 43 + $seed) % 256) || '.' || (hash(i * 47 + $seed) % 256) || '.7"'"""
 _METHOD = "['GET', 'POST', 'PUT'][1 + (hash(i * 3) % 3)::INT]"
 _TRACE = "md5('trace' || (i // 8) || $seed)"
@@ -77,11 +81,11 @@ _OWN: dict[Signal, str] = {
 }
 
 
-def write_segments(folder: Path, count: int, scale: int = 1) -> list[Path]:
-    """Write `count` sorted segments of 125,000 * `scale` rows each, all over the same hour."""
+def write_segments(folder: Path, count: int) -> list[Path]:
+    """Write `count` sorted segments of 125,000 rows each, all over the same hour."""
     paths = []
     for seed in range(count):
-        tables = {signal: _section(signal, ROWS[signal] * scale, seed) for signal in SIGNALS}
+        tables = {signal: _section(signal, ROWS[signal], seed) for signal in SIGNALS}
         path = folder / f"{seed:02}.parquet"
         footer = SegmentFooter(
             DATASET_ID,
@@ -95,6 +99,26 @@ def write_segments(folder: Path, count: int, scale: int = 1) -> list[Path]:
             writer.close()
         paths.append(path)
     return paths
+
+
+def repeat_rows(paths: list[Path], folder: Path, times: int) -> list[Path]:
+    """Write each segment anew with every row `times` over, which keeps the order."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_repeat, paths, [folder] * len(paths), [times] * len(paths)))
+
+
+def _repeat(path: Path, folder: Path, times: int) -> Path:
+    target = folder / path.name
+    with (
+        SegmentFile(path) as segment,
+        SegmentWriter(target, SIGNALS, SegmentSpec(), segment.stored.footer) as writer,
+    ):
+        for signal in segment.signals:
+            for batch in segment.batches(signal, 16_384):
+                rows = pc.divide(pa.array(range(batch.num_rows * times)), times)
+                writer.write(signal, pa.Table.from_batches([batch]).take(rows))
+        writer.close()
+    return target
 
 
 def _section(signal: Signal, rows: int, seed: int) -> pa.Table:

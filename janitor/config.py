@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from meta.process import Environment, MetricsAddress
+from meta.process import NO_METRICS, Environment, MetricsAddress
 from segments.keys import StoreLocation
 
 
@@ -15,7 +15,7 @@ class Settings:
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
     # Where Prometheus metrics are served.
-    metrics: MetricsAddress = MetricsAddress()
+    metrics: MetricsAddress = NO_METRICS
     # Overrides where meta says the objects are, as a URL; unset = as told.
     object_store: StoreLocation | None = None
     # Pause between two rounds of merge planning.

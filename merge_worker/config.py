@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from uuid import uuid4
 
-from meta.process import ConfigError, Environment, MetricsAddress
+from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
 from segments.keys import StoreLocation
 from segments.spark_settings import SparkConf, parse_conf
 
@@ -28,7 +28,7 @@ class Settings:
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
     # Where Prometheus metrics are served.
-    metrics: MetricsAddress = MetricsAddress()
+    metrics: MetricsAddress = NO_METRICS
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
     object_store: StoreLocation | None = None
     # Name under which merge tasks are claimed; unique to this process by default.

@@ -4,7 +4,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from meta.process import ConfigError, Environment, MetricsAddress
+from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
 from meta.store.engine import DatabaseSettings
 from segments.keys import StoreLocation
 
@@ -50,7 +50,7 @@ class Settings:
     threads: int = 64
     concurrent_rpcs_max: int = 512
     processes: int = 1
-    metrics: MetricsAddress = MetricsAddress()
+    metrics: MetricsAddress = NO_METRICS
     drain_secs: float = 20.0
     database_wait_secs: float = 30.0
     auth_token: str = field(default="", repr=False)

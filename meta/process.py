@@ -41,6 +41,9 @@ class MetricsAddress:
         return MetricsAddress(self.host, self.port and self.port + index)
 
 
+NO_METRICS = MetricsAddress()
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """Typed readers over environment variables that share a prefix, such as `META_`.
@@ -93,10 +96,9 @@ class Environment:
 
     def metrics(self) -> MetricsAddress:
         """Where metrics are served, off by default."""
-        default = MetricsAddress()
         return MetricsAddress(
-            self.text("METRICS_HOST", default.host),
-            self.integer("METRICS_PORT", default.port, high=65_535),
+            self.text("METRICS_HOST", NO_METRICS.host),
+            self.integer("METRICS_PORT", NO_METRICS.port, high=65_535),
         )
 
     def location(self, name: str) -> StoreLocation | None:

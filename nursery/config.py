@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from meta.process import ConfigError, Environment, MetricsAddress
+from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
 from segments.keys import StoreLocation
 from segments.spark_settings import SparkConf, parse_conf
 
@@ -18,7 +18,7 @@ class Settings:
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
     # Where Prometheus metrics are served.
-    metrics: MetricsAddress = MetricsAddress()
+    metrics: MetricsAddress = NO_METRICS
     # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
     object_store: StoreLocation | None = None
     # Pause between two cycles.

@@ -12,6 +12,7 @@ from segplane.commands import (
     fsck,
     running,
     segments,
+    spark_env,
     stats,
     streams,
     tasks,
@@ -48,6 +49,7 @@ app.add_typer(deletion.app, name="deletion")
 app.add_typer(catalog.app, name="catalog")
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)
+app.command("spark-env")(spark_env.spark_env)
 
 
 @app.command()

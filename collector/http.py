@@ -11,6 +11,7 @@ from http import HTTPStatus
 from aiohttp import web
 from google.protobuf.json_format import MessageToJson
 
+from collector.answer import json_answer, protobuf_answer
 from collector.decompress import DECOMPRESSORS
 from collector.intake import Intake
 from collector.otlp_json import to_protobuf
@@ -65,21 +66,22 @@ class OtlpHttp:
             return _refused(refusal, PROTOBUF, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         signal = PATHS[request.path]
         try:
-            await self._accept(request, signal, content_type == JSON)
+            num_rejected = await self._accept(request, signal, content_type == JSON)
         except Refused as refused:
             self.intake.count_refused(signal, refused.refusal)
             return _refused(refused.refusal, content_type, _status_of(refused.refusal))
-        body = b"{}" if content_type == JSON else b""
+        answer = json_answer if content_type == JSON else protobuf_answer
+        body = answer(signal, num_rejected)
         return web.Response(body=body, content_type=content_type)
 
-    async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> None:
+    async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> int:
         plaintext = token_of([(name.lower(), value) for name, value in request.headers.items()])
         await self.intake.admit(signal, plaintext)
         payload = await self._body(request)
         if is_json:
             # In a thread, since a large body takes long enough to hold up the others.
             payload = await asyncio.to_thread(to_protobuf, signal, payload)
-        await self.intake.accept(signal, plaintext, payload)
+        return await self.intake.accept(signal, plaintext, payload)
 
     async def _body(self, request: web.Request) -> bytes:
         try:

@@ -13,8 +13,9 @@ from collector.export import Content, digest_of, read_content
 from collector.ingestion import Token
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
+from collector.salvage import Salvaged, salvage
 from collector.session import not_routed
-from meta.metrics import EXPORT_BYTES, EXPORTS
+from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS
 from segments.combined import Signal
 
 # Bodies read at once while the buffer is more than half full: they are not in its count yet.
@@ -75,20 +76,36 @@ class Intake:
         self._require_room(token, size_bytes)
         return token
 
-    async def accept(self, signal: Signal, plaintext: str, payload: bytes) -> None:
-        """Take one export; once this returns its records are committed."""
+    async def accept(self, signal: Signal, plaintext: str, payload: bytes) -> int:
+        """Take one export; once this returns its records are committed.
+
+        Returns how many log records, spans or data points were damaged and left out.
+        """
         self._under_way += 1
         try:
-            outcome = await self._accept(signal, plaintext, payload)
+            token = await self.admit(signal, plaintext, len(payload))
+            salvaged, content = await _read(signal, payload)
+            # Of what was sent: the same damaged export is left with the same rest.
+            digest = digest_of(token.token_id, signal, payload)
+            kept = salvaged.payload
+            outcome = await self._accept(token, signal, plaintext, kept, digest, content)
         finally:
             self._under_way -= 1
         EXPORTS.labels(signal, outcome).inc()
         EXPORT_BYTES.labels(signal).inc(len(payload))
+        if salvaged.num_rejected:
+            REJECTED_RECORDS.labels(signal).inc(salvaged.num_rejected)
+        return salvaged.num_rejected
 
-    async def _accept(self, signal: Signal, plaintext: str, payload: bytes) -> str:
-        token = await self.admit(signal, plaintext, len(payload))
-        content = read_content(signal, payload)
-        digest = digest_of(token.token_id, signal, payload)
+    async def _accept(
+        self,
+        token: Token,
+        signal: Signal,
+        plaintext: str,
+        payload: bytes,
+        digest: bytes,
+        content: Content,
+    ) -> str:
         if not content.num_records:
             return "empty"
         if digest in self.digests:
@@ -146,3 +163,16 @@ class Intake:
     def _require_room(self, token: Token, size_bytes: int) -> None:
         if not self.buffer.has_room(token.token_id, size_bytes):
             raise unavailable("collector's buffer is full")
+
+
+async def _read(signal: Signal, payload: bytes) -> tuple[Salvaged, Content]:
+    """Validate an export; of a damaged one take what is whole."""
+    try:
+        return Salvaged(payload, 0), read_content(signal, payload)
+    except Refused:
+        # In a thread, since it takes a while and is rare.
+        salvaged = await asyncio.to_thread(salvage, signal, payload)
+        content = read_content(signal, salvaged.payload)
+        if not content.num_records:
+            raise
+        return salvaged, content

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import grpc
 
+from collector.answer import protobuf_answer
 from collector.intake import Intake
 from collector.refusal import Refused, malformed, unavailable
 from segments.combined import Signal
@@ -26,7 +27,6 @@ METHODS: dict[str, Signal] = {
 }
 SERVICES = tuple(method.split("/")[1] for method in METHODS)
 READ_TIMEOUT_SECS = 30.0
-_ACCEPTED = b""  # An Export...ServiceResponse with nothing in it: full success.
 _STATUS_KEY = "grpc-status-details-bin"
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -83,10 +83,11 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
     async def _answer(self, signal: Signal, payload: bytes, context: Context) -> bytes:
         try:
-            await self._intake.accept(signal, token_of(context.invocation_metadata()), payload)
+            plaintext = token_of(context.invocation_metadata())
+            num_rejected = await self._intake.accept(signal, plaintext, payload)
         except Refused as refused:
             return await self._abort(signal, context, refused)
-        return _ACCEPTED
+        return protobuf_answer(signal, num_rejected)
 
     async def _abort(self, signal: Signal, context: Context, refused: Refused) -> bytes:
         self._intake.count_refused(signal, refused.refusal)

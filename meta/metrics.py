@@ -38,6 +38,11 @@ EXPORTS = Counter(
 EXPORT_BYTES = Counter(
     "segplane_collector_export_bytes_total", "Decompressed bytes of accepted exports.", ["signal"]
 )
+REJECTED_RECORDS = Counter(
+    "segplane_collector_rejected_records_total",
+    "Damaged log records, spans and data points left out of accepted exports. A rise: a sender.",
+    ["signal"],
+)
 BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
     "Bytes accepted and not yet acknowledged. A rise: the store or meta is slow.",

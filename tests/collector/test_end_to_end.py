@@ -1,10 +1,12 @@
 """Whole collectors: what is acknowledged is committed once, whatever happens to the process."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from uuid import uuid4
 
 import grpc
+import pytest
 from opentelemetry.exporter.otlp.proto.grpc._log_exporter import (
     OTLPLogExporter as GrpcLogExporter,
 )
@@ -243,3 +245,27 @@ def _with_export(like: Baby, payload: bytes, token_id: str) -> Baby:
         like.parts[0], slices=(payload,), num_records=1, exports=(Export(digest, like.received_at),)
     )
     return replace(like, parts=(part,), flush_id=uuid4().bytes)
+
+
+@pytest.mark.parametrize("flush_timeout_ms", [1000])
+def test_an_export_waits_for_one_flush_timeout_and_no_more(
+    ground: Ground, start_collector: StartCollector, flush_timeout_ms: int
+) -> None:
+    token = ground.new_token()
+    collector = start_collector()
+
+    with collector.stub() as stub, ThreadPoolExecutor(4) as pool:
+        stub.export(token.plaintext, log_export("opens the stream"))
+
+        def waited_secs(record_id: str) -> float:
+            started = time.monotonic()
+            stub.export(token.plaintext, log_export(record_id))
+            return time.monotonic() - started
+
+        def two_in_turn(sender: int) -> list[float]:
+            return [waited_secs(f"{sender}-{n}") for n in range(2)]
+
+        waits = [secs for pair in pool.map(two_in_turn, range(4)) for secs in pair]
+
+    # One put and one commit take milliseconds here; a second timeout would show.
+    assert max(waits) < 2 * flush_timeout_ms / 1000

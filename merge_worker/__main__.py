@@ -9,6 +9,7 @@ import structlog
 from merge_worker.config import Settings, load
 from merge_worker.job import SparkMerger
 from merge_worker.loop import Worker
+from merge_worker.scratch import remove_abandoned
 from meta.client import MetaClient, location
 from meta.errors import MetaError
 from meta.process import (
@@ -63,6 +64,7 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
         settings.spark_conf,
         settings.spark_start_secs,
     )
+    remove_abandoned(settings.work_dir)
     spark = open_session(wanted)
     # After the session: pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()

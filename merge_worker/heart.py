@@ -16,7 +16,10 @@ _BEATS_PER_LEASE = 3
 
 
 class Heart:
-    """Beats from enter to exit, every third of the lease; `on_lost` is called once, if ever."""
+    """Beats from enter to exit, every third of the lease; `on_lost` is called once, if ever.
+
+    Each beat tells meta and the log what `rows_done` says.
+    """
 
     def __init__(
         self,
@@ -25,11 +28,13 @@ class Heart:
         attempt: int,
         lease_secs: float,
         on_lost: Callable[[], None],
+        rows_done: Callable[[], int],
     ) -> None:
         self._meta = meta
         self._request = HeartbeatMergeTaskRequest(task_id=task_id, attempt=attempt)
         self._lease_secs = lease_secs
         self._on_lost = on_lost
+        self._rows_done = rows_done
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"heart-{task_id}", daemon=True)
         self.is_lost = False
@@ -59,6 +64,13 @@ class Heart:
 
     def _beat(self) -> bool:
         """Beat once; false when there is nothing left to beat for."""
+        self._request.rows_done = self._rows_done()
+        if self._request.rows_done:
+            log.info(
+                "merge_progress",
+                task_id=self._request.task_id,
+                rows_done=self._request.rows_done,
+            )
         try:
             reply = self._meta.operations.HeartbeatMergeTask(
                 self._request, timeout=max(1.0, self._lease_secs / _BEATS_PER_LEASE)

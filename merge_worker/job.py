@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from pyspark.sql import SparkSession
 
-from merge_worker.scratch import scratch_folder
+from merge_worker.scratch import note_rows, scratch_folder
 from merge_worker.tasks import Failed, Merged, MergeTask, Outcome
 from segments.errors import SegmentsError
 from segments.keys import join_key, new_uuid7
@@ -60,8 +60,14 @@ def merge(task: MergeTask) -> Outcome:
         store = open_store(task.location)
         # Spark may run a lost task again: each run writes under a name of its own.
         key = join_key(task.prefix, f"{new_uuid7()}.parquet")
-        with scratch_folder(task.work_dir) as folder:
-            order = MergeOrder(task.dataset_id, task.producer, task.spec, task.buffer_bytes_max)
+        with scratch_folder(task.work_dir, task.label) as folder:
+            order = MergeOrder(
+                task.dataset_id,
+                task.producer,
+                task.spec,
+                task.buffer_bytes_max,
+                note_rows(folder),
+            )
             result = merge_segments(store, task.inputs, order, folder)
             upload_segment(store, key, folder / "merged.parquet", result.facts)
     except InputFailed as error:

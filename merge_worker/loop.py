@@ -10,6 +10,7 @@ import structlog
 
 from merge_worker.config import Settings
 from merge_worker.heart import Heart
+from merge_worker.scratch import rows_done
 from merge_worker.tasks import Failed, Merged, MergeTask, Outcome, merge_task
 from meta import metrics
 from meta.client import MetaClient, location
@@ -100,7 +101,12 @@ class Worker:
             return
         lease_secs = float(info.lease_secs or LEASE_SECS)
         with Heart(
-            self.meta, task.task_id, task.attempt, lease_secs, lambda: self.merger.cancel(task)
+            self.meta,
+            task.task_id,
+            task.attempt,
+            lease_secs,
+            lambda: self.merger.cancel(task),
+            lambda: rows_done(task.work_dir, task.label),
         ) as heart:
             outcome = self.merger.run(task)
             if heart.is_lost:

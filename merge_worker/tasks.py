@@ -49,6 +49,11 @@ class MergeTask:
     work_dir: Path
     buffer_bytes_max: int
 
+    @property
+    def label(self) -> str:
+        """Name this attempt, for folders."""
+        return f"{self.task_id}-{self.attempt}"
+
 
 @dataclass(frozen=True, slots=True)
 class Merged:

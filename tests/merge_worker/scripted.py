@@ -53,6 +53,7 @@ class Scripted(
         self.still_yours = True
         self.lease_secs = 60
         self.beats = threading.Semaphore(0)
+        self.rows_told: Queue[int] = Queue()
         self.polls = threading.Semaphore(0)
         self.refusals: list[grpc.StatusCode] = []
 
@@ -81,6 +82,7 @@ class Scripted(
     def HeartbeatMergeTask(
         self, request: operations_pb2.HeartbeatMergeTaskRequest, context: grpc.ServicerContext
     ) -> operations_pb2.HeartbeatMergeTaskResponse:
+        self.rows_told.put(request.rows_done)
         self.beats.release()
         return operations_pb2.HeartbeatMergeTaskResponse(
             still_yours=self.still_yours, lease_secs=self.lease_secs

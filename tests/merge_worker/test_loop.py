@@ -9,6 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from merge_worker.scratch import note_rows, scratch_folder
 from merge_worker.tasks import Failed
 from meta.v1 import merge_task_pb2 as pb
 from meta.v1.common_pb2 import TimeRange
@@ -78,6 +79,23 @@ def test_a_long_merge_beats_three_times_a_lease(stage: Stage) -> None:
             assert stage.meta.beats.acquire(timeout=DEADLINE_SECS)
 
     with stage.worker(Here(four_beats)):
+        report = stage.meta.reports.get(timeout=DEADLINE_SECS)
+
+    assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
+
+
+def test_a_beat_tells_how_many_rows_are_done(stage: Stage) -> None:
+    task = stage.task()
+    stage.meta.tasks.put(task)
+
+    def at_77_rows(_: threading.Event) -> None:
+        with scratch_folder(stage.folder, f"{task.task_id}-{task.attempt}") as folder:
+            note_rows(folder)(77)
+            while stage.meta.rows_told.get(timeout=DEADLINE_SECS) != 77:
+                pass
+
+    stage.meta.lease_secs = 1
+    with stage.worker(Here(at_77_rows)):
         report = stage.meta.reports.get(timeout=DEADLINE_SECS)
 
     assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)

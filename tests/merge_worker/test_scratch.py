@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from merge_worker.scratch import remove_abandoned, scratch_folder
+from merge_worker.scratch import note_rows, remove_abandoned, rows_done, scratch_folder
 
 
 def test_a_folder_is_removed_whatever_happens(tmp_path: Path) -> None:
@@ -45,3 +45,15 @@ def test_the_folders_of_others_at_work_are_left_alone(tmp_path: Path) -> None:
 
         assert folder.exists()
     assert sorted(os.listdir(tmp_path)) == ["segplane-merge-just-made", "something-else"]
+
+
+def test_progress_is_seen_from_outside_as_long_as_the_folder_is_there(tmp_path: Path) -> None:
+    assert rows_done(tmp_path, "task-1") == 0
+
+    with scratch_folder(tmp_path, "task-1") as folder:
+        assert rows_done(tmp_path, "task-1") == 0
+        note_rows(folder)(41)
+        assert rows_done(tmp_path, "task-1") == 41
+        assert rows_done(tmp_path, "task-2") == 0
+
+    assert rows_done(tmp_path, "task-1") == 0

@@ -76,7 +76,8 @@ class _Cursor:
             if batch is None:
                 return False
             if batch.num_rows:
-                self._enter(_lean(batch))
+                # Every round joins a batch's dictionaries with the others'.
+                self._enter(compact(batch, DICTIONARY_BYTES_MAX))
         return True
 
     def take(self, bound: Key) -> _Piece:
@@ -102,13 +103,6 @@ class _Cursor:
 
     def _key(self, row: int) -> Key:
         return tuple([column.part(row) for column in self._columns])
-
-
-def _lean(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Compact a batch whose dictionaries are large: every round joins them with the others'."""
-    found = [c.dictionary for c in batch.columns if isinstance(c, pa.DictionaryArray)]
-    is_large = any(dictionary.nbytes > DICTIONARY_BYTES_MAX for dictionary in found)
-    return compact(batch) if is_large else batch
 
 
 class _KeyColumn:

@@ -29,7 +29,8 @@ from segments.store import ObjectStore
 # Of one input at a time; less when many inputs or runs share the task's memory.
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_ROWS_MIN = 256
-BATCH_ROWS_MAX = 16_384
+# Half of this takes 12 % more CPU in all, twice of it 200 MB more memory with 12 inputs.
+BATCH_ROWS_MAX = 8_192
 
 
 class InputFailed(SegmentsError):

@@ -22,23 +22,29 @@ def sort_table(table: pa.Table, spec: SegmentSpec, signal: Signal) -> pa.Table:
 
 def sort_by(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """Sort a table by these columns; dictionaries stay dictionaries."""
-    keys = table.select(names).unify_dictionaries()
-    ranks = pa.table([_ranks(keys, name) for name in names], [str(i) for i in range(len(names))])
+    unified = table.unify_dictionaries()
+    # One array each: comparing rows of chunked columns looks up the chunk for every comparison.
+    ranks = pa.table(
+        [_ranks(unified, name).combine_chunks() for name in names],
+        [str(i) for i in range(len(names))],
+    )
     order = pc.sort_indices(
         ranks,
         sort_keys=[(name, "ascending", "at_end") for name in ranks.column_names],  # type: ignore[misc]
     )
-    columns = [_taken(column, order) for column in table.unify_dictionaries().columns]
+    columns = [_taken(column, order) for column in unified.columns]
     return pa.table(columns, schema=table.schema)
 
 
-def compact(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Drop dictionary values that no row uses, and repeated ones.
+def compact(batch: pa.RecordBatch, above_bytes: int = -1) -> pa.RecordBatch:
+    """Drop values that no row uses, and repeated ones, from dictionaries above a size.
 
     A slice keeps its parent's whole dictionary, and a file would store it.
     """
     columns = [
-        _compact_dictionary(column) if isinstance(column, pa.DictionaryArray) else column
+        _compact_dictionary(column)
+        if isinstance(column, pa.DictionaryArray) and column.dictionary.nbytes > above_bytes
+        else column
         for column in batch.columns
     ]
     return pa.record_batch(columns, schema=batch.schema)
@@ -65,8 +71,9 @@ def _ranks(table: pa.Table, name: str) -> pa.ChunkedArray[Any]:
 
 def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArray[Any]:
     """Bring one column into order; taking from one array is twice as fast as from its chunks."""
-    if column.nbytes <= _TAKE_BYTES_MAX or not pa.types.is_string(column.type):
-        return pa.chunked_array([column.combine_chunks().take(order)])
+    # The size of a dictionary column is slow to tell.
+    if not pa.types.is_string(column.type) or column.nbytes <= _TAKE_BYTES_MAX:
+        return pa.chunked_array([pc.take(column.combine_chunks(), order, boundscheck=False)])
     whole = column.cast(pa.large_string()).combine_chunks()
     rows = max(1, len(order) * _PIECE_BYTES // column.nbytes)
     pieces = [whole.take(order.slice(start, rows)) for start in range(0, len(order), rows)]

@@ -86,14 +86,14 @@ class Scene:
         )
 
     @contextmanager
-    def running(self, name: str, cores: int = 1) -> Iterator[Child]:
+    def running(self, name: str, cores: int = 1, conf: str = "") -> Iterator[Child]:
         """Run the nursery or a merge worker on the cluster, as its supervisor does."""
         prefix = name.upper()
         environment = os.environ | {
             f"{prefix}_META_ADDRESS": self.address,
             f"{prefix}_SPARK_MASTER": self.cluster.master_url,
             f"{prefix}_SPARK_CORES_MAX": str(cores),
-            f"{prefix}_SPARK_CONF": QUICK_JVMS,
+            f"{prefix}_SPARK_CONF": f"{QUICK_JVMS},{conf}",
             f"{prefix}_INTERVAL_SECS": "0.1",
             "NURSERY_WAIT_SECS": "0",
             "MERGE_WORKER_WORK_DIR": str(self.cluster.temporary_folder),

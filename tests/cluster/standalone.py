@@ -203,7 +203,7 @@ def spark_home() -> Path:
 
 def executors_of(worker: Node) -> list[int]:
     """Process ids of a worker's executors, its child processes."""
-    return [pid for pid in children_of(worker.process.pid) if EXECUTOR_CLASS in _command(pid)]
+    return [pid for pid in children_of(worker.process.pid) if EXECUTOR_CLASS in command_of(pid)]
 
 
 def children_of(pid: int) -> list[int]:
@@ -216,7 +216,8 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def _command(pid: int) -> str:
+def command_of(pid: int) -> str:
+    """A process's command line; "" once it has ended."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     return ""

@@ -226,7 +226,11 @@ class _Execution:
         Files that share a baby have one batch id: of two batches that do, a catalog's rebuild
         takes one for the other's repetition.
         """
-        columns, self._columns, self._held_bytes = self._columns, {}, 0
+        columns, self._columns = self._columns, {}
+        if not is_baby_done:
+            self._columns = columns
+            columns = {i: front for i, own in columns.items() if (front := own.take_front())}
+        self._held_bytes = sum(own.size_bytes for own in self._columns.values())
         for index, found in columns.items():
             if index in self._errors or not found.tables:
                 continue

@@ -29,15 +29,32 @@ class DatasetColumns:
     tables: dict[Signal, list[pa.Table]] = field(default_factory=dict)
     ranges: set[tuple[str, int]] = field(default_factory=set)
     size_bytes: int = 0
+    last_signal: Signal | None = None
 
     def add(self, signal: Signal, table: pa.Table) -> int:
         """Keep some records; returns about how many bytes they hold."""
         self.tables.setdefault(signal, []).append(table)
+        self.last_signal = signal
         # Dictionaries are shared between the datasets of a pass: counting them for each would
         # multiply them.
         rows_bytes = sum(c.nbytes for c in table.columns if not pa.types.is_dictionary(c.type))
         self.size_bytes += rows_bytes
         return rows_bytes
+
+    def take_front(self) -> "DatasetColumns | None":
+        """Take all but the last table; None if there is no other.
+
+        What stays makes sure that a batch which was begun gets a last file. Both halves name all
+        babies: together they are one batch.
+        """
+        if self.last_signal is None or sum(map(len, self.tables.values())) < 2:
+            return None
+        signal, last = self.last_signal, self.tables[self.last_signal].pop()
+        tables = {found: own for found, own in self.tables.items() if own}
+        front = DatasetColumns(tables, set(self.ranges), self.size_bytes)
+        self.tables, self.size_bytes = {}, 0
+        front.size_bytes -= self.add(signal, last)
+        return front
 
     def joined(self) -> dict[Signal, pa.Table]:
         """One table per signal."""

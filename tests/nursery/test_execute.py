@@ -318,8 +318,8 @@ def test_files_that_share_a_baby_are_parts_of_one_batch(store: ObjectStore, fold
     first = [f.batches[0] for f in footers if f.ranges == (Lineage(STREAM, 0, 0),)]
     assert sorted(bodies(store, result)) == ["0", "1", "2", "3", "4", "later"]
     assert len({b.batch_id for b in first}) == 1
-    assert [(b.part, b.parts) for b in first] == [(1, 0), (2, 0), (3, 0), (4, 0), (5, 5)]
-    assert [(b.part, b.parts) for f in footers[5:] for b in f.batches] == [(1, 1)]
+    assert [(b.part, b.parts) for b in first] == [(1, 0), (2, 0), (3, 0), (4, 4)]
+    assert [(b.part, b.parts) for f in footers[4:] for b in f.batches] == [(1, 1)]
 
 
 def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_whole(

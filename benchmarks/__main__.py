@@ -1,4 +1,4 @@
-"""`python -m benchmarks [name ...]`: run benchmarks, print the table, keep results.json.
+"""`python -m benchmarks [name ...]`: run benchmarks, print the table, keep the results.
 
 Exits with 1 if a bar does not hold. Each module beside this one that has `run() -> list[Result]` is
 a benchmark, named by its file.
@@ -11,7 +11,7 @@ import sys
 import time
 
 import benchmarks
-from benchmarks import results
+from benchmarks import _pictures, results
 
 _NOT_BENCHMARKS = {"__main__", "results"}
 
@@ -32,6 +32,7 @@ def main() -> int:
         print(f"{name}: running", flush=True)
         fresh += importlib.import_module(f"benchmarks.{name}").run()
         results.save(fresh)
+        _pictures.draw()
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
     print(results.table(fresh))
     return 0 if all(result.holds for result in fresh) else 1

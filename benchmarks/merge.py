@@ -88,7 +88,7 @@ def _speeds(rates: dict[str, float]) -> list[Result]:
     }
     found = [
         compare(
-            "merge: 1 -> 2 cores" if name == ONE_CORE else f"merge: against {name}",
+            "merge_1_to_2_cores" if name == ONE_CORE else f"merge_against_{name}",
             rates[OURS],
             rates[name],
             reference_name=names.get(name, f"{name} sorting the same two files on two cores"),
@@ -103,7 +103,7 @@ def _speeds(rates: dict[str, float]) -> list[Result]:
         best = max(libraries, key=lambda name: libraries[name])
         found.append(
             compare(
-                "merge: against the best library",
+                "merge_against_best_library",
                 rates[OURS],
                 rates[best],
                 reference_name=f"{best}, the fastest of {', '.join(libraries)}",
@@ -117,7 +117,7 @@ def _speeds(rates: dict[str, float]) -> list[Result]:
 def _memory(peaks: dict[str, float], larger: float) -> list[Result]:
     found = [
         compare(
-            f"merge: peak memory at {TIMES} x the rows",
+            f"merge_peak_memory_{TIMES}_x_rows",
             larger,
             peaks[OURS],
             reference_name="ourselves with the rows once",
@@ -129,7 +129,7 @@ def _memory(peaks: dict[str, float], larger: float) -> list[Result]:
     if "polars" in peaks:
         found.append(
             compare(
-                "merge: peak memory against polars",
+                "merge_peak_memory_against_polars",
                 peaks[OURS],
                 peaks["polars"],
                 reference_name="polars sorting the same two files",

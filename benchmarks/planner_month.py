@@ -22,7 +22,7 @@ def run() -> list[Result]:
     month = max((_simulate(*load) for load in LOADS), key=lambda found: found[0] / found[1])
     return [
         compare(
-            "planner: bytes written in a month",
+            "planner_month_write_amplification",
             month[0] / 1e9,
             month[1] / 1e9,
             reference_name=f"bytes ingested, the worst of {len(LOADS)} loads",

@@ -76,7 +76,7 @@ def _lookup(
     mine, theirs = interleaved([look_up(ours), look_up(defaults)], ROUNDS)
     return (
         compare(
-            "query: point lookup by trace id",
+            "query_lookup_by_trace_id",
             mine / len(trace_ids),
             theirs / len(trace_ids),
             reference_name="the same rows written with pyarrow's defaults",
@@ -85,7 +85,7 @@ def _lookup(
             higher_is_better=False,
         ),
         compare(
-            "query: size of that file",
+            "query_lookup_file_size",
             ours.stat().st_size / 1e6,
             defaults.stat().st_size / 1e6,
             reference_name="the same rows written with pyarrow's defaults",
@@ -118,7 +118,7 @@ def _equality(connection: duckdb.DuckDBPyConnection, path: Path) -> Result:
     assert promoted() == json() != (0,)
     mine, theirs = interleaved([promoted, json], ROUNDS)
     return compare(
-        "query: equality on a promoted column",
+        "query_promoted_equality",
         mine,
         theirs,
         reference_name="the same in the attributes' JSON, in the same file",

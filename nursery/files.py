@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from nursery.results import WrittenSegment
-from nursery.tasks import Cover, Work
+from nursery.tasks import Work
 from segments.footer import BatchPart, OffsetRange, SegmentFooter, coalesce
 from segments.keys import new_merged_key, new_uuid7
 from segments.otlp_arrow import Array, pc
@@ -88,7 +88,7 @@ def write_segments(
     """
     tables = columns.joined()
     days = list(_day_files(tables))
-    lineage = _lineage(work, columns)
+    lineage = coalesce(OffsetRange(stream, offset, offset) for stream, offset in columns.ranges)
     written = []
     last = batch.parts + len(days)
     for part, wanted in enumerate(days, start=batch.parts + 1):
@@ -103,16 +103,6 @@ def write_segments(
         written.append(_write_one(store, work, _of_days(tables, wanted), footer, path))
     batch.parts = last
     return written
-
-
-def _lineage(work: Work, columns: DatasetColumns) -> tuple[OffsetRange, ...]:
-    """The babies in the files, and those around them that are merged with them."""
-    covers = {(cover.stream_id, cover.offset): cover for cover in work.covers}
-    found = []
-    for stream_id, offset in columns.ranges:
-        cover = covers.get((stream_id, offset), Cover(stream_id, offset, offset, offset))
-        found.append(OffsetRange(stream_id, cover.first, cover.last))
-    return coalesce(found)
 
 
 def _write_one(

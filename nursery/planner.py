@@ -178,7 +178,7 @@ def _batch(
     for share in group:
         for dataset_id in sorted(share.holding()):
             spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
-    shares = [Share(share.stream, tuple(share.reads), share.end) for share in group]
+    shares = [Share(share.stream, tuple(share.reads)) for share in group]
     tasks = bin_tasks(shares, specs, min(READERS_MAX, limits.tasks_max))
     moves = tuple(Move(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items()))
     return Batch(moves, tasks) if tasks else None

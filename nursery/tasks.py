@@ -18,14 +18,10 @@ _OVERSIZE = 1.25
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The baby segments of one stream that a batch reads, lowest offset first.
-
-    Merged offsets move to `end`: what lies before it and is not read holds nothing that is wanted.
-    """
+    """The baby segments of one stream that a batch reads, lowest offset first."""
 
     stream: Stream
     reads: tuple[Need, ...]
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +34,12 @@ class OffsetRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
-    """A baby, and the offsets around it that are merged with it and hold nothing of the dataset."""
-
-    stream_id: str
-    offset: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class Work:
-    """A dataset whose records, in these offsets, are one task's to write.
-
-    `covers` are for the lineage: without them a dataset that is in every other baby would have as
-    many ranges there as babies.
-    """
+    """A dataset whose records, in these offsets, are one task's to write."""
 
     dataset_id: str
     spec: SegmentSpec
     ranges: tuple[OffsetRange, ...]
-    covers: tuple[Cover, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,29 +104,7 @@ def bin_tasks(
     every = {(s.stream.stream_id, n.baby.offset) for s in shares for n in s.reads}
     unwanted = every - owners.keys()
     owners.update(dict.fromkeys(unwanted, 0))
-    covers = _covers(shares)
-    return tuple(
-        _task(shares, specs, items, owners, covers, index) for index, items in enumerate(bins)
-    )
-
-
-def _covers(shares: Sequence[Share]) -> dict[str, dict[tuple[str, int], Cover]]:
-    """By dataset, the covers of its babies in a batch: together they are what is merged."""
-    found: dict[str, dict[tuple[str, int], Cover]] = {}
-    for share in shares:
-        stream_id = share.stream.stream_id
-        offsets: dict[str, list[int]] = {}
-        for need in share.reads:
-            for dataset_id in need.readers:
-                offsets.setdefault(dataset_id, []).append(need.baby.offset)
-        for dataset_id, own in offsets.items():
-            covers = found.setdefault(dataset_id, {})
-            first = share.stream.merged[dataset_id] + 1
-            for offset in own:
-                last = share.end if offset == own[-1] else offset
-                covers[stream_id, offset] = Cover(stream_id, offset, first, last)
-                first = offset + 1
-    return found
+    return tuple(_task(shares, specs, items, owners, index) for index, items in enumerate(bins))
 
 
 def _items(shares: Sequence[Share], fair_bytes: float) -> list[_Item]:
@@ -191,7 +150,6 @@ def _task(
     specs: Mapping[str, SegmentSpec],
     items: Sequence[_Item],
     owners: Mapping[tuple[str, int], int],
-    covers: Mapping[str, Mapping[tuple[str, int], Cover]],
     index: int,
 ) -> Task:
     wanted = {read for item in items for read in item.reads}
@@ -201,7 +159,7 @@ def _task(
         (s.stream.stream_id, n.baby.offset): n.baby.dataset_ids for s in shares for n in s.reads
     }
     return Task(
-        works=tuple(_work(d, items, specs, covers[d]) for d in _dataset_ids(items)),
+        works=tuple(_work(dataset_id, items, specs) for dataset_id in _dataset_ids(items)),
         reads=tuple(
             BabyRead(*read, owners[read] == index, announced[read]) for read in sorted(wanted)
         ),
@@ -217,12 +175,7 @@ def _dataset_ids(items: Sequence[_Item]) -> list[str]:
     return sorted({item.dataset_id for item in items})
 
 
-def _work(
-    dataset_id: str,
-    items: Sequence[_Item],
-    specs: Mapping[str, SegmentSpec],
-    covers: Mapping[tuple[str, int], Cover],
-) -> Work:
+def _work(dataset_id: str, items: Sequence[_Item], specs: Mapping[str, SegmentSpec]) -> Work:
     """Two pieces of one dataset in one task are one work again."""
     offsets: dict[str, list[int]] = {}
     for item in items:
@@ -230,13 +183,7 @@ def _work(
             for stream_id, offset in item.reads:
                 offsets.setdefault(stream_id, []).append(offset)
     ranges = (r for s, found in sorted(offsets.items()) for r in _ranges(s, sorted(found)))
-    own = (covers[s, o] for s, found in sorted(offsets.items()) for o in sorted(found))
-    return Work(
-        dataset_id,
-        specs.get(dataset_id, SegmentSpec()),
-        tuple(ranges),
-        tuple(cover for cover in own if cover.first < cover.last),
-    )
+    return Work(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(ranges))
 
 
 def _ranges(stream_id: str, offsets: Sequence[int]) -> Iterator[OffsetRange]:

@@ -12,7 +12,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.streams import Period
-from nursery.tasks import BabyRead, Cover, OffsetRange, Routes, Task, Work
+from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
 from segments.combined import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.footer import OffsetRange as Lineage
@@ -335,19 +335,6 @@ def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_w
 
     assert sum(s.rows for s in result.datasets[0].segments) == many
     assert result.quarantined == (("undecodable", 1),)
-
-
-def test_the_lineage_names_the_offsets_that_are_merged_with_a_baby(
-    store: ObjectStore, folder: Path
-) -> None:
-    put(store, 3, part(logs("a")))
-    read = BabyRead(STREAM, 3, is_owner=True)
-    work = Work(ONE, SegmentSpec(), (OffsetRange(STREAM, 3, 3),), (Cover(STREAM, 3, 1, 7),))
-
-    result = execute(Task((work,), (read,), (Routes(STREAM, {ONE: 0}, ()),)), store, ROOMY, folder)
-
-    (segment,) = result.datasets[0].segments
-    assert read_footer(store, segment.key).footer.ranges == (Lineage(STREAM, 1, 7),)
 
 
 def _container(records: bytes) -> bytes:

@@ -1,6 +1,5 @@
 """Which babies are merged: bounds, order, and that nothing is read twice or passed over."""
 
-from collections import Counter
 from dataclasses import replace
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from nursery.planner import Limits, Plan, Span, plan
 from nursery.streams import BabyFacts, Stream
-from nursery.tasks import Cover, OffsetRange
+from nursery.tasks import OffsetRange
 from segments.schema import SegmentSpec
 
 NOW = 1_700_000_000 * 10**9
@@ -131,23 +130,6 @@ def test_a_large_dataset_is_split_over_tasks() -> None:
     assert {r.offset for r in second.reads} == {4, 5, 6, 7}
 
 
-def test_a_dataset_in_some_babies_covers_all_that_it_is_merged_over() -> None:
-    size = 8 * 1024 * 1024
-    babies = [
-        baby(o, LOGS, SPANS, size=size) if o % 3 == 1 else baby(o, SPANS, size=size)
-        for o in range(9)
-    ]
-
-    found = plan([stream(*babies, merged={LOGS: -1, SPANS: -1})], {}, WIDE, NOW)
-
-    covers = {c.offset: c for t in found.batches[0].tasks for w in t.works for c in w.covers}
-    assert covers == {
-        1: Cover("s", 1, 0, 1),
-        4: Cover("s", 4, 2, 4),
-        7: Cover("s", 7, 5, 8),
-    }
-
-
 def test_many_cores_get_several_batches_of_their_own_streams() -> None:
     size = 8 * 1024 * 1024
     streams = [stream(baby(0, LOGS, size=size), name=f"s{i}") for i in range(4)]
@@ -251,24 +233,3 @@ def test_repeated_cycles_drain_everything(limits: Limits) -> None:
         )
 
     assert set(current.merged.values()) == {6}
-
-
-@given(streams=streams(), limits=LIMITS)
-def test_covers_of_a_dataset_are_exactly_what_its_move_passes(
-    streams: list[Stream], limits: Limits
-) -> None:
-    for batch in plan(streams, {}, limits, NOW).batches:
-        moved = Counter(
-            (move.dataset_id, span.stream_id, offset)
-            for move in batch.moves
-            for span in move.spans
-            for offset in range(span.start_merged + 1, span.end + 1)
-        )
-        covered: Counter[tuple[str, str, int]] = Counter()
-        for work in (work for task in batch.tasks for work in task.works):
-            covers = {(c.stream_id, c.offset): range(c.first, c.last + 1) for c in work.covers}
-            for span in work.ranges:
-                for own in range(span.first, span.last + 1):
-                    for offset in covers.get((span.stream_id, own), (own,)):
-                        covered[work.dataset_id, span.stream_id, offset] += 1
-        assert covered == moved

@@ -86,7 +86,9 @@ class Scene:
         )
 
     @contextmanager
-    def running(self, name: str, cores: int = 1, conf: str = "") -> Iterator[Child]:
+    def running(
+        self, name: str, cores: int = 1, conf: str = "", start_secs: int = 60
+    ) -> Iterator[Child]:
         """Run the nursery or a merge worker on the cluster, as its supervisor does."""
         prefix = name.upper()
         environment = os.environ | {
@@ -94,6 +96,7 @@ class Scene:
             f"{prefix}_SPARK_MASTER": self.cluster.master_url,
             f"{prefix}_SPARK_CORES_MAX": str(cores),
             f"{prefix}_SPARK_CONF": f"{QUICK_JVMS},{conf}",
+            f"{prefix}_SPARK_START_SECS": str(start_secs),
             f"{prefix}_INTERVAL_SECS": "0.1",
             "NURSERY_WAIT_SECS": "0",
             "MERGE_WORKER_WORK_DIR": str(self.cluster.temporary_folder),

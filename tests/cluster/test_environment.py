@@ -49,3 +49,11 @@ def test_executors_run_from_the_archive_of_spark_env(
         assert nursery.restarts == 0
 
     assert scene.read() == scene.sent
+
+
+def test_a_process_that_no_worker_has_room_for_says_so_in_one_line(scene: Scene) -> None:
+    with scene.running("nursery", conf="spark.executor.memory=8g", start_secs=3) as nursery:
+        with pytest.raises(ChildFailed, match=r"no executor of .* was free within 3 s"):
+            scene.wait(nursery, lambda: False, "it ends")
+
+        assert not nursery.has_logged("nursery_started")

@@ -107,7 +107,8 @@ def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
             raise
         raise SparkUnusable(
             f"no executor of {settings.master} was free within {settings.start_secs:g} s: start"
-            " workers, ask for fewer cores, or less memory than they have"
+            " workers, ask for fewer cores, or less memory than they have; executors that fail to"
+            " start say why in their own logs"
         ) from error
     finally:
         timer.cancel()

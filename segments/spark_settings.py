@@ -42,7 +42,8 @@ def parse_conf(text: str) -> SparkConf:
 
     The last of two values of one name wins, as with Spark's own `--conf`.
     """
-    entries = [entry.strip() for entry in _BETWEEN_ENTRIES.split(text)]
+    # A comma at the end is left over when entries are put together; no value ends with one.
+    entries = [entry.strip().rstrip(",").strip() for entry in _BETWEEN_ENTRIES.split(text)]
     found: dict[str, str] = {}
     for entry in filter(None, entries):
         matched = _ENTRY.fullmatch(entry)

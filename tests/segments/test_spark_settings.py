@@ -17,6 +17,8 @@ from segments.spark_versions import difference, versions_here
         ("spark.jars=a.jar,b.jar,spark.b=1", (("spark.jars", "a.jar,b.jar"), ("spark.b", "1"))),
         ("spark.a = -Dx=1 -Dy=2\n\nspark.b=\n", (("spark.a", "-Dx=1 -Dy=2"), ("spark.b", ""))),
         ("spark.a=1,spark.a=2", (("spark.a", "2"),)),
+        ("spark.a=1,", (("spark.a", "1"),)),
+        ("spark.a=1,\nspark.b=2,\n", (("spark.a", "1"), ("spark.b", "2"))),
     ],
 )
 def test_properties_are_told_apart_by_their_names(

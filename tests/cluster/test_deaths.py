@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 # Work for several seconds, so that its end does not come before our kill.
 BATCH_PADDING = 100_000
 BATCH_BABIES = 10
-MERGE_PADDING = 40_000
+MERGE_PADDING = 120_000
 # What a task makes below its temporary folder while it runs.
 NURSERY_BUSY = "segplane-nursery-*"
 MERGE_BUSY = "segplane-merge-*"

@@ -1,5 +1,6 @@
 """Objects as files of a folder, each complete before its name exists."""
 
+import contextlib
 import io
 import os
 import shutil
@@ -176,7 +177,10 @@ class FolderStore:
             missing.append(folder)
             folder = folder.parent
         for step in reversed(missing):
-            step.mkdir(exist_ok=True)
+            # Not by exist_ok, which looks again whether it is a folder: a colleague who has just
+            # emptied it may remove it between, and that is not the object's existence.
+            with contextlib.suppress(FileExistsError):
+                step.mkdir()
             _sync_folder(step.parent)
 
     def _remove_empty(self, folder: Path) -> None:

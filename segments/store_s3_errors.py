@@ -3,45 +3,75 @@
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConnectionError,  # Of botocore: nobody listens, no TLS.
     CredentialRetrievalError,
+    FlexibleChecksumError,
     HTTPClientError,
+    IncompleteReadError,
     NoCredentialsError,
     PartialCredentialsError,
 )
+from botocore.parsers import ResponseParserError
 
 from segments.errors import StoreError, StoreUnavailable, StoreUnusable
 from segments.keys import StoreLocation
 
+
+class BrokenAnswer(Exception):
+    """The store answered, but not with what was asked for: other bytes, or fewer."""
+
+
+# Everything that a request can end in; ResponseParserError is no BotoCoreError.
+Failure = ClientError | BotoCoreError | ResponseParserError | BrokenAnswer
+FAILURES = (ClientError, BotoCoreError, ResponseParserError, BrokenAnswer)
+
+_NO_ANSWER = (
+    BrokenAnswer,
+    ConnectionError,
+    CredentialRetrievalError,
+    FlexibleChecksumError,
+    HTTPClientError,
+    IncompleteReadError,
+    ResponseParserError,
+)
+# Answers that another try may change although their status does not say so.
 _TRANSIENT = {
     "BadDigest",
-    "InternalError",
-    "OperationAborted",
+    "IncompleteBody",
     "RequestTimeout",
     "SlowDown",
     "Throttling",
+    "XAmzContentChecksumMismatch",
     "XAmzContentSHA256Mismatch",
 }
 _CREDENTIALS = {"ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}
 
 
-def code_of(error: ClientError | BotoCoreError) -> str:
+def code_of(error: Failure) -> str:
     """S3's error code; a HEAD has no body and gives the status as text; "" without an answer."""
     return error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
 
 
-def is_missing(error: ClientError | BotoCoreError) -> bool:
+def is_missing(error: Failure) -> bool:
     """Whether the answer says that no object has this key."""
     return code_of(error) in ("NoSuchKey", "404", "NotFound")
 
 
-def was_repeated(error: ClientError) -> bool:
-    """Whether botocore had sent the request before, so that an earlier try may have won."""
-    return error.response["ResponseMetadata"].get("RetryAttempts", 0) > 0
+def is_conflict(error: Failure) -> bool:
+    """Whether the store did nothing, because another request about the same key was under way."""
+    return isinstance(error, ClientError) and _status_of(error) == 409
 
 
-def refused(
-    error: ClientError | BotoCoreError, location: StoreLocation, *, is_probe: bool = False
-) -> StoreError:
+def is_transient(error: Failure) -> bool:
+    """Whether the same request may end better."""
+    if not isinstance(error, ClientError):
+        return isinstance(error, _NO_ANSWER)
+    status = _status_of(error)
+    is_busy = (status >= 500 and status != 501) or status in (408, 409, 429)
+    return is_busy or code_of(error) in _TRANSIENT
+
+
+def refused(error: Failure, location: StoreLocation, *, is_probe: bool = False) -> StoreError:
     """Say how a caller can react: try again, call the operator, or neither."""
     where = f"bucket {location.bucket} at {location.endpoint or 'AWS'}"
     if isinstance(error, ClientError):
@@ -55,14 +85,13 @@ def refused(
         return StoreUnusable(
             f"{where} cannot be reached ({error}): start it or correct the object store URL"
         )
-    if isinstance(error, HTTPClientError | CredentialRetrievalError):
+    if isinstance(error, ConnectionError | HTTPClientError | CredentialRetrievalError):
         return StoreUnavailable(f"{where} does not answer: {error}")
-    return StoreUnavailable(f"reading from {where} failed: {error}")
+    return StoreUnavailable(f"{where} did not answer as it should: {error}")
 
 
 def _answered(error: ClientError, where: str) -> StoreError:
-    code = code_of(error)
-    status: int = error.response["ResponseMetadata"].get("HTTPStatusCode", 0)
+    code, status = code_of(error), _status_of(error)
     if code == "NoSuchBucket" or (error.operation_name == "HeadBucket" and status == 404):
         return StoreUnusable(f"{where} does not exist: create it or correct the object store URL")
     if code in _CREDENTIALS or status in (401, 403):
@@ -74,6 +103,11 @@ def _answered(error: ClientError, where: str) -> StoreError:
         return StoreUnusable(
             f"{where} is in another region: add ?region=... to the object store URL"
         )
-    if status >= 500 or status in (408, 429) or code in _TRANSIENT:
+    if is_transient(error):
         return StoreUnavailable(f"{where} answered {code or status} to {error.operation_name}")
     return StoreError(f"{where} refused {error.operation_name}: {error}")
+
+
+def _status_of(error: ClientError) -> int:
+    status: int = error.response["ResponseMetadata"].get("HTTPStatusCode", 0)
+    return status

@@ -7,38 +7,24 @@ import base64
 import contextlib
 import hashlib
 import io
-import random
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from botocore.exceptions import BotoCoreError, ClientError
+import google_crc32c
 
-from segments.errors import ObjectExists, StoreError, StoreUnavailable
-from segments.keys import StoreLocation
-from segments.store_s3_errors import code_of, refused, was_repeated
+from segments.errors import ObjectExists, StoreError
+from segments.store_s3_client import Target
+from segments.store_s3_errors import FAILURES, Failure, code_of, is_conflict, is_transient, refused
+from segments.store_s3_read import CRC_NAME, crc_text, equals
+from segments.store_s3_tries import Tries
 
 if TYPE_CHECKING:
-    from types_boto3_s3 import S3Client
     from types_boto3_s3.type_defs import CompletedPartTypeDef
 
 PART_BYTES = 16 << 20
 PARTS_MAX = 10_000
-CONFLICT_TRIES = 5
-CONFLICT_WAIT_SECS = 0.2
-COMPARE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a write goes; name is the key with the location's base path."""
-
-    client: "S3Client"
-    location: StoreLocation
-    key: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,128 +51,137 @@ class Content:
             while piece := source.read(size_bytes):
                 yield piece
 
+    def crc(self) -> str:
+        """The checksum that goes with the object."""
+        value = 0
+        for piece in self.parts():
+            value = google_crc32c.extend(value, piece)
+        return crc_text(value)
+
 
 def write_if_absent(target: Target, content: Content) -> None:
-    """Write an object unless one stands there; raises ObjectExists.
-
-    Two writers at once may both be told 409 Conflict; then each tries again.
-    """
-    may_have_won = False
-    for tries_left in reversed(range(CONFLICT_TRIES)):
-        try:
-            if content.size_bytes <= PART_BYTES:
-                _put_whole(target, content)
-            else:
-                _put_parts(target, content)
-            return
-        except ClientError as error:
-            may_have_won = may_have_won or was_repeated(error)
-            if code_of(error) not in ("ConditionalRequestConflict", "PreconditionFailed"):
-                raise refused(error, target.location) from error
-            if code_of(error) == "PreconditionFailed":
-                if may_have_won and _stands(target, content):
-                    return
-                raise ObjectExists(f"object {target.key} exists") from error
-            if not tries_left:
-                raise StoreUnavailable(f"object {target.key} is being written by others") from error
-        except BotoCoreError as error:
+    """Write an object unless one stands there; raises ObjectExists."""
+    tries = Tries(target.patience)
+    put = _put_whole if content.size_bytes <= PART_BYTES else _put_parts
+    try:
+        put(target, content, tries)
+    except FAILURES as error:
+        if code_of(error) != "PreconditionFailed":
             raise refused(error, target.location) from error
-        time.sleep(CONFLICT_WAIT_SECS * (1 + random.random()))
+        if not (tries.may_have_won and _stands(target, content)):
+            raise ObjectExists(f"object {target.key} exists") from error
 
 
 def complete_parts_if_absent(target: Target, content: Content) -> bool:
     """Try a multipart upload in one part; False if its condition failed, as a probe hopes."""
     try:
-        _put_parts(target, content)
-    except ClientError as error:
+        _put_parts(target, content, Tries(target.patience))
+    except FAILURES as error:
         if code_of(error) == "PreconditionFailed":
             return False
-        raise refused(error, target.location) from error
-    except BotoCoreError as error:
         raise refused(error, target.location) from error
     return True
 
 
-def _put_whole(target: Target, content: Content) -> None:
+def _put_whole(target: Target, content: Content, tries: Tries) -> None:
     with content.open() as source:
         body = source.read()
-    digest = _sha256(body)
-    reply = target.client.put_object(
-        Bucket=target.location.bucket,
-        Key=target.name,
-        Body=body,
-        IfNoneMatch="*",
-        ChecksumSHA256=digest,
+    digest, metadata = _sha256(body), {CRC_NAME: content.crc()}
+    reply = tries.run(
+        lambda: target.client.put_object(
+            Bucket=target.location.bucket,
+            Key=target.name,
+            Body=body,
+            IfNoneMatch="*",
+            ChecksumSHA256=digest,
+            Metadata=metadata,
+        )
     )
     _check_echo(target, digest, reply.get("ChecksumSHA256"))
 
 
-def _put_parts(target: Target, content: Content) -> None:
-    bucket = target.location.bucket
-    upload_id = target.client.create_multipart_upload(
-        Bucket=bucket, Key=target.name, ChecksumAlgorithm="SHA256"
+def _put_parts(target: Target, content: Content, tries: Tries) -> None:
+    # An upload that met a conflict, or that somebody aborted, is of no more use: begin another.
+    tries.run(lambda: _upload(target, content, tries), repeats=_is_upload_lost)
+
+
+def _upload(target: Target, content: Content, tries: Tries) -> None:
+    metadata = {CRC_NAME: content.crc()}
+    upload_id = Tries(target.patience).run(
+        lambda: target.client.create_multipart_upload(
+            Bucket=target.location.bucket,
+            Key=target.name,
+            ChecksumAlgorithm="SHA256",
+            Metadata=metadata,
+        )
     )["UploadId"]
     try:
         parts = [
             _put_part(target, upload_id, number, body)
             for number, body in enumerate(content.parts(), start=1)
         ]
-        _complete(target, content, upload_id, parts)
+        _complete(target, content, upload_id, parts, tries)
     except BaseException:
         # What cannot be aborted now is left to the janitor.
-        with contextlib.suppress(ClientError, BotoCoreError):
-            target.client.abort_multipart_upload(Bucket=bucket, Key=target.name, UploadId=upload_id)
+        with contextlib.suppress(*FAILURES):
+            target.client.abort_multipart_upload(
+                Bucket=target.location.bucket, Key=target.name, UploadId=upload_id
+            )
         raise
 
 
 def _put_part(target: Target, upload_id: str, number: int, body: bytes) -> "CompletedPartTypeDef":
     digest = _sha256(body)
-    reply = target.client.upload_part(
-        Bucket=target.location.bucket,
-        Key=target.name,
-        UploadId=upload_id,
-        PartNumber=number,
-        Body=body,
-        ChecksumSHA256=digest,
+    reply = Tries(target.patience).run(
+        lambda: target.client.upload_part(
+            Bucket=target.location.bucket,
+            Key=target.name,
+            UploadId=upload_id,
+            PartNumber=number,
+            Body=body,
+            ChecksumSHA256=digest,
+        )
     )
     _check_echo(target, digest, reply.get("ChecksumSHA256"))
     return {"PartNumber": number, "ETag": reply["ETag"], "ChecksumSHA256": digest}
 
 
 def _complete(
-    target: Target, content: Content, upload_id: str, parts: "list[CompletedPartTypeDef]"
+    target: Target,
+    content: Content,
+    upload_id: str,
+    parts: "list[CompletedPartTypeDef]",
+    tries: Tries,
 ) -> None:
+    completion = Tries(target.patience)
     try:
-        target.client.complete_multipart_upload(
-            Bucket=target.location.bucket,
-            Key=target.name,
-            UploadId=upload_id,
-            IfNoneMatch="*",
-            MultipartUpload={"Parts": parts},
+        completion.run(
+            lambda: target.client.complete_multipart_upload(
+                Bucket=target.location.bucket,
+                Key=target.name,
+                UploadId=upload_id,
+                IfNoneMatch="*",
+                MultipartUpload={"Parts": parts},
+            ),
+            repeats=lambda error: is_transient(error) and not _is_upload_lost(error),
         )
-    except ClientError as error:
+    except FAILURES as error:
+        tries.may_have_won = tries.may_have_won or completion.may_have_won
         # The first try may have completed it, and then the second finds no upload.
-        if code_of(error) != "NoSuchUpload":
+        is_done = code_of(error) == "NoSuchUpload" and completion.may_have_won
+        if not (is_done and _stands(target, content)):
             raise
-        if not (was_repeated(error) and _stands(target, content)):
-            raise StoreUnavailable(f"the upload of {target.key} was aborted by others") from error
+
+
+def _is_upload_lost(error: Failure) -> bool:
+    return is_conflict(error) or code_of(error) == "NoSuchUpload"
 
 
 def _stands(target: Target, content: Content) -> bool:
     """Whether the object is exactly this content."""
-    try:
-        reply = target.client.get_object(Bucket=target.location.bucket, Key=target.name)
-        if reply["ContentLength"] != content.size_bytes:
-            return False
-        with content.open() as source:
-            return all(
-                piece == source.read(len(piece))
-                for piece in reply["Body"].iter_chunks(COMPARE_BYTES)
-            )
-    except (ClientError, BotoCoreError) as error:
-        if code_of(error) == "NoSuchKey":
-            return False
-        raise refused(error, target.location) from error
+    crc = content.crc()
+    with content.open() as source:
+        return Tries(target.patience).run(lambda: equals(target, source, content.size_bytes, crc))
 
 
 def _sha256(body: bytes) -> str:

@@ -1,5 +1,6 @@
-"""Object stores for tests: a folder, and a bucket of moto behind a lock."""
+"""Object stores for tests: a folder, a bucket of moto behind a lock, and one of VersityGW."""
 
+import contextlib
 import logging
 import threading
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,8 @@ from werkzeug.serving import make_server
 
 from segments.keys import StoreLocation
 from segments.store import ObjectStore, open_store
-from tests.segments.faulty_proxy import FaultyProxy
+from tests.segments.faulty_proxy import FaultyProxy, running_proxy
+from tests.segments.versitygw import ACCESS_KEY, SECRET_KEY, running_versitygw
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -55,28 +57,43 @@ def s3_endpoint() -> Iterator[str]:
 @pytest.fixture
 def proxy(s3_endpoint: str) -> Iterator[FaultyProxy]:
     """Run a proxy in front of moto."""
-    with FaultyProxy(s3_endpoint) as server:
-        thread = threading.Thread(target=server.serve_forever, name="proxy")
-        thread.start()
+    with running_proxy(s3_endpoint) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
 def aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give any credentials, and keep boto3 from asking the machine for others."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    """Give credentials that all servers take, and keep boto3 from asking the machine for others."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture(scope="session")
+def versitygw_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run VersityGW; returns its URL."""
+    with running_versitygw(tmp_path_factory.mktemp("versitygw")) as url:
+        yield url
 
 
 @pytest.fixture
 def s3_location(s3_endpoint: str, aws_credentials: None) -> StoreLocation:
-    """Name a fresh path of a bucket."""
-    client = boto3.client("s3", endpoint_url=s3_endpoint, region_name="us-east-1")
-    client.create_bucket(Bucket=BUCKET)
-    return StoreLocation("s3", s3_endpoint, BUCKET, "us-east-1", f"base/{uuid4()}")
+    """Name a fresh path of a bucket of moto."""
+    return fresh_location(s3_endpoint)
+
+
+@pytest.fixture
+def versitygw_location(versitygw_endpoint: str, aws_credentials: None) -> StoreLocation:
+    """Name a fresh path of a bucket of VersityGW."""
+    return fresh_location(versitygw_endpoint)
+
+
+def fresh_location(endpoint: str) -> StoreLocation:
+    """Name a fresh path of a server's bucket, which is made if need be."""
+    client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1")
+    with contextlib.suppress(client.exceptions.BucketAlreadyOwnedByYou):
+        client.create_bucket(Bucket=BUCKET)
+    return StoreLocation("s3", endpoint, BUCKET, "us-east-1", f"base/{uuid4()}")
 
 
 @pytest.fixture
@@ -87,7 +104,7 @@ def folder_location(tmp_path: Path) -> StoreLocation:
     return StoreLocation.from_url(f"file://{folder}")
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(params=["folder", "s3", "versitygw"], ids=["folder", "moto", "versitygw"])
 def store(request: pytest.FixtureRequest) -> ObjectStore:
     """Open each kind of store in turn, empty."""
     location: StoreLocation = request.getfixturevalue(f"{request.param}_location")

@@ -1,14 +1,22 @@
 """What only a folder store has to get right: temporary names, empty folders, a missing disk."""
 
+import contextlib
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from segments.errors import ObjectExists, ObjectMissing, StoreError, StoreUnusable
+from segments.errors import (
+    ObjectExists,
+    ObjectMissing,
+    StoreError,
+    StoreUnavailable,
+    StoreUnusable,
+)
 from segments.keys import StoreLocation
 from segments.store import ObjectStore, open_store
 from segments.store_folder import TEMPORARY_FOLDER, FolderStore
@@ -161,3 +169,28 @@ def test_a_source_that_is_missing_is_the_callers_mistake(
 ) -> None:
     with pytest.raises(FileNotFoundError):
         store.put_file_if_absent("a", tmp_path / "never")
+
+
+def test_a_folder_that_comes_and_goes_never_reads_as_an_object(
+    store: ObjectStore, folder: Path
+) -> None:
+    is_over = threading.Event()
+
+    def come_and_go() -> None:
+        while not is_over.is_set():
+            with contextlib.suppress(OSError):
+                os.mkdir(folder / "shared")
+            with contextlib.suppress(OSError):
+                os.rmdir(folder / "shared")
+
+    colleague = threading.Thread(target=come_and_go)
+    colleague.start()
+    try:
+        for number in range(60):
+            # A folder that goes a hundred times in one write is another matter.
+            with contextlib.suppress(StoreUnavailable):
+                store.put_if_absent(f"shared/{number}", b"")
+            store.delete([f"shared/{number}"])
+    finally:
+        is_over.set()
+        colleague.join()

@@ -1,0 +1,84 @@
+"""Connections to a bucket: one boto3 client per process and endpoint; patience; what is named."""
+
+import functools
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+
+from segments.errors import StoreUnusable
+from segments.keys import StoreLocation
+
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
+
+CONNECTIONS_MAX = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a request may take; one of many parts has as long as the only one.
+
+    No try starts later than deadline_secs after the first, and each ends after silence_secs in
+    which nothing came, so an operation is over after the two together.
+    """
+
+    connect_secs: float = 5.0
+    silence_secs: float = 30.0
+    deadline_secs: float = 90.0
+    wait_secs_min: float = 0.1  # Waits double from here, each with full jitter.
+    wait_secs_max: float = 5.0
+
+
+PATIENT = Patience()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One object to read or write; name is the key with the location's base path."""
+
+    location: StoreLocation
+    key: str
+    name: str
+    patience: Patience
+
+    @property
+    def client(self) -> "S3Client":
+        """This process's client."""
+        return client_of(self.location, self.patience)
+
+
+def client_of(location: StoreLocation, patience: Patience) -> "S3Client":
+    """Give this process's client; raises StoreUnusable if the location makes no sense."""
+    # Looked up per call and process: a fork or a pickle must not carry connections along.
+    try:
+        return _client(os.getpid(), location.endpoint, location.region, patience)
+    except (BotoCoreError, ValueError) as error:
+        raise StoreUnusable(f"{location.url()} cannot be opened: {error}") from error
+
+
+@functools.cache
+def _client(_process_id: int, endpoint: str, region: str, patience: Patience) -> "S3Client":
+    config = Config(
+        connect_timeout=patience.connect_secs,
+        read_timeout=patience.silence_secs,
+        # Repeated by `Tries`: botocore has no deadline, and repeats no body that breaks off.
+        retries={"mode": "standard", "total_max_attempts": 1},
+        max_pool_connections=CONNECTIONS_MAX,
+        tcp_keepalive=True,
+        # The signature then covers a SHA-256 of the body, which every store checks.
+        s3={
+            "payload_signing_enabled": True,
+            "addressing_style": "path" if endpoint else "auto",
+        },
+    )
+    session = boto3.session.Session()
+    return session.client(
+        "s3",
+        endpoint_url=endpoint or None,
+        region_name=region or session.region_name or "us-east-1",
+        config=config,
+    )

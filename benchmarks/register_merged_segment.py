@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -14,6 +14,7 @@ from benchmarks._server import bench_postgres
 from benchmarks.results import Result, compare
 from meta import migrations
 from meta.committer import Committer
+from meta.loop import EventLoop
 from meta.rpc import Transactions
 from meta.store import datasets, merges, stream_datasets, streams
 from meta.store.engine import Database, DatabaseSettings, Transaction
@@ -39,7 +40,7 @@ class _Fleet:
 
 def run() -> list[Result]:
     """Both ways in turn, each on streams of its own."""
-    with _database() as database:
+    with _database() as database, closing(EventLoop(NURSERIES)) as loop:
         transactions = Transactions(database)
         committer: Committer[Merge, Version] = Committer(
             name="bench",
@@ -48,9 +49,13 @@ def run() -> list[Result]:
             run_batch=merges.register_batch,
             run_alone=lambda merge: _alone(transactions, merge),
         )
+
+        def register(merge: Merge) -> Version:
+            return loop.run(committer.submit(merge))
+
         grouped, single = [], []
         for _ in range(ROUNDS):
-            grouped.append(_rate(_fleet(transactions), committer.submit))
+            grouped.append(_rate(_fleet(transactions), register))
             single.append(_rate(_fleet(transactions), lambda merge: _alone(transactions, merge)))
         _check_order(database)
     return [

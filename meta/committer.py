@@ -69,7 +69,7 @@ class Committer(Generic[Request, Answer]):
     async def submit(self, request: Request) -> Answer:
         """Commit one request together with its neighbours; raises what it is refused for."""
         loop = asyncio.get_running_loop()
-        call = _Call[Request, Answer](request, self.keys(request), loop.create_future())
+        call: _Call[Request, Answer] = _Call(request, self.keys(request), loop.create_future())
         self._waiting.append(call)
         if self._task is None:
             self._task = loop.create_task(self._work())

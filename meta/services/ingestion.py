@@ -128,10 +128,9 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
     ) -> ingestion_pb2.CommitOffsetResponse:
         """Acknowledge the baby segment at one offset."""
         answer = await self._committer.submit(_commit(request))
-        return ingestion_pb2.CommitOffsetResponse(
-            committed_offset=answer.committed_offset,
-            deleted_dataset_ids=[str(d) for d in answer.deleted_dataset_ids],
-        )
+        reply = ingestion_pb2.CommitOffsetResponse(committed_offset=answer.committed_offset)
+        reply.deleted_dataset_ids.extend(map(str, answer.deleted_dataset_ids))
+        return reply
 
     def _config(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
         live = datasets.list_live(tx)

@@ -1,7 +1,7 @@
 """Prepares state for pairs of calls, and makes the calls, inside this process.
 
-Where a call has a group committer in front (CommitOffset, RegisterMergedSegment, Complete), the
-function behind it is run in a transaction of its own, so that a step is a statement of one call.
+Where a call has a group committer in front (CommitOffset, RegisterMergedSegment, Complete, Poll),
+the function behind it is run in a transaction of its own, so that a step is a statement of one call.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +20,7 @@ from meta.services.segment_lookup import SegmentLookupServicer
 from meta.store import (
     commits,
     datasets,
+    merge_claims,
     merge_swaps,
     merges,
     orphans,
@@ -31,7 +32,9 @@ from meta.store import (
 )
 from meta.store.commits import Commit, Committed
 from meta.store.engine import Transaction
+from meta.store.merge_claims import Poll
 from meta.store.merge_swaps import Completion, Rejected
+from meta.store.merge_tasks import MergeTask
 from meta.store.merges import Merge
 from meta.store.segments import NewSegment
 from meta.store.stream_datasets import Move, NewEntry
@@ -107,6 +110,18 @@ class Scene:
             return version, [claimed.segment_id for claimed in claims]
 
         return self.transactions.write(work)
+
+    def claim(self) -> MergeTask | None:
+        """Poll for a task: in a batch, and alone if that cannot answer."""
+        poll, lease_secs = Poll("worker", False), self.settings.lifetimes.claim_lease
+        (polled,) = self.transactions.write(
+            lambda tx: merge_claims.claim_batch(tx, [poll], lease_secs)
+        )
+        if polled is None:
+            polled = self.transactions.write(
+                lambda tx: merge_claims.claim_one(tx, poll, lease_secs)
+            )
+        return None if polled.claimed is None else polled.claimed.task
 
     def complete(self, task_id: UUID, output: NewSegment) -> str:
         """Complete a task; answers "DONE" or why not."""

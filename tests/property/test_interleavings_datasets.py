@@ -7,7 +7,7 @@ import pytest
 
 from meta.errors import MetaError
 from meta.services.merge_task import MergeTaskServicer
-from meta.store import dataset_deletion, merge_planning, merge_tasks
+from meta.store import dataset_deletion, merge_planning
 from meta.store.engine import Transaction
 from meta.store.merge_tasks import TaskKind
 from meta.v1 import merge_task_pb2
@@ -141,14 +141,11 @@ def _plan(scene: Scene, dataset_id: UUID, ids: list[UUID]) -> tuple[int, int]:
 
 def _last_failure(scene: Scene, worker: MergeTaskServicer, ids: list[UUID]) -> Callable[[], object]:
     """Claim the open task and prepare the failure after which it is split."""
-    request = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="worker")
-    task = worker.PollForSegmentMergeTask(request, NO_CONTEXT).task
-    scene.execute(
-        "UPDATE merge_tasks SET poison_failures = 4 WHERE id = :id", id=UUID(task.task_id)
-    )
-    assert scene.transactions.read(lambda tx: merge_tasks.find(tx, UUID(task.task_id)))
+    task = scene.claim()
+    assert task is not None
+    scene.execute("UPDATE merge_tasks SET poison_failures = 4 WHERE id = :id", id=task.id)
     failure = merge_task_pb2.FailSegmentMergeTaskRequest(
-        task_id=task.task_id, error_message="it broke", failed_segment_id=str(ids[0])
+        task_id=str(task.id), error_message="it broke", failed_segment_id=str(ids[0])
     )
     return lambda: worker.FailSegmentMergeTask(failure, NO_CONTEXT)
 

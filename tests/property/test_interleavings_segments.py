@@ -1,14 +1,13 @@
 """Pairs of calls about merge tasks and deletion, through every order of their statements."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 import pytest
 
 from meta.errors import VersionExpired
 from meta.services.janitor import JanitorServicer
-from meta.services.merge_task import MergeTaskServicer
-from meta.v1 import janitor_pb2, merge_task_pb2
+from meta.v1 import janitor_pb2
 from tests.property.interleaver import Interleaver, Work
 from tests.property.scene import NO_CONTEXT, Read, Scene, attempt_of, new_segment, output_of
 
@@ -22,20 +21,15 @@ class Workshop:
 
     scene: Scene
     janitor: JanitorServicer
-    # Two instances: polls of one would gather in its committer instead of meeting in the database.
-    tasks: MergeTaskServicer
-    other_tasks: MergeTaskServicer
 
     def plan(self, name: str) -> int:
         request = janitor_pb2.CreateMergeTasksRequest(dataset_name=name)
         return self.janitor.CreateMergeTasks(request, NO_CONTEXT).tasks_created
 
-    def claim(self, *, elsewhere: bool = False) -> tuple[UUID, int] | None:
+    def claim(self) -> tuple[UUID, int] | None:
         """Claim a task; answers it with the attempt's number."""
-        request = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="worker")
-        instance = self.other_tasks if elsewhere else self.tasks
-        reply = instance.PollForSegmentMergeTask(request, NO_CONTEXT)
-        return (UUID(reply.task.task_id), reply.task.attempt) if reply.HasField("task") else None
+        task = self.scene.claim()
+        return None if task is None else (task.id, task.attempt)
 
     def unclaim(self, task_id: UUID) -> bool:
         request = janitor_pb2.UnclaimMergeTaskRequest(task_id=str(task_id), min_claimed_secs=1)
@@ -65,9 +59,7 @@ class Workshop:
 @pytest.fixture
 def workshop(scene: Scene) -> Workshop:
     part = (scene.transactions, scene.settings)
-    return Workshop(
-        scene, JanitorServicer(*part), MergeTaskServicer(*part), MergeTaskServicer(*part)
-    )
+    return Workshop(scene, JanitorServicer(*part))
 
 
 def test_of_two_attempts_at_a_task_only_the_current_one_is_taken(
@@ -150,15 +142,14 @@ def test_two_plannings_at_once_put_a_segment_into_one_task(
 def test_polls_at_two_servers_never_claim_one_task(
     interleaver: Interleaver, workshop: Workshop
 ) -> None:
-    """At one server they would share a statement, so each goes to a server of its own."""
+    """At one server they would share a statement."""
     scene = workshop.scene
-    other = replace(workshop, tasks=MergeTaskServicer(scene.transactions, scene.settings))
 
     def make() -> tuple[Work, Work]:
         scene.execute("UPDATE merge_tasks SET state = 3 WHERE state = 1")
         _, name = workshop.dataset_with_segments()
         workshop.plan(name)
-        return workshop.claim, other.claim
+        return workshop.claim, workshop.claim
 
     outcomes = list(interleaver.explore(make))
 

@@ -7,6 +7,7 @@ offset of an open stream that nobody else holds, its entries all there. That is 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import text
@@ -18,11 +19,11 @@ from meta.store.stream_datasets import NewEntry
 from meta.store.streams import Head
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A baby segment that is complete in the store; flush_id b"" = its collector has none.
 
-    `dataset_ids` are its stamps, empty for an unstamped baby; `dataset_records` counts each's.
+    `dataset_ids` are its stamps, empty for an unstamped baby; `dataset_records` counts each's. (A
+    tuple: it is made in a third of the time, and a batch of them is turned into columns in one go.)
     """
 
     stream_id: UUID
@@ -95,16 +96,19 @@ def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | N
     Waits for no lock. None is the answer to a commit that `commit_one` has to look at: a replay, a
     refusal, a stream that someone holds, a stamped dataset without an entry.
     """
+    streams, offsets, starts, ends, sizes, records, flushes, stamps, _ = zip(*batch, strict=True)
     values = {
-        "streams": literals.uuids([c.stream_id for c in batch]),
-        "offsets": literals.numbers([c.offset for c in batch]),
-        "starts": literals.numbers([c.start_ns for c in batch]),
-        "ends": literals.numbers([c.end_ns for c in batch]),
-        "sizes": literals.numbers([c.size_bytes for c in batch]),
-        "records": literals.numbers([c.num_records for c in batch]),
-        "flushes": literals.bytes_or_null([c.flush_id for c in batch]),
-        "stamps": literals.texts([literals.uuids(c.dataset_ids) for c in batch]),
-        "shares": literals.texts([literals.numbers(_shares(c)) for c in batch]),
+        "streams": literals.uuids(streams),
+        "offsets": literals.numbers(offsets),
+        "starts": literals.numbers(starts),
+        "ends": literals.numbers(ends),
+        "sizes": literals.numbers(sizes),
+        "records": literals.numbers(records),
+        "flushes": literals.bytes_or_null(flushes),
+        "stamps": literals.texts([literals.uuids(ids) if ids else "{}" for ids in stamps]),
+        "shares": literals.texts(
+            [literals.numbers(_shares(c)) if c.dataset_ids else "{}" for c in batch]
+        ),
         "slot": usage.slot(),
     }
     rows = tx.exec_driver_sql(_COMMIT_BATCH, values)

@@ -124,7 +124,7 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         )
     return DatabaseSettings(
         url=url,
-        # Most threads wait for a group's commit and hold none; two are for what runs beside them.
+        # Threads also parse, compute and serialize; two are for what runs beside them.
         pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
         lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),

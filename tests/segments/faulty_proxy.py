@@ -64,6 +64,10 @@ class FaultyProxy(ThreadingHTTPServer):
     def __init__(self, upstream: str) -> None:
         super().__init__(("127.0.0.1", 0), _ProxyHandler)
         self.upstream = upstream.removeprefix("http://")
+        self.mend()
+
+    def mend(self) -> None:
+        """Let everything pass, and forget what did."""
         self.fault: Fault = lambda request, forward: forward(request)
         self.cuts_upload: Callable[[Request], bool] | None = None
         self.requests: list[Request] = []

@@ -12,7 +12,7 @@ GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes -
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane
 
-.PHONY: help setup lock demo test test-slow cluster lint format type gen gen-check tools bench bench-peers clean
+.PHONY: help setup lock demo test test-slow cluster lint format type gen gen-check tools bench bench-peers soak clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -114,6 +114,9 @@ $(PEERS)/iceberg.jar: Makefile
 
 bench: $(READY) bench-peers ## Benchmarks; exits non-zero if a bar does not hold
 	$(BIN)/python -m benchmarks
+
+soak: $(READY) ## A steady load for SOAK_MINUTES (30); fails on growth, loss, or a bar that does not hold
+	$(BIN)/python -m benchmarks._soak
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

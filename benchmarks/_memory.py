@@ -38,12 +38,13 @@ class PeakMemory:
 
     def _run(self) -> None:
         while True:
-            self.peak_bytes = max(self.peak_bytes, sum(map(_resident, _tree(self._root))))
+            self.peak_bytes = max(self.peak_bytes, sum(map(_resident, tree(self._root))))
             if self._stop.wait(_INTERVAL_SECS):
                 return
 
 
-def _tree(root: int) -> list[int]:
+def tree(root: int) -> list[int]:
+    """The process and all that it started, while they run."""
     found = [root]
     # Grows while it is walked: children of children follow. A process may end meanwhile.
     for pid in found:

@@ -21,6 +21,8 @@ GROUPS = {
     "register": "Registering merged segments",
     "poll": "Polling for merge tasks",
     "find_segments": "Finding segments",
+    "freshness": "Freshness: from sent to visible",
+    "soak": "Half an hour of steady load",
     "limit": "What the machine does without us",
     "server": "Memory of meta",
 }

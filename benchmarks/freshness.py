@@ -1,0 +1,46 @@
+"""Export sent -> visible through FindSegments, p99, under a steady load on all processes.
+
+Against the flush timeout and one nursery cycle: its wait for babies to gather, the pause between
+its polls, and its measured work (job and registration) on average. `make soak` measures the same
+over its whole time.
+"""
+
+import os
+
+from benchmarks._freshness import DATASET, Markers
+from benchmarks._soak_load import SoakLoad
+from benchmarks._soak_run import Freshened, SoakFailed, run_load
+from benchmarks._soak_stack import make_datasets, soak_stack
+from benchmarks.results import Result, compare
+
+SECONDS = 90.0
+MB_PER_SEC = float(os.environ.get("SOAK_MB_PER_SEC", "2"))
+BAR = 2.0
+
+
+def run() -> list[Result]:
+    """One run; the load's sender has a process of its own."""
+    with soak_stack() as soak, soak.stack.connect() as client:
+        tokens = make_datasets(client, ("one", "two", "three", DATASET))
+        address = soak.stack.settings.otlp_grpc_address
+        load = SoakLoad(
+            address, {n: t for n, t in tokens.items() if n != DATASET}, MB_PER_SEC, SECONDS
+        )
+        with Markers(client, address, tokens[DATASET]) as markers:
+            progress, freshened = run_load(soak, load, markers, lambda _: None)
+        if progress.refused or markers.failed:
+            raise SoakFailed(f"exports were refused: {(*progress.refused, *markers.failed)[:3]}")
+        return [freshness_result("freshness_p99", freshened)]
+
+
+def freshness_result(name: str, freshened: Freshened) -> Result:
+    """Judge a measured freshness."""
+    return compare(
+        name,
+        freshened.freshness.p99_secs,
+        freshened.reference_secs,
+        reference_name="flush timeout + nursery's wait, poll, job and registration",
+        unit="s from sent to visible, p99",
+        bar=BAR,
+        higher_is_better=False,
+    )

@@ -27,9 +27,9 @@ from tests.segments.store_operations import (
 )
 from tests.segments.versitygw import find_versitygw
 
-ONCE = Patience(silence_secs=0.5, deadline_secs=10.0, wait_secs_min=0.01)
+ONCE = Patience(silence_secs=0.5, deadline_secs=60.0, wait_secs_min=0.01)
 ALWAYS = replace(ONCE, deadline_secs=0.2)
-OVERTIME_SECS = 3 * ALWAYS.silence_secs + 2.0  # The last try, an abort, a busy machine.
+OVERTIME_SECS = 3 * ALWAYS.silence_secs + 8.0  # The last try, an abort, a busy machine.
 
 FAULTS: dict[str, Fault] = {
     "slow_down": faults.slow_down,

@@ -34,14 +34,21 @@ from segments.store_s3_errors import refused
 from segments.store_s3_write import PART_BYTES
 from tests.segments.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
 
-HASTY = Patience(deadline_secs=1.0, wait_secs_min=0.01)
+SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)
+HASTY = dataclasses.replace(SOON, deadline_secs=0.5)
 TWO_PARTS = b"p" * (PART_BYTES + 5)
 
 
 @pytest.fixture
-def store(s3_location: StoreLocation, proxy: FaultyProxy) -> ObjectStore:
-    """Open a store whose requests pass through the proxy, and that soon gives up."""
-    return S3Store(dataclasses.replace(s3_location, endpoint=proxy.url), HASTY)
+def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
+    """Open a store whose requests pass through the proxy, and that soon asks again."""
+    return S3Store(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
+
+
+@pytest.fixture
+def hasty(store: S3Store) -> S3Store:
+    """Open the same store, soon to give up."""
+    return dataclasses.replace(store, patience=HASTY)
 
 
 def on_first(
@@ -170,16 +177,16 @@ def test_a_body_that_breaks_off_is_read_again(store: ObjectStore, proxy: FaultyP
 
 
 def test_a_body_that_always_breaks_off_is_an_error_never_a_short_object(
-    store: ObjectStore, proxy: FaultyProxy
+    hasty: ObjectStore, proxy: FaultyProxy
 ) -> None:
-    store.put_if_absent("key", b"0123456789")
-    reader = store.open_input("key")
+    hasty.put_if_absent("key", b"0123456789")
+    reader = hasty.open_input("key")
     proxy.fault = truncate
 
     with pytest.raises(StoreUnavailable):
-        store.get("key")
+        hasty.get("key")
     with pytest.raises(StoreUnavailable):
-        store.get_range("key", 2, 5)
+        hasty.get_range("key", 2, 5)
     with pytest.raises(StoreUnavailable):
         reader.read()
 
@@ -190,9 +197,9 @@ def truncate(request: Request, forward: Forward) -> Answer:
 
 
 def test_a_body_that_does_not_match_the_stores_checksum_is_refused(
-    store: ObjectStore, proxy: FaultyProxy
+    hasty: ObjectStore, proxy: FaultyProxy
 ) -> None:
-    store.put_if_absent("key", b"0123456789")
+    hasty.put_if_absent("key", b"0123456789")
     digest = base64.b64encode(hashlib.sha256(b"0123456789").digest()).decode()
 
     def flip(request: Request, forward: Forward) -> Answer:
@@ -203,7 +210,7 @@ def test_a_body_that_does_not_match_the_stores_checksum_is_refused(
     proxy.fault = flip
 
     with pytest.raises(StoreUnavailable):
-        store.get("key")
+        hasty.get("key")
 
 
 def test_every_write_carries_a_checksum_of_its_body(store: ObjectStore, proxy: FaultyProxy) -> None:
@@ -233,12 +240,12 @@ def test_an_echoed_checksum_of_other_bytes_is_an_error(
         store.put_if_absent("key", b"body")
 
 
-def test_a_key_that_was_not_deleted_is_an_error(store: ObjectStore, proxy: FaultyProxy) -> None:
+def test_a_key_that_was_not_deleted_is_an_error(hasty: ObjectStore, proxy: FaultyProxy) -> None:
     failure = b"<DeleteResult><Error><Key>k</Key><Code>InternalError</Code></Error></DeleteResult>"
     proxy.fault = always(Answer(200, body=failure))
 
     with pytest.raises(StoreUnavailable, match="InternalError"):
-        store.delete(["k"])
+        hasty.delete(["k"])
 
 
 def test_only_uploads_started_before_the_given_time_are_aborted(

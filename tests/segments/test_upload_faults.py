@@ -18,7 +18,8 @@ from tests.segments.rows import DATASET, PLAIN, plain_sections, rows_of, write_s
 from tests.segments.store_operations import asks
 
 KEY = f"dataset/{DATASET}/merged/0198a7c0-0000-7000-8000-000000000002.parquet"
-HASTY = Patience(silence_secs=1.0, deadline_secs=1.0, wait_secs_min=0.01)
+SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)
+HASTY = replace(SOON, deadline_secs=0.5)
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def direct(s3_location: StoreLocation) -> S3Store:
 
 @pytest.fixture
 def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
-    return S3Store(replace(s3_location, endpoint=proxy.url), HASTY)
+    return S3Store(replace(s3_location, endpoint=proxy.url), SOON)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_an_upload_that_cannot_be_read_back_is_never_reported(
     proxy.fault = faults.on_each(asks("GET"), faults.truncate)
 
     with pytest.raises(StoreUnavailable):
-        upload_segment(store, KEY, path, facts)
+        upload_segment(replace(store, patience=HASTY), KEY, path, facts)
 
 
 def test_an_upload_of_which_the_store_kept_other_bytes_is_never_reported(

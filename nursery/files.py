@@ -14,6 +14,7 @@ from segments.keys import new_merged_key, new_uuid7
 from segments.otlp_arrow import Array, pc
 from segments.parquet import SegmentWriter, sort_table, upload_segment
 from segments.schema import SIGNALS, Signal
+from segments.sorting import shrink
 from segments.store import ObjectStore
 
 PRODUCER = "segplane-nursery/1"
@@ -59,7 +60,7 @@ class DatasetColumns:
     def joined(self) -> dict[Signal, pa.Table]:
         """One table per signal."""
         return {
-            signal: pa.concat_tables(self.tables[signal]).unify_dictionaries()
+            signal: pa.concat_tables(map(shrink, self.tables[signal])).unify_dictionaries()
             for signal in SIGNALS
             if signal in self.tables
         }

@@ -16,6 +16,8 @@ PAGE_BYTES = 64 * 1024
 WRITE_BATCH_ROWS_MIN = 16
 WRITE_BATCH_ROWS_MAX = 512
 BLOOM_FALSE_POSITIVES = 0.01
+# Pages come as hundreds of small writes a row group, and each is a call into Python.
+_SINK_BUFFER_BYTES = 1024 * 1024
 
 
 class ParquetLayout:
@@ -32,8 +34,9 @@ class ParquetLayout:
         flat = [c for c in columns if not pa.types.is_nested(c.type)]
         encodings = {c.name: c.encoding for c in flat if c.encoding}
         bloom = {"ndv": GROUP_ROWS_MAX, "fpp": BLOOM_FALSE_POSITIVES}
+        self._buffered = pa.BufferedOutputStream(pa.PythonFile(sink, "w"), _SINK_BUFFER_BYTES)
         self._writer = pq.ParquetWriter(
-            sink,  # type: ignore[arg-type]
+            self._buffered,
             self._schema,
             compression="zstd",
             compression_level={path: c.compression_level for c in columns for path in _leaves(c)},
@@ -67,6 +70,7 @@ class ParquetLayout:
         """Finish the file with this key-value metadata."""
         self._writer.add_key_value_metadata(dict(metadata or {}))  # type: ignore[arg-type]
         self._writer.close()
+        self._buffered.flush()
         return self._metadata[0]
 
 

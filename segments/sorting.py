@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -41,13 +41,19 @@ def compact(batch: pa.RecordBatch, above_bytes: int = -1) -> pa.RecordBatch:
 
     A slice keeps its parent's whole dictionary, and a file would store it.
     """
-    columns = [
-        _compact_dictionary(column)
-        if isinstance(column, pa.DictionaryArray) and column.dictionary.nbytes > above_bytes
-        else column
-        for column in batch.columns
+    return _compacted(batch, lambda column: column.dictionary.nbytes > above_bytes)
+
+
+def shrink(table: pa.Table) -> pa.Table:
+    """Compact dictionaries with more values than there are rows: a small slice of a large table's.
+
+    Whatever sorts or joins them would go through all of the values.
+    """
+    batches = [
+        _compacted(batch, lambda column: len(column.dictionary) > len(column))
+        for batch in table.to_batches()
     ]
-    return pa.record_batch(columns, schema=batch.schema)
+    return pa.Table.from_batches(batches, schema=table.schema)
 
 
 def _ranks(table: pa.Table, name: str) -> pa.ChunkedArray[Any]:
@@ -78,6 +84,18 @@ def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArra
     rows = max(1, len(order) * _PIECE_BYTES // column.nbytes)
     pieces = [whole.take(order.slice(start, rows)) for start in range(0, len(order), rows)]
     return pa.chunked_array(pieces).cast(pa.string())
+
+
+def _compacted(
+    batch: pa.RecordBatch, is_wanted: Callable[[pa.DictionaryArray[Any, Any]], bool]
+) -> pa.RecordBatch:
+    columns = [
+        _compact_dictionary(column)
+        if isinstance(column, pa.DictionaryArray) and is_wanted(column)
+        else column
+        for column in batch.columns
+    ]
+    return pa.record_batch(columns, schema=batch.schema)
 
 
 def _compact_dictionary(column: pa.DictionaryArray[Any, Any]) -> pa.Array[Any]:

@@ -39,7 +39,7 @@ class Freshened:
     @property
     def reference_secs(self) -> float:
         """Flush timeout and one nursery cycle: its wait, the pause between polls, and its work."""
-        work = self.cycle.job_secs + self.cycle.register_secs
+        work = self.cycle.mean_job_secs + self.cycle.mean_register_secs
         return self.flush_secs + self.wait_secs + self.interval_secs + work
 
 
@@ -88,34 +88,37 @@ def running_load(load: SoakLoad) -> Iterator[LoadProcess]:
         process.stop()
 
 
-def run_load(
-    soak: SoakStack, load: SoakLoad, markers: Markers, tick: Callable[[Progress], None]
-) -> tuple[Progress, Freshened]:
-    """Send until the load's time is over; `tick` is called several times a second.
-
-    The freshness is that of the steady time: markers are no longer sent when the load ends.
-    """
+def send(
+    soak: SoakStack, load: SoakLoad, tick: Callable[[Progress], None] = lambda _: None
+) -> Progress:
+    """Send all of a load and wait for its answers; `tick` is called several times a second."""
     with running_load(load) as process:
-        ends = time.monotonic() + load.seconds
+        deadline = time.monotonic() + load.seconds + LOAD_STOP_SECS_MAX
         while process.is_running():
             soak.stack.check()
             tick(process.progress)
-            if time.monotonic() > ends:
-                markers.stop_sending()
-            if time.monotonic() > ends + LOAD_STOP_SECS_MAX:
+            if time.monotonic() > deadline:
                 raise SoakFailed("the sender did not end")
             time.sleep(POLL_SECS)
-        markers.stop_sending()
-        wait_until(soak, "the last marker to be visible", markers.is_all_seen)
-        nursery = soak.nursery
-        freshened = Freshened(
-            markers.result(),
-            soak.flush_secs,
-            nursery.wait_secs,
-            nursery.interval_secs,
-            soak.cycle(),
-        )
-        return process.progress, freshened
+        return process.progress
+
+
+def run_load(
+    soak: SoakStack, load: SoakLoad, markers: Markers, tick: Callable[[Progress], None]
+) -> tuple[Progress, Freshened]:
+    """Send a load, and markers for as long; the freshness is of this time alone."""
+    before = soak.cycle()
+    progress = send(soak, load, tick)
+    markers.stop_sending()
+    wait_until(soak, "the last marker to be visible", markers.is_all_seen)
+    nursery = soak.nursery
+    return progress, Freshened(
+        markers.result(),
+        soak.flush_secs,
+        nursery.wait_secs,
+        nursery.interval_secs,
+        soak.cycle().since(before),
+    )
 
 
 def drain(soak: SoakStack, client: MetaClient) -> float:

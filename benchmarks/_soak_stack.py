@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -42,10 +43,29 @@ CYCLE_METRIC = "segplane_nursery_cycle_seconds"
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """Seconds of the nursery's cycles that merged something, on average."""
+    """The nursery's cycles that moved something, since its start: how many, and their seconds."""
 
+    count: float
     job_secs: float
     register_secs: float
+
+    @property
+    def mean_job_secs(self) -> float:
+        """One job."""
+        return self.job_secs / self.count if self.count else 0.0
+
+    @property
+    def mean_register_secs(self) -> float:
+        """The registration of one job's segments."""
+        return self.register_secs / self.count if self.count else 0.0
+
+    def since(self, before: Self) -> "Cycle":
+        """What came after `before`."""
+        return Cycle(
+            self.count - before.count,
+            self.job_secs - before.job_secs,
+            self.register_secs - before.register_secs,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +102,10 @@ class SoakStack:
             for sample in family.samples:
                 found[sample.name, sample.labels.get("step", "")] = sample.value
         # Every poll runs a job, mostly an empty one; only cycles that moved something register.
-        count = found.get((f"{CYCLE_METRIC}_count", "register"), 0.0) or 1.0
         return Cycle(
-            job_secs=found.get((f"{CYCLE_METRIC}_sum", "job"), 0.0) / count,
-            register_secs=found.get((f"{CYCLE_METRIC}_sum", "register"), 0.0) / count,
+            count=found.get((f"{CYCLE_METRIC}_count", "register"), 0.0),
+            job_secs=found.get((f"{CYCLE_METRIC}_sum", "job"), 0.0),
+            register_secs=found.get((f"{CYCLE_METRIC}_sum", "register"), 0.0),
         )
 
 

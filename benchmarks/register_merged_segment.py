@@ -1,5 +1,6 @@
 """RegisterMergedSegment with group commit, against the same calls in a transaction each."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -49,13 +50,9 @@ def run() -> list[Result]:
             run_batch=merges.register_batch,
             run_alone=lambda merge: _alone(transactions, merge),
         )
-
-        def register(merge: Merge) -> Version:
-            return loop.run(committer.submit(merge))
-
         grouped, single = [], []
         for _ in range(ROUNDS):
-            grouped.append(_rate(_fleet(transactions), register))
+            grouped.append(loop.run(_group_rate(_fleet(transactions), committer)))
             single.append(_rate(_fleet(transactions), lambda merge: _alone(transactions, merge)))
         _check_order(database)
     return [
@@ -88,6 +85,21 @@ def _rate(fleet: _Fleet, register: Register) -> float:
         began = perf_counter()
         list(pool.map(nursery, fleet.stream_ids))
         return NURSERIES * MERGES_EACH / (perf_counter() - began)
+
+
+async def _group_rate(fleet: _Fleet, committer: Committer[Merge, Version]) -> float:
+    """The same with the calls on an event loop, as the server has them."""
+
+    async def nursery(stream_id: UUID) -> None:
+        seen = Version(0)
+        for offset in range(MERGES_EACH):
+            version = await committer.submit(_merge(fleet.dataset_id, stream_id, offset))
+            assert version > seen
+            seen = version
+
+    began = perf_counter()
+    await asyncio.gather(*map(nursery, fleet.stream_ids))
+    return NURSERIES * MERGES_EACH / (perf_counter() - began)
 
 
 def _merge(dataset_id: UUID, stream_id: UUID, offset: int) -> Merge:

@@ -10,7 +10,7 @@ import inspect
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import grpc
@@ -35,6 +35,8 @@ from meta.loop import to_its_end
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 Answer: TypeAlias = Callable[[bytes, Context], Coroutine[Any, Any, bytes]]
 Deserialize: TypeAlias = Callable[[bytes], Any]
+# What `abort` takes: code, details, trailing metadata.
+_Refusal: TypeAlias = tuple[grpc.StatusCode, str, tuple[tuple[str, str | bytes], ...]]
 log = structlog.get_logger()
 # Reflection, health watches and consistency checks hold their place as long as they like.
 STREAM_SHARE = 4
@@ -79,10 +81,15 @@ class Boundary:
                 else:
                     async with self._large:
                         reply = await to_its_end(answer(raw, context))
+                seconds.observe(time.perf_counter() - began)
+                return reply
             except Exception as error:
-                await _refuse(error, name, began, context)
-            seconds.observe(time.perf_counter() - began)
-            return reply
+                refusal = _refusal(error, name, began, context)
+            # Not before the error is gone: gRPC keeps what it raises here with the call, in a cycle
+            # that would hold the error's frames, and so the request, until the next collection.
+            del raw
+            await context.abort(*refusal)
+            raise AssertionError("abort raises")
 
         return call
 
@@ -105,8 +112,10 @@ class Boundary:
                     else:
                         # The health watch, the only one; it writes its replies itself.
                         await inner(parse(received, handler.request_deserializer), context)
+                return
             except Exception as error:
-                await _refuse(error, name, began, context)
+                refusal = _refusal(error, name, began, context)
+            await context.abort(*refusal)
 
         make = (
             grpc.stream_stream_rpc_method_handler
@@ -186,8 +195,8 @@ async def _parsed(raw: bytes, deserialize: Deserialize) -> Any:
     return await asyncio.to_thread(parse, raw, deserialize)
 
 
-async def _refuse(error: Exception, name: str, began: float, context: Context) -> NoReturn:
-    """Answer with the error's status, logged once with the caller's request id."""
+def _refusal(error: Exception, name: str, began: float, context: Context) -> _Refusal:
+    """The error's status, logged once with the caller's request id."""
     if isinstance(error, grpc.aio.BaseError):
         # The handler has aborted the call itself, as health does, or the client has left.
         raise error
@@ -203,8 +212,7 @@ async def _refuse(error: Exception, name: str, began: float, context: Context) -
     metrics.RPC_SECONDS.labels(name, refusal.code.name).observe(time.perf_counter() - began)
     status = rpc_status.to_status(to_status(refusal, request_id))
     trailing = (*status.trailing_metadata, ("x-request-id", request_id))
-    await context.abort(status.code, status.details, trailing)
-    raise AssertionError("abort raises")
+    return status.code, status.details, trailing
 
 
 def _request_id(context: Context) -> str:

@@ -59,6 +59,9 @@ async def to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
     except asyncio.CancelledError:
         await asyncio.wait((task,))
         raise
+    finally:
+        # An error's traceback would hold the task that holds the error.
+        del task
 
 
 def _next(items: Iterator[Item]) -> tuple[Item, ...]:

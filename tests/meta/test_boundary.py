@@ -1,7 +1,9 @@
 """Around every RPC: what refusals carry, streams that hold places, clients that leave, draining."""
 
 import asyncio
+import gc
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,7 +39,9 @@ def test_a_refusal_carries_the_callers_request_id_and_its_reason(meta_server: Me
             metadata=(("x-request-id", "mine"),),
         )
 
-    trailing = {pair.key: pair.value for pair in refused.value.trailing_metadata()}
+    trailing: dict[str, object] = {
+        pair.key: pair.value for pair in refused.value.trailing_metadata()
+    }
     assert trailing["x-request-id"] == "mine"
     status = rpc_status.from_call(refused.value)
     assert status is not None
@@ -61,6 +65,27 @@ def test_bytes_of_any_size_that_are_no_message_are_refused(
             call(b"\x0b" * size, timeout=DEADLINE_SECS)
 
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_requests_that_were_refused_are_not_kept_until_a_collection(
+    meta_server: MetaServer,
+) -> None:
+    size_bytes, count = 2 * LARGE_BYTES, 20
+    with channel_to(meta_server) as channel:
+        call: grpc.UnaryUnaryMultiCallable[bytes, bytes]
+        call = channel.unary_unary("/meta.v1.IngestionService/SaveSegments")
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for _ in range(count):
+                with pytest.raises(grpc.RpcError):
+                    call(b"\x0b" * size_bytes, timeout=DEADLINE_SECS)
+            kept_bytes, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+
+    assert kept_bytes < count * size_bytes / 4
 
 
 def test_health_of_a_service_that_is_not_there_is_not_found(meta_server: MetaServer) -> None:

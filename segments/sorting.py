@@ -13,6 +13,8 @@ from segments.schema import SegmentSpec, Signal, sort_columns
 # Strings of 2 GiB are more than Arrow's 32-bit offsets reach: longer columns move in pieces.
 _TAKE_BYTES_MAX = 1024 * 1024 * 1024
 _PIECE_BYTES = 128 * 1024 * 1024
+# Below, a call for each column costs more than the columns.
+_SMALL_ROWS = 8_192
 
 
 def sort_table(table: pa.Table, spec: SegmentSpec, signal: Signal) -> pa.Table:
@@ -32,6 +34,8 @@ def sort_by(table: pa.Table, names: Sequence[str]) -> pa.Table:
         ranks,
         sort_keys=[(name, "ascending", "at_end") for name in ranks.column_names],  # type: ignore[misc]
     )
+    if table.num_rows < _SMALL_ROWS and unified.nbytes <= _TAKE_BYTES_MAX:
+        return unified.combine_chunks().take(order)
     columns = [_taken(column, order) for column in unified.columns]
     return pa.table(columns, schema=table.schema)
 
@@ -99,6 +103,8 @@ def _compacted(
 
 
 def _compact_dictionary(column: pa.DictionaryArray[Any, Any]) -> pa.Array[Any]:
+    if len(column.dictionary) == 1 and column.null_count < len(column):
+        return column
     used = pc.drop_null(pc.unique(column.indices))
     values = column.dictionary.take(used).dictionary_encode()
     if len(used) == len(column.dictionary) == len(values.dictionary):

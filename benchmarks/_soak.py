@@ -19,7 +19,7 @@ from benchmarks._soak_load import Progress, SoakLoad
 from benchmarks._soak_logs import count_warnings
 from benchmarks._soak_probe import Probe, WrittenBytes
 from benchmarks._soak_proof import read_back
-from benchmarks._soak_run import Freshened, SoakFailed, drain, run_load
+from benchmarks._soak_run import SoakFailed, describe, drain, run_load
 from benchmarks._soak_stack import SoakStack, make_datasets, soak_stack
 from benchmarks._soak_verdict import Allowance, Sample, TooShort, Trend, trends
 from benchmarks.freshness import freshness_result
@@ -92,8 +92,11 @@ class Soak:
         self._check_records(progress)
         if not markers.count_is_right():
             self.findings.append("the markers that are there are not those that were acknowledged")
-        _show(freshened)
-        return [freshness_result("soak_freshness_p99", freshened), _amplification(written)]
+        print(describe(freshened))
+        return [
+            freshness_result("soak_freshness_p99", freshened, self.settings.minutes),
+            _amplification(written, self.settings.minutes),
+        ]
 
     def _half_capacity(self, token: str) -> float:
         capacity = measure_capacity(self.soak, self.client, token)
@@ -208,26 +211,15 @@ def _run(settings: Settings) -> tuple[list[results.Result], list[str]]:
             probe.close()
 
 
-def _amplification(written: WrittenBytes) -> results.Result:
+def _amplification(written: WrittenBytes, minutes: float) -> results.Result:
     return results.compare(
         "soak_write_amplification",
         (written.nursery_bytes + written.merged_bytes) / 1e6,
         written.nursery_bytes / 1e6,
         reference_name="what the nursery wrote",
-        unit="MB of segment objects written, counted in the store",
+        unit=f"MB of segment objects that {minutes:g} min wrote",
         bar=AMPLIFICATION_MAX,
         higher_is_better=False,
-    )
-
-
-def _show(freshened: Freshened) -> None:
-    fresh, cycle = freshened.freshness, freshened.cycle
-    print(
-        f"freshness of {fresh.seen} markers: p50 {fresh.p50_secs:.2f} s, "
-        f"p99 {fresh.p99_secs:.2f} s, worst {fresh.worst_secs:.2f} s; "
-        f"flush timeout {freshened.flush_secs:g} s, nursery waits {freshened.wait_secs:g} s, "
-        f"polls every {freshened.interval_secs:g} s, "
-        f"works {cycle.mean_job_secs:.2f} s and registers {cycle.mean_register_secs:.2f} s"
     )
 
 

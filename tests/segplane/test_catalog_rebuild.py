@@ -150,6 +150,14 @@ def store_settings(meta_settings: Settings) -> Settings:
     return meta_settings
 
 
+def assert_new_records_get_visible(collector: Collector) -> None:
+    """Send through a new stream, as collectors do after a rebuild."""
+    fresh = Collector(collector.client, collector.dataset_id)
+    fresh.send("after")
+    nursery(collector.client).cycle()
+    assert "after" in texts(collector.client, collector.store)
+
+
 def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
     store_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
@@ -200,10 +208,7 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
             [*read, "not merged yet", "not committed yet"]
         )
         assert collector.merged().get(collector.dataset_id, 18) == 18
-        fresh = Collector(client, collector.dataset_id)
-        fresh.send("after")
-        nursery(client).cycle()
-        assert "after" in texts(client, collector.store)
+        assert_new_records_get_visible(collector)
 
 
 def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(

@@ -1,13 +1,11 @@
 """`python -m nursery`: turns baby segments into merged segments until SIGTERM."""
 
 import sys
-from collections.abc import Callable
 from functools import partial
 
 import structlog
 
 from meta.client import MetaClient
-from meta.errors import MetaError
 from meta.process import (
     ConfigError,
     Shutdown,
@@ -17,10 +15,18 @@ from meta.process import (
     serve_metrics,
 )
 from nursery import config, job
+from nursery.cycles import Cycles
 from nursery.execute import Budget
 from nursery.loop import Nursery
-from segments.errors import StoreError, StoreUnusable
-from segments.spark import SparkDied, SparkUnusable, check_alive, cores, open_session
+from segments.errors import StoreUnusable
+from segments.spark import (
+    SparkDied,
+    SparkUnusable,
+    cancel_jobs,
+    check_alive,
+    cores,
+    open_session,
+)
 from segments.spark_settings import SparkSettings
 
 log = structlog.get_logger()
@@ -39,7 +45,10 @@ def main() -> None:
 
 
 def run(settings: config.Settings) -> bool:
-    """Run cycles until SIGTERM; false if Spark died, whose process cannot be saved."""
+    """Run cycles until SIGTERM; false if Spark died, whose process cannot be saved, or one hung.
+
+    A job that outlasts the drain is cancelled: nothing of it is registered.
+    """
     spark_settings = SparkSettings(
         app_name="segplane-nursery",
         master=settings.spark_master,
@@ -54,34 +63,31 @@ def run(settings: config.Settings) -> bool:
     budget = Budget(settings.decode_bytes_max, settings.task_bytes_max)
 
     with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as client:
-        tasks_max = cores(spark, spark_settings)
-        nursery = Nursery(client, settings, partial(job.run, spark, budget), tasks_max)
+        run_tasks = partial(job.run, spark, budget)
+        nursery = Nursery(
+            client, settings, run_tasks, cores(spark, spark_settings), shutdown=shutdown
+        )
+        cycles = Cycles(nursery, partial(check_alive, spark), settings.interval_secs, shutdown)
+        cycles.start()
         log.info("nursery_started", master=settings.spark_master, meta=settings.meta_address)
-        is_clean = _cycles(nursery, partial(check_alive, spark), settings.interval_secs, shutdown)
+        shutdown.wait()
+        has_ended = cycles.end(settings.drain_secs, partial(cancel_jobs, spark))
+    is_clean = _is_clean(cycles.error, has_ended)
     if is_clean:
         spark.stop()
     log.info("nursery_stopped")
     return is_clean
 
 
-def _cycles(
-    nursery: Nursery, check_spark: Callable[[], None], interval_secs: float, shutdown: Shutdown
-) -> bool:
-    while not shutdown.is_requested:
-        is_more = False
-        try:
-            # Also while meta is away: a dead session is found by the process that has it.
-            check_spark()
-            is_more = nursery.cycle()
-        except SparkDied as error:
-            log.error("spark_died", error=str(error))
-            return False
-        except StoreUnusable:
-            raise
-        except (MetaError, StoreError) as error:
-            log.warning("cycle_failed", error=f"{type(error).__name__}: {error}")
-        shutdown.wait(0.0 if is_more else interval_secs)
-    return True
+def _is_clean(error: BaseException | None, has_ended: bool) -> bool:
+    """Say why the cycles ended, if not as asked; raises what only an operator can mend."""
+    if isinstance(error, SparkDied):
+        log.error("spark_died", error=str(error))
+    elif error is not None:
+        raise error
+    elif not has_ended:
+        log.warning("cycle_abandoned")
+    return error is None and has_ended
 
 
 if __name__ == "__main__":

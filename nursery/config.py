@@ -42,6 +42,8 @@ class Settings:
     reap_interval_secs: float = 10.0
     # A stream without commits for this long is stopped; 0 = never.
     stream_timeout_secs: float = 3_600.0
+    # On shutdown, a job under way gets this long to finish before it is cancelled.
+    drain_secs: float = 15.0
     # This nursery takes streams of shard_index out of shard_count.
     shard_index: int = 0
     # Number of nurseries that share the streams.
@@ -76,6 +78,7 @@ def load(env: Environment) -> Settings:
         idle_advance_secs=env.seconds("IDLE_ADVANCE_SECS", default.idle_advance_secs),
         reap_interval_secs=env.seconds("REAP_INTERVAL_SECS", default.reap_interval_secs),
         stream_timeout_secs=env.seconds("STREAM_TIMEOUT_SECS", default.stream_timeout_secs),
+        drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
         shard_index=env.integer("SHARD_INDEX", default.shard_index, high=2**31),
         shard_count=env.integer("SHARD_COUNT", default.shard_count, low=1, high=2**31),
         spark_master=env.text("SPARK_MASTER", default.spark_master),

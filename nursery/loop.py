@@ -10,6 +10,7 @@ import structlog
 from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import MetaError, VersionExpired
+from meta.process import Shutdown
 from meta.telemetry import span
 from meta.v1 import common_pb2, nursery_pb2
 from nursery import adoption, reaper
@@ -53,12 +54,14 @@ class Nursery:
         run_tasks: RunTasks,
         tasks_max: int,
         clock: Clock | None = None,
+        shutdown: Shutdown | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
         self._run_tasks = run_tasks
         self._tasks_max = tasks_max
         self._clock = clock or Clock()
+        self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
         self._location: StoreLocation | None = None
         # Halved by every failed job, down to one, and doubled by every good one.
@@ -141,6 +144,10 @@ class Nursery:
             with span("nursery.job", tasks=len(tasks), babies=wanted.num_babies):
                 results = self._run_tasks(tasks, self._location)
         except JobFailed as error:
+            if self._shutdown.is_requested:
+                # Cancelled, most likely. What its tasks wrote nobody knows: the janitor's orphans.
+                log.info("job_given_up", error=str(error), babies=wanted.num_babies)
+                return False
             self._plan_smaller(wanted, tasks, str(error))
             return False
         self._babies_max = min(self._settings.batch_babies_max, self._babies_max * 2)
@@ -209,6 +216,8 @@ class Nursery:
         started = self._clock.monotonic()
         self._tended_at = started
         for info in snapshot.streams:
+            if self._shutdown.is_requested:
+                return
             try:
                 self._tend_one(info, snapshot, store)
             except (MetaError, StoreError) as error:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -127,6 +128,12 @@ def check_alive(spark: SparkSession) -> None:
         raise SparkDied(f"the Spark JVM does not answer: {type(error).__name__}") from error
     if is_stopped:
         raise SparkDied("the Spark context was stopped")
+
+
+def cancel_jobs(spark: SparkSession) -> None:
+    """End all jobs: who waits for one gets an error. With the JVM gone there is nothing to end."""
+    with suppress(Exception):
+        spark.sparkContext.cancelAllJobs()
 
 
 def check_java() -> None:

@@ -1,10 +1,8 @@
 """`python -m merge_worker` as a process: what it does, how it ends."""
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,61 +10,10 @@ import pytest
 
 from meta.v1.merge_task_pb2 import CompleteSegmentMergeTaskRequest
 from tests.merge_worker.scripted import Stage, scripted_stage
+from tests.worker_process import DEADLINE_SECS, WorkerProcess
 
 pytestmark = pytest.mark.spark
-DEADLINE_SECS = 120.0
-Start = Callable[[str], "Process"]
-
-
-class Process:
-    """A running merge worker and what it has logged."""
-
-    def __init__(self, address: str, work_dir: Path) -> None:
-        self.lines: list[str] = []
-        self._arrived = threading.Condition()
-        self._popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "merge_worker"],
-            env={
-                **os.environ,
-                "MERGE_WORKER_META_ADDRESS": address,
-                "MERGE_WORKER_SPARK_MASTER": "local[2]",
-                "MERGE_WORKER_INTERVAL_SECS": "0.1",
-                "MERGE_WORKER_WORK_DIR": str(work_dir),
-            },
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self._popen.stderr is not None
-        for line in self._popen.stderr:
-            with self._arrived:
-                self.lines.append(line)
-                self._arrived.notify_all()
-
-    def wait_for(self, event: str) -> None:
-        with self._arrived:
-            assert self._arrived.wait_for(
-                lambda: any(event in line for line in self.lines), DEADLINE_SECS
-            ), self.lines
-
-    def kill_children(self) -> None:
-        path = Path(f"/proc/{self._popen.pid}/task/{self._popen.pid}/children")
-        for pid in path.read_text().split():
-            os.kill(int(pid), signal.SIGKILL)
-
-    def terminate(self) -> int:
-        self._popen.send_signal(signal.SIGTERM)
-        return self.exit_code()
-
-    def exit_code(self) -> int:
-        return self._popen.wait(DEADLINE_SECS)
-
-    def close(self) -> None:
-        if self._popen.poll() is None:
-            self._popen.kill()
-            self._popen.wait()
+Start = Callable[[str], WorkerProcess]
 
 
 @pytest.fixture
@@ -77,11 +24,17 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    running: list[Process] = []
+    running: list[WorkerProcess] = []
     (tmp_path / "work").mkdir()
 
-    def begin(address: str) -> Process:
-        running.append(Process(address, tmp_path / "work"))
+    def begin(address: str) -> WorkerProcess:
+        environment = {
+            "MERGE_WORKER_META_ADDRESS": address,
+            "MERGE_WORKER_SPARK_MASTER": "local[2]",
+            "MERGE_WORKER_INTERVAL_SECS": "0.1",
+            "MERGE_WORKER_WORK_DIR": str(tmp_path / "work"),
+        }
+        running.append(WorkerProcess("merge_worker", environment))
         return running[-1]
 
     yield begin

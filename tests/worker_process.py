@@ -1,0 +1,67 @@
+"""A worker as a process of its own: what it logs, how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+DEADLINE_SECS = 120.0
+
+
+class WorkerProcess:
+    """`python -m <module>`, running from the start on; close it at the end."""
+
+    def __init__(self, module: str, environment: Mapping[str, str]) -> None:
+        self.lines: list[str] = []
+        self._arrived = threading.Condition()
+        self._popen = subprocess.Popen(
+            [sys.executable, "-P", "-m", module],
+            env={**os.environ, **environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def wait_for(self, event: str) -> None:
+        """Wait until it has logged this."""
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: self.has_logged(event), DEADLINE_SECS), self.lines
+
+    def has_logged(self, event: str) -> bool:
+        """Whether it has logged this so far."""
+        return any(event in line for line in self.lines)
+
+    def kill_children(self) -> None:
+        """Kill what it has started: its JVM."""
+        path = Path(f"/proc/{self._popen.pid}/task/{self._popen.pid}/children")
+        for pid in path.read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+
+    def ask_to_end(self) -> None:
+        """Send SIGTERM and do not wait."""
+        self._popen.send_signal(signal.SIGTERM)
+
+    def terminate(self) -> int:
+        """Send SIGTERM and wait; returns the exit code."""
+        self.ask_to_end()
+        return self.exit_code()
+
+    def exit_code(self, within_secs: float = DEADLINE_SECS) -> int:
+        """Wait until it has ended."""
+        return self._popen.wait(within_secs)
+
+    def close(self) -> None:
+        """Kill it if it still runs."""
+        if self._popen.poll() is None:
+            self._popen.kill()
+            self._popen.wait()
+
+    def _read(self) -> None:
+        assert self._popen.stderr is not None
+        for line in self._popen.stderr:
+            with self._arrived:
+                self.lines.append(line)
+                self._arrived.notify_all()

@@ -3,7 +3,9 @@
 All read the same baby segments from the same folder and leave sorted zstd-3 Parquet files there.
 """
 
+import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -38,9 +40,12 @@ _BUDGET = Budget(_DEFAULTS.decode_bytes_max, _DEFAULTS.task_bytes_max)
 _session: SparkSession | None = None
 
 
-def start_spark(master: str, driver_memory: str) -> None:
-    """Open this process's session."""
+def start_spark(master: str, driver_memory: str, libraries: Path | None) -> None:
+    """Open this process's session; `libraries` is where it finds what is not installed here."""
     global _session
+    if libraries:
+        sys.path.append(str(libraries))
+        os.environ["PYTHONPATH"] = str(libraries)
     settings = SparkSettings("benchmark of the nursery", master, driver_memory=driver_memory)
     _session = open_session(settings)
 

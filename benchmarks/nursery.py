@@ -1,10 +1,9 @@
 """The nursery's job: 64 baby segments of 8 datasets, in Spark, alone, and by way of the JVM.
 
 Then the same bytes as 500 datasets in 200 streams. Rounds are interleaved and medians compared.
-Rows go through the JVM where pandas is installed, which Spark's mapInArrow wants.
+Rows go through the JVM where `make bench-peers` installed pandas, which Spark's mapInArrow wants.
 """
 
-import importlib.util
 import os
 import shutil
 import statistics
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from benchmarks import _nursery_runs
 from benchmarks._babies import BabySet, BabySpec, write_babies
+from benchmarks._merge_contenders import PEERS
 from benchmarks.results import Result, compare
 from segments.keys import StoreLocation
 
@@ -84,18 +84,22 @@ def _contenders(location: StoreLocation, folder: Path) -> Iterator[dict[str, Con
                 _nursery_runs.merge_alone, babies, location
             ).result(),
         }
-        if importlib.util.find_spec("pandas"):
-            jvm = stack.enter_context(_spark(f"local[{CORES}]", "6g"))
+        if pandas := next(PEERS.glob("libraries/lib/*/site-packages/pandas"), None):
+            jvm = stack.enter_context(_spark(f"local[{CORES}]", "6g", pandas.parent.absolute()))
             contenders["through the JVM"] = lambda babies: jvm.submit(
                 _nursery_runs.rows_through_jvm, babies, location, folder
             ).result()
+        else:
+            print("  pandas is not installed: make bench-peers", flush=True)
         yield contenders
 
 
 @contextmanager
-def _spark(master: str, driver_memory: str) -> Iterator[ProcessPoolExecutor]:
+def _spark(
+    master: str, driver_memory: str, libraries: Path | None = None
+) -> Iterator[ProcessPoolExecutor]:
     with _process() as process:
-        process.submit(_nursery_runs.start_spark, master, driver_memory).result()
+        process.submit(_nursery_runs.start_spark, master, driver_memory, libraries).result()
         try:
             yield process
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,63 @@ BLOOM_FALSE_POSITIVES = 0.01
 _SINK_BUFFER_BYTES = 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a file's row groups are cut into pages, and what lets readers skip some.
+
+    `batch_rows` is after how many values the writer looks at a page's size. `bloom_values` are the
+    trace ids that a filter is made for. A `is_small` file has one page a column: an index of pages
+    would say nothing, and numbers are left as their dictionaries make them.
+    """
+
+    batch_rows: int
+    page_bytes: int = PAGE_BYTES
+    bloom_values: int = GROUP_ROWS_MAX
+    is_small: bool = False
+
+
+class WriterSettings:
+    """All that Arrow's writer is told of a file with these columns; serves any number of files."""
+
+    def __init__(self, columns: Sequence[Column], order: Sequence[str], shape: Shape) -> None:
+        self.schema = pa.schema(
+            pa.field(c.name, _stored_type(c, order, shape), nullable=not c.is_required)
+            for c in columns
+        )
+        flat = [c for c in columns if not pa.types.is_nested(c.type)]
+        levels = {
+            path: c.compression_level
+            for c in columns
+            if not (shape.is_small and _is_count(c))
+            for path in _leaves(c)
+        }
+        bloom = {"ndv": shape.bloom_values, "fpp": BLOOM_FALSE_POSITIVES}
+        self._options: dict[str, Any] = {
+            "compression": {
+                path: "zstd" if path in levels else "none" for c in columns for path in _leaves(c)
+            },
+            "compression_level": levels,
+            "use_dictionary": [c.name for c in columns if c.encoding is None],
+            "column_encoding": {c.name: c.encoding for c in flat if c.encoding},
+            "write_statistics": [c.name for c in columns if _has_statistics(c, order)],
+            "data_page_size": shape.page_bytes,
+            "write_batch_size": shape.batch_rows,
+            "write_page_index": not shape.is_small,
+            "write_page_checksum": True,
+            "store_schema": False,
+            "bloom_filter_options": {"trace_id": bloom}
+            if "trace_id" in self.schema.names
+            else None,
+            "sorting_columns": pq.SortingColumn.from_ordering(
+                self.schema, [(name, "ascending") for name in order], null_placement="at_end"
+            ),
+        }
+
+    def open(self, sink: pa.NativeFile, metadata: list[pq.FileMetaData]) -> pq.ParquetWriter:
+        """Start a file; `metadata` gets its footer when it is closed."""
+        return pq.ParquetWriter(sink, self.schema, metadata_collector=metadata, **self._options)
+
+
 class ParquetLayout:
     """Writes tables that hold some of the file's columns; the others are null."""
 
@@ -27,35 +85,11 @@ class ParquetLayout:
         self, sink: ChecksumSink, columns: Sequence[Column], order: Sequence[str], first: pa.Table
     ) -> None:
         """Start the file; `first` is its first row group, whose longest values size the pages."""
-        self._schema = pa.schema(
-            pa.field(c.name, _stored_type(c, order), nullable=not c.is_required) for c in columns
-        )
+        settings = WriterSettings(columns, order, Shape(_write_batch_rows(first)))
+        self._schema = settings.schema
         self._metadata: list[pq.FileMetaData] = []
-        flat = [c for c in columns if not pa.types.is_nested(c.type)]
-        encodings = {c.name: c.encoding for c in flat if c.encoding}
-        bloom = {"ndv": GROUP_ROWS_MAX, "fpp": BLOOM_FALSE_POSITIVES}
         self._buffered = pa.BufferedOutputStream(pa.PythonFile(sink, "w"), _SINK_BUFFER_BYTES)
-        self._writer = pq.ParquetWriter(
-            self._buffered,
-            self._schema,
-            compression="zstd",
-            compression_level={path: c.compression_level for c in columns for path in _leaves(c)},
-            use_dictionary=[c.name for c in columns if c.encoding is None],  # type: ignore[arg-type]
-            column_encoding=encodings,
-            write_statistics=[c.name for c in columns if _has_statistics(c, order)],
-            data_page_size=PAGE_BYTES,
-            write_batch_size=_write_batch_rows(first),
-            write_page_index=True,
-            write_page_checksum=True,
-            store_schema=False,
-            bloom_filter_options=(
-                {"trace_id": bloom} if "trace_id" in self._schema.names else None
-            ),
-            sorting_columns=pq.SortingColumn.from_ordering(
-                self._schema, [(name, "ascending") for name in order], null_placement="at_end"
-            ),
-            metadata_collector=self._metadata,
-        )
+        self._writer = settings.open(self._buffered, self._metadata)
 
     def write(self, table: pa.Table) -> None:
         """Write one row group."""
@@ -82,10 +116,16 @@ def _has_statistics(column: Column, order: Sequence[str]) -> bool:
     return column.has_statistics or column.name in order
 
 
-def _stored_type(column: Column, order: Sequence[str]) -> pa.DataType:
+def _is_count(column: Column) -> bool:
+    """Say whether a column holds whole numbers or flags, of which a dictionary leaves little."""
+    return pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+
+
+def _stored_type(column: Column, order: Sequence[str], shape: Shape) -> pa.DataType:
     # Arrow's writer makes the statistics of a dictionary anew for every few values: as text, which
     # becomes the same Parquet dictionary, such a column took 6 ms a row group instead of 24.
-    if pa.types.is_dictionary(column.type) and _has_statistics(column, order):
+    is_text = shape.is_small or _has_statistics(column, order)
+    if pa.types.is_dictionary(column.type) and is_text:
         return pa.string()
     return column.type
 

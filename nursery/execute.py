@@ -12,10 +12,11 @@ from pathlib import Path
 
 from nursery import quarantine
 from nursery.decoding import Undecodable, decode_together
-from nursery.files import BatchSoFar, DatasetColumns, write_segments
-from nursery.results import DatasetResult, TaskResult, UnreadableBaby, WrittenSegment
+from nursery.files import DatasetColumns
+from nursery.results import DatasetResult, TaskResult, UnreadableBaby
 from nursery.routing import ROW_BYTES, Payload, Routed, Router
 from nursery.tasks import BabyRead, Task
+from nursery.writing import Writing
 from segments.combined import Baby, decode_baby
 from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
@@ -47,14 +48,12 @@ class _Execution:
         self._task = task
         self._store = store
         self._budget = budget
-        self._folder = folder
+        self._writing = Writing(store, task.works, folder)
         self._router = Router(task)
         self._pending: dict[Signal, list[tuple[int, Payload]]] = {}
         self._pending_bytes = 0
         self._columns: dict[int, DatasetColumns] = {}
         self._held_bytes = 0
-        self._written: dict[int, list[WrittenSegment]] = {}
-        self._batches: dict[int, BatchSoFar] = {}
         self._errors: dict[int, str] = {}
         self._unconverted: Counter[int] = Counter()
         self._unreadable: dict[str, UnreadableBaby] = {}
@@ -71,7 +70,7 @@ class _Execution:
             datasets=tuple(
                 DatasetResult(
                     work.dataset_id,
-                    tuple(self._written.get(i, ())),
+                    self._writing.written(i),
                     self._errors.get(i, ""),
                     self._unconverted[i],
                 )
@@ -204,10 +203,10 @@ class _Execution:
                     self._fail(work, f"{type(error).__name__}: {error}")
                 continue
             for piece in pieces:
-                self._held_bytes += self._columns_of(piece.work).add(signal, piece.table)
+                self._held_bytes += self._columns_of(piece.work).add(signal, piece.rows)
                 self._unconverted[piece.work] += piece.unconverted
             for work, payload in payloads:
-                self._columns_of(work).ranges.add((payload.stream_id, payload.offset))
+                self._columns_of(work).note(payload)
             for one in failed:
                 self._reject(one)
 
@@ -221,35 +220,15 @@ class _Execution:
             self._fail(failed.work, f"{type(error).__name__}: {error}")
 
     def _write(self, *, is_baby_done: bool = True) -> None:
-        """Write what is held.
-
-        Files that share a baby have one batch id: of two batches that do, a catalog's rebuild
-        takes one for the other's repetition.
-        """
+        """Write what is held."""
         columns, self._columns = self._columns, {}
         if not is_baby_done:
             self._columns = columns
             columns = {i: front for i, own in columns.items() if (front := own.take_front())}
         self._held_bytes = sum(own.size_bytes for own in self._columns.values())
-        for index, found in columns.items():
-            if index in self._errors or not found.tables:
-                continue
-            try:
-                batch = self._batches.pop(index, None) or BatchSoFar()
-                written = write_segments(
-                    self._store,
-                    self._task.works[index],
-                    found,
-                    self._folder,
-                    batch,
-                    is_last=is_baby_done,
-                )
-            except Exception as error:
-                self._fail(index, f"{type(error).__name__}: {error}")
-                continue
-            if not is_baby_done:
-                self._batches[index] = batch
-            self._written.setdefault(index, []).extend(written)
+        wanted = {i: own for i, own in columns.items() if own.tables and i not in self._errors}
+        for index, error in self._writing.write(wanted, is_baby_done=is_baby_done):
+            self._fail(index, f"{type(error).__name__}: {error}")
 
 
 def _decode_checked(read: BabyRead, body: bytes) -> Baby:

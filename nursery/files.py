@@ -7,9 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from nursery.decoding import Rows
 from nursery.results import WrittenSegment
+from nursery.routing import Payload
 from nursery.tasks import Work
-from segments.footer import BatchPart, OffsetRange, SegmentFooter, coalesce
+from segments.footer import BatchPart, OffsetRange, SegmentFacts, SegmentFooter, coalesce
 from segments.keys import new_merged_key, new_uuid7
 from segments.otlp_arrow import Array, pc
 from segments.parquet import SegmentWriter, sort_table, upload_segment
@@ -20,27 +22,30 @@ from segments.store import ObjectStore
 PRODUCER = "segplane-nursery/1"
 # A client with a random clock must not flood the bucket: smaller days share one file.
 DAY_FILES_MAX = 8
-_DAY_NANOS = 86_400 * 10**9
+DAY_NANOS = 86_400 * 10**9
 
 
 @dataclass(slots=True)
 class DatasetColumns:
     """What a task has decoded for one dataset and not yet written."""
 
-    tables: dict[Signal, list[pa.Table]] = field(default_factory=dict)
+    tables: dict[Signal, list[Rows]] = field(default_factory=dict)
     ranges: set[tuple[str, int]] = field(default_factory=set)
     size_bytes: int = 0
+    otlp_bytes: int = 0
     last_signal: Signal | None = None
 
-    def add(self, signal: Signal, table: pa.Table) -> int:
+    def add(self, signal: Signal, rows: Rows) -> int:
         """Keep some records; returns about how many bytes they hold."""
-        self.tables.setdefault(signal, []).append(table)
+        self.tables.setdefault(signal, []).append(rows)
         self.last_signal = signal
-        # Dictionaries are shared between the datasets of a pass: counting them for each would
-        # multiply them.
-        rows_bytes = sum(c.nbytes for c in table.columns if not pa.types.is_dictionary(c.type))
-        self.size_bytes += rows_bytes
-        return rows_bytes
+        self.size_bytes += rows.size_bytes
+        return rows.size_bytes
+
+    def note(self, payload: Payload) -> None:
+        """Note where records came from, and how large they were."""
+        self.ranges.add((payload.stream_id, payload.offset))
+        self.otlp_bytes += len(payload.body)
 
     def take_front(self) -> "DatasetColumns | None":
         """Take all but the last table; None if there is no other.
@@ -52,15 +57,26 @@ class DatasetColumns:
             return None
         signal, last = self.last_signal, self.tables[self.last_signal].pop()
         tables = {found: own for found, own in self.tables.items() if own}
-        front = DatasetColumns(tables, set(self.ranges), self.size_bytes)
+        front = DatasetColumns(tables, set(self.ranges), self.size_bytes, self.otlp_bytes)
         self.tables, self.size_bytes = {}, 0
         front.size_bytes -= self.add(signal, last)
         return front
 
+    @property
+    def rows(self) -> int:
+        """Rows of all signals."""
+        return sum(rows.stop - rows.start for own in self.tables.values() for rows in own)
+
+    def lineage(self) -> tuple[OffsetRange, ...]:
+        """Where the records came from, for the footer."""
+        return coalesce(OffsetRange(stream, offset, offset) for stream, offset in self.ranges)
+
     def joined(self) -> dict[Signal, pa.Table]:
         """One table per signal."""
         return {
-            signal: pa.concat_tables(map(shrink, self.tables[signal])).unify_dictionaries()
+            signal: pa.concat_tables(
+                shrink(rows.table) for rows in self.tables[signal]
+            ).unify_dictionaries()
             for signal in SIGNALS
             if signal in self.tables
         }
@@ -89,7 +105,7 @@ def write_segments(
     """
     tables = columns.joined()
     days = list(_day_files(tables))
-    lineage = coalesce(OffsetRange(stream, offset, offset) for stream, offset in columns.ranges)
+    lineage = columns.lineage()
     written = []
     last = batch.parts + len(days)
     for part, wanted in enumerate(days, start=batch.parts + 1):
@@ -123,6 +139,11 @@ def _write_one(
         upload_segment(store, key, path, facts)
     finally:
         path.unlink(missing_ok=True)
+    return written_segment(key, facts)
+
+
+def written_segment(key: str, facts: SegmentFacts) -> WrittenSegment:
+    """Say what stands under a key now."""
     return WrittenSegment(
         key=key,
         rows=facts.rows,
@@ -138,7 +159,7 @@ def _day_files(tables: Mapping[Signal, pa.Table]) -> Iterator[frozenset[int] | N
     rows: dict[int, int] = {}
     for table in tables.values():
         hull = pc.min_max(table["timestamp"].cast(pa.int64())).as_py()
-        first, last = hull["min"] // _DAY_NANOS, hull["max"] // _DAY_NANOS
+        first, last = hull["min"] // DAY_NANOS, hull["max"] // DAY_NANOS
         if first == last:
             rows[first] = rows.get(first, 0) + table.num_rows
             continue
@@ -169,4 +190,4 @@ def _kept(table: pa.Table, mask: Any) -> pa.Table:
 
 
 def _days(table: pa.Table) -> Array:
-    return pc.divide(table["timestamp"].cast(pa.int64()), pa.scalar(_DAY_NANOS, pa.int64()))
+    return pc.divide(table["timestamp"].cast(pa.int64()), pa.scalar(DAY_NANOS, pa.int64()))

@@ -120,6 +120,16 @@ def read_footer(store: ObjectStore, key: str) -> StoredFooter:
         return segment.stored
 
 
+def check_segment(body: bytes) -> StoredFooter:
+    """Check a whole segment in memory as opening it would, and return what it says of itself."""
+    with _corruption_found("not a readable Parquet file"):
+        metadata = pq.read_metadata(pa.BufferReader(body))
+        stored = decode_footer(metadata.metadata)
+        _checked_names(metadata, stored)
+    _groups_by_signal(metadata, stored)
+    return stored
+
+
 def read_segment(store: ObjectStore, key: str) -> Mapping[Signal, pa.Table]:
     """Read a whole segment, a table per section that holds rows; for tests and small files."""
     with SegmentFile(store.open_input(key)) as segment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,19 +25,21 @@ def sort_table(table: pa.Table, spec: SegmentSpec, signal: Signal) -> pa.Table:
 def sort_by(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """Sort a table by these columns; dictionaries stay dictionaries."""
     unified = table.unify_dictionaries()
-    # One array each: comparing rows of chunked columns looks up the chunk for every comparison.
-    ranks = pa.table(
-        [_ranks(unified, name).combine_chunks() for name in names],
-        [str(i) for i in range(len(names))],
-    )
-    order = pc.sort_indices(
-        ranks,
-        sort_keys=[(name, "ascending", "at_end") for name in ranks.column_names],  # type: ignore[misc]
-    )
+    order = _order(_ranks(unified, name).combine_chunks() for name in names)
     if table.num_rows < _SMALL_ROWS and unified.nbytes <= _TAKE_BYTES_MAX:
         return unified.combine_chunks().take(order)
     columns = [_taken(column, order) for column in unified.columns]
     return pa.table(columns, schema=table.schema)
+
+
+def sort_owned(table: pa.Table, owners: pa.Array[Any], names: Sequence[str]) -> pa.Table:
+    """Sort a table by each row's owner, a number, and then by these columns; one chunk a column.
+
+    For tables of some megabytes, of which many calls' worth of small ones is made.
+    """
+    whole = table.unify_dictionaries().combine_chunks()
+    order = _order((owners, *(_ranks(whole, name).combine_chunks() for name in names)))
+    return whole.take(order)
 
 
 def compact(batch: pa.RecordBatch, above_bytes: int = -1) -> pa.RecordBatch:
@@ -58,6 +60,17 @@ def shrink(table: pa.Table) -> pa.Table:
         for batch in table.to_batches()
     ]
     return pa.Table.from_batches(batches, schema=table.schema)
+
+
+def _order(keys: Iterable[pa.Array[Any] | pa.ChunkedArray[Any]]) -> pa.Array[Any]:
+    """Say which row comes first, second, ... by these keys, the first of them heaviest."""
+    # One array each: comparing rows of chunked columns looks up the chunk for every comparison.
+    columns = list(keys)
+    names = [str(i) for i in range(len(columns))]
+    return pc.sort_indices(
+        pa.table(columns, names),
+        sort_keys=[(name, "ascending", "at_end") for name in names],  # type: ignore[misc]
+    )
 
 
 def _ranks(table: pa.Table, name: str) -> pa.ChunkedArray[Any]:

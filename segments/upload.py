@@ -5,8 +5,9 @@ from pathlib import Path
 import google_crc32c
 
 from segments.errors import CorruptObject, ObjectExists
-from segments.footer import SegmentFacts
-from segments.reader import SegmentFile
+from segments.footer import SegmentFacts, StoredFooter
+from segments.reader import SegmentFile, check_segment
+from segments.small import SmallSegment
 from segments.store import ObjectStore
 
 _BLOCK_BYTES = 8 * 1024 * 1024
@@ -26,6 +27,19 @@ def upload_segment(store: ObjectStore, key: str, path: Path, facts: SegmentFacts
     verify_segment(store, key, facts)
 
 
+def upload_small_segment(store: ObjectStore, key: str, small: SmallSegment) -> None:
+    """Do the same with a segment that is in memory."""
+    try:
+        store.put_if_absent(key, small.body)
+    except ObjectExists:
+        if store.get(key) != small.body:
+            raise
+    found = store.get(key)
+    if found != small.body:
+        raise CorruptObject(f"{key} has {len(found)} bytes, not the {len(small.body)} written")
+    _compare(key, check_segment(found), small.facts)
+
+
 def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
     """Compare a stored segment with what its writer counted; raises CorruptObject."""
     found = _checksum(store, key)
@@ -33,6 +47,10 @@ def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
         raise CorruptObject(f"{key} has (crc32c, bytes) {found}, written were {_expected(facts)}")
     with SegmentFile(store.open_input(key)) as segment:
         stored = segment.stored
+    _compare(key, stored, facts)
+
+
+def _compare(key: str, stored: StoredFooter, facts: SegmentFacts) -> None:
     says = (stored.rows_by_signal, stored.start_time, stored.end_time)
     counted = (facts.rows_by_signal, facts.start_time, facts.end_time)
     if says != counted:

@@ -28,6 +28,7 @@ from segments.store import open_store
 
 log = structlog.get_logger()
 CANCEL_SECS = 5.0
+CANCEL_AGAIN_SECS = 0.2
 
 
 def main() -> None:
@@ -78,7 +79,8 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
         except BaseException as error:
             # The process ends with its threads: a supervisor starts it afresh.
             deaths.append(error)
-            log.exception("merge_worker_died")
+            if not isinstance(error, SparkUnusable):
+                log.exception("merge_worker_died")
             shutdown.request()
 
     threads = [
@@ -91,12 +93,23 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
     shutdown.wait()
     _join(threads, 0.0 if deaths else settings.drain_secs)
     worker.give_up.set()
-    merger.cancel_all()
-    _join(threads, CANCEL_SECS)
+    _cancel(threads, merger)
     log.info("merge_worker_stopped")
+    for death in deaths:
+        if isinstance(death, SparkUnusable):
+            raise death
     if not deaths:
         spark.stop()
     return 1 if deaths else 0
+
+
+def _cancel(threads: list[threading.Thread], merger: SparkMerger) -> None:
+    """End what still runs; a thread that does not end is left to the process's end."""
+    deadline = time.monotonic() + CANCEL_SECS
+    while any(thread.is_alive() for thread in threads) and time.monotonic() < deadline:
+        # Again and again: a thread may have been about to start a job.
+        merger.cancel_all()
+        _join(threads, CANCEL_AGAIN_SECS)
 
 
 def _join(threads: list[threading.Thread], seconds: float) -> None:

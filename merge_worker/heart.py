@@ -1,6 +1,7 @@
 """Keeps a claim alive: beats while a merge task runs, and says when it is no longer ours."""
 
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -9,10 +10,13 @@ import structlog
 
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, Unimplemented
+from meta.v1.janitor_pb2 import UnclaimMergeTaskRequest
 from meta.v1.operations_pb2 import HeartbeatMergeTaskRequest
 
 log = structlog.get_logger()
 _BEATS_PER_LEASE = 3
+# The least silence after which meta takes a claim back when it is asked to.
+_SILENCE_SECS = 1
 
 
 class Heart:
@@ -38,7 +42,12 @@ class Heart:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"heart-{task_id}", daemon=True)
         self.is_lost = False
-        self.has_beaten = False
+        self._beaten_at = float("-inf")
+
+    @property
+    def has_beaten(self) -> bool:
+        """Whether meta has heard of us: from then on the lease is a short one."""
+        return self._beaten_at > float("-inf")
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -52,6 +61,21 @@ class Heart:
     ) -> None:
         self._stop.set()
         self._thread.join()
+
+    def give_back(self) -> bool:
+        """Free the task at once, once the heart has stopped; false: its lease has to pass.
+
+        Unlike a failure it costs the task no back-off and counts against no input.
+        """
+        time.sleep(max(0.0, self._beaten_at + _SILENCE_SECS - time.monotonic()))
+        request = UnclaimMergeTaskRequest(
+            task_id=self._request.task_id, min_claimed_secs=_SILENCE_SECS
+        )
+        try:
+            return self._meta.janitor.UnclaimMergeTask(request, timeout=_SILENCE_SECS).unclaimed
+        except MetaError as error:
+            log.warning("merge_give_back_failed", reason=error.reason, error=error.message)
+            return False
 
     def _run(self) -> None:
         # The first beat comes at once: it shortens the claim's lease from an hour to a minute, so
@@ -87,7 +111,7 @@ class Heart:
             return True
         if not reply.still_yours:
             return self._lose("the claim went to another worker")
-        self.has_beaten = True
+        self._beaten_at = time.monotonic()
         self._lease_secs = reply.lease_secs or self._lease_secs
         return True
 

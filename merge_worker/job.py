@@ -3,6 +3,7 @@
 Each task is a job of its own: in a shared one a poison input would end its neighbours' work.
 """
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from pyspark.sql import SparkSession
@@ -12,7 +13,8 @@ from merge_worker.tasks import Failed, Merged, MergeTask, Outcome
 from segments.errors import SegmentsError
 from segments.keys import join_key, new_uuid7
 from segments.merge import InputFailed, MergeOrder, merge_segments
-from segments.spark import check_alive
+from segments.spark import cancel_jobs, check_alive, check_versions
+from segments.spark_versions import guarded
 from segments.store import open_store
 from segments.upload import upload_segment
 
@@ -26,14 +28,16 @@ class SparkMerger:
     def run(self, task: MergeTask) -> Outcome:
         """Merge one task's inputs into one verified object.
 
-        What the merge does not like comes back as Failed; raises SparkDied.
+        What the merge does not like comes back as Failed; raises SparkDied, or SparkUnusable if an
+        executor came that runs another release.
         """
         context = self._spark.sparkContext
         try:
             context.setJobGroup(_group(task), f"merge task {task.task_id}", interruptOnCancel=True)
-            (outcome,) = context.parallelize([task], 1).map(merge).collect()
+            (outcome,) = context.parallelize([task], 1).mapPartitions(guarded(merge_all)).collect()
         except Exception as error:
             check_alive(self._spark)
+            check_versions(error)
             # The task's process died, as of too little memory, or the job was cancelled.
             return Failed(f"the Spark job failed: {_first_line(error)}")
         return outcome
@@ -50,8 +54,12 @@ class SparkMerger:
 
     def cancel_all(self) -> None:
         """End all jobs."""
-        with suppress(Exception):
-            self._spark.sparkContext.cancelAllJobs()
+        cancel_jobs(self._spark)
+
+
+def merge_all(tasks: Iterable[MergeTask]) -> Iterator[Outcome]:
+    """Do a partition's tasks: there is one in each."""
+    return map(merge, tasks)
 
 
 def merge(task: MergeTask) -> Outcome:

@@ -109,16 +109,23 @@ class Worker:
             lambda: rows_done(task.work_dir, task.label),
         ) as heart:
             outcome = self.merger.run(task)
-            if heart.is_lost:
-                _count("lost")
-            elif isinstance(outcome, Merged):
-                self._complete(info, outcome)
-            elif self.give_up.is_set() and heart.has_beaten:
-                # The lease passes within a minute, sooner than a failure's back-off.
-                log.info("merge_task_given_up", **_ids(info))
-                _count("given_up")
-            else:
-                self._fail(info, outcome)
+            is_given_up = self._report(info, outcome, heart)
+        if is_given_up:
+            # Even if it has to wait for its lease: that passes sooner than a failure's back-off.
+            log.info("merge_task_given_up", is_free=heart.give_back(), **_ids(info))
+            _count("given_up")
+
+    def _report(self, info: SegmentMergeTaskInfo, outcome: Outcome, heart: Heart) -> bool:
+        """Tell meta what came of a task; true if nothing did, as we have to end."""
+        if heart.is_lost:
+            _count("lost")
+        elif isinstance(outcome, Merged):
+            self._complete(info, outcome)
+        elif self.give_up.is_set() and heart.has_beaten:
+            return True
+        else:
+            self._fail(info, outcome)
+        return False
 
     def _location(self, info: SegmentMergeTaskInfo) -> StoreLocation:
         return self.settings.object_store or location(info.cloud_object_prefix.bucket)

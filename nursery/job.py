@@ -12,7 +12,8 @@ from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.keys import StoreLocation
-from segments.spark import check_alive
+from segments.spark import check_alive, check_versions
+from segments.spark_versions import guarded
 from segments.store import open_store
 
 
@@ -25,16 +26,19 @@ def run(
 ) -> list[TaskResult]:
     """Run all tasks at once and return their results in order.
 
-    Raises JobFailed, or SparkDied if the session is gone.
+    Raises JobFailed, SparkDied if the session is gone, or SparkUnusable if an executor came that
+    runs another release.
     """
     if not tasks:
         return []
     context = spark.sparkContext
     numbered = context.parallelize(list(enumerate(tasks)), len(tasks))
     try:
-        rows = numbered.mapPartitions(partial(_run_partition, location, budget)).collect()
+        run_partition = guarded(partial(_run_partition, location, budget))
+        rows = numbered.mapPartitions(run_partition).collect()
     except Exception as error:
         check_alive(spark)
+        check_versions(error)
         raise JobFailed(_first_line(error)) from error
     return [result for _, result in sorted(rows, key=lambda row: row[0])]
 

@@ -17,7 +17,14 @@ from pyspark.sql import SparkSession
 
 from segments.errors import SegmentsError
 from segments.spark_settings import SparkSettings
-from segments.spark_versions import Row, difference, survey, versions_here
+from segments.spark_versions import (
+    ADVICE,
+    Row,
+    difference,
+    refusal,
+    survey,
+    versions_here,
+)
 
 # PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
 # forks beside two busy channels). gRPC reads this when it starts, so it is set on import.
@@ -52,13 +59,12 @@ def open_session(settings: SparkSettings) -> SparkSession:
         except SparkUnusable:
             raise
         except Exception as error:
+            check_versions(error)
             raise SparkUnusable(
                 f"Spark at {settings.master} did not start: {cause_of(error)}"
             ) from error
     if found := difference(versions_here(), executors):
-        raise SparkUnusable(
-            f"{found}: executors need what is installed here, see `segplane spark-env`"
-        )
+        raise SparkUnusable(f"{found}: {ADVICE}")
     return spark
 
 
@@ -114,6 +120,12 @@ def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
     finally:
         timer.cancel()
     return rows
+
+
+def check_versions(error: Exception) -> None:
+    """Raise SparkUnusable if a job failed because an executor runs another release than we do."""
+    if found := refusal(str(error)):
+        raise SparkUnusable(found) from error
 
 
 def check_alive(spark: SparkSession) -> None:

@@ -34,6 +34,11 @@ class WorkerProcess:
         """Whether it has logged this so far."""
         return any(event in line for line in self.lines)
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._popen.pid
+
     def kill_children(self) -> None:
         """Kill what it has started: its JVM."""
         path = Path(f"/proc/{self._popen.pid}/task/{self._popen.pid}/children")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,9 +118,9 @@ class Cluster:
         """Where executors put temporary files: what a task is busy with lies here."""
         return self.folder / "tmp"
 
-    def add_worker(self) -> Node:
+    def add_worker(self, environment: Mapping[str, str] | None = None) -> Node:
         """Start one more worker and wait until it has registered."""
-        worker = self._start_worker()
+        worker = self._start_worker(environment)
         worker.await_line(_WORKER_REGISTERED)
         return worker
 
@@ -149,14 +150,18 @@ class Cluster:
         self.workers.clear()
         self._master = None
 
-    def _start_worker(self) -> Node:
+    def _start_worker(self, environment: Mapping[str, str] | None = None) -> Node:
         work = self.folder / f"worker-{self._nodes_started}"
         options = ["--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY, "--work-dir", str(work)]
-        worker = self._start("worker.Worker", "--port", "0", *options, self.master_url)
+        worker = self._start(
+            "worker.Worker", "--port", "0", *options, self.master_url, environment=environment
+        )
         self.workers.append(worker)
         return worker
 
-    def _start(self, name: str, *options: str) -> Node:
+    def _start(
+        self, name: str, *options: str, environment: Mapping[str, str] | None = None
+    ) -> Node:
         name = name if "." in name else f"{name.lower()}.{name}"
         log_path = self.folder / f"{name.partition('.')[0]}-{self._nodes_started}.log"
         self._nodes_started += 1
@@ -176,7 +181,7 @@ class Cluster:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=self._environment(),
+                env=self._environment() | dict(environment or {}),
                 # Ctrl-C in the terminal is for us alone.
                 start_new_session=True,
             )

@@ -8,21 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.versions import pretend_python, pretend_release
+
 pytestmark = pytest.mark.spark
 
 
-def test_an_executor_of_another_release_ends_the_start_in_one_line(tmp_path: Path) -> None:
-    other = tmp_path / "segplane-9.9.dist-info"
-    other.mkdir()
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: segplane\nVersion: 9.9\n")
-
+def refusal(packages: Path) -> str:
+    """Start a nursery whose executors find these packages; returns what it says at last."""
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "nursery"],
         env={
             **os.environ,
             "NURSERY_META_ADDRESS": "127.0.0.1:9",
             "NURSERY_SPARK_MASTER": "local[1]",
-            "NURSERY_SPARK_CONF": f"spark.executorEnv.PYTHONPATH={tmp_path}",
+            "NURSERY_SPARK_CONF": f"spark.executorEnv.PYTHONPATH={packages}",
         },
         capture_output=True,
         text=True,
@@ -30,8 +29,23 @@ def test_an_executor_of_another_release_ends_the_start_in_one_line(tmp_path: Pat
     )
 
     assert ended.returncode == 2, ended.stderr
-    assert "Traceback" not in ended.stderr
     assert "nursery_started" not in ended.stderr
-    said = ended.stderr.splitlines()[-1]
+    return ended.stderr
+
+
+def test_an_executor_of_another_release_ends_the_start_in_one_line(tmp_path: Path) -> None:
+    with pretend_release(tmp_path):
+        stderr = refusal(tmp_path)
+
+    assert "Traceback" not in stderr
+    said = stderr.splitlines()[-1]
     assert said.startswith("error: the executor on ")
     assert f"has segplane 9.9 (here {version('segplane')}):" in said
+
+
+@pytest.mark.slow
+def test_an_executor_of_another_python_ends_the_start_in_one_line(tmp_path: Path) -> None:
+    with pretend_python(tmp_path):
+        said = refusal(tmp_path).splitlines()[-1]
+
+    assert said.startswith("error: an executor has python 3.8 (here 3.")

@@ -89,13 +89,15 @@ class Case:
     def key(self, segment: SegmentInfo) -> str:
         return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
 
-    def work_until(self, merger: Here, is_done: threading.Event) -> None:
+    def work_until(
+        self, merger: Here, is_done: threading.Event, within_secs: float = DEADLINE_SECS
+    ) -> None:
         """Run a worker until something has happened."""
         settings = Settings(interval_secs=0.02, interval_secs_max=0.05, work_dir=self.folder)
         worker = Worker(settings, self.client, merger, Shutdown(), threading.Event())
         thread = threading.Thread(target=worker.work, daemon=True)
         thread.start()
-        assert is_done.wait(DEADLINE_SECS)
+        assert is_done.wait(within_secs)
         worker.shutdown.request()
         thread.join(DEADLINE_SECS)
         assert not thread.is_alive()

@@ -1,0 +1,122 @@
+"""SIGTERM in the middle of a merge: it gets a while to finish, then the task is given back."""
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from segments.parquet import read_segment
+from tests.cluster.standalone import children_of
+from tests.conftest import MetaServer
+from tests.e2e.conftest import wait_until
+from tests.merge_worker.test_with_meta import Case, Signalling
+from tests.segments.rows import Row, plain
+from tests.worker_process import WorkerProcess
+
+pytestmark = pytest.mark.spark
+INPUTS = 16
+LONG_SECS = 100.0
+# What is not the drain: the cancelling, giving back, and Spark's own end.
+REST_SECS = 15.0
+# Meta's, after a beat: the task must be free sooner.
+LEASE_SECS = 60.0
+
+
+@dataclass
+class Scene:
+    """A merge task that is to be made, and a worker that takes it."""
+
+    meta: MetaServer
+    case: Case
+    work_dir: Path
+    rows: Counter[Row]
+
+    @contextmanager
+    def worker(self, drain_secs: float) -> Iterator[WorkerProcess]:
+        """Start a merge worker."""
+        process = WorkerProcess(
+            "merge_worker",
+            {
+                "MERGE_WORKER_META_ADDRESS": self.meta.address,
+                "MERGE_WORKER_SPARK_MASTER": "local[1]",
+                "MERGE_WORKER_INTERVAL_SECS": "0.1",
+                "MERGE_WORKER_WORK_DIR": str(self.work_dir),
+                "MERGE_WORKER_DRAIN_SECS": str(drain_secs),
+            },
+        )
+        try:
+            process.wait_for("merge_worker_started")
+            yield process
+        finally:
+            process.close()
+
+    def read(self) -> Counter[Row]:
+        """What readers find."""
+        found: Counter[Row] = Counter()
+        for segment in self.case.find():
+            (table,) = read_segment(self.case.store, self.case.key(segment)).values()
+            found.update(plain(table))
+        return found
+
+
+@pytest.fixture
+def scene(meta_server: MetaServer, tmp_path: Path) -> Scene:
+    (tmp_path / "work").mkdir()
+    case = Case(meta_server.client, tmp_path)
+    rows = Counter(row for seed in range(INPUTS) for row in case.save(seed))
+    return Scene(meta_server, case, tmp_path / "work", rows)
+
+
+def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: Scene) -> None:
+    case = scene.case
+    path = Path("/", scene.meta.settings.location.path, case.key(case.find()[7]))
+    body = path.read_bytes()
+    path.unlink()
+    # Who opens it waits for somebody who writes: a store that does not answer.
+    os.mkfifo(path)
+    with scene.worker(drain_secs=0.3) as process:
+        assert case.plan() == 1
+        wait_until(lambda: any(scene.work_dir.glob("segplane-merge-*")), "the merge has begun")
+        asked = time.monotonic()
+        assert process.terminate() == 0
+
+        assert time.monotonic() - asked < REST_SECS
+        process.wait_for('"event": "merge_task_given_up"')
+    assert not process.has_logged("merge_task_failed")
+    path.unlink()
+    path.write_bytes(body)
+    merger = Signalling()
+    case.work_until(merger, merger.is_reported, within_secs=LEASE_SECS / 2)
+    (merged,) = case.find()
+    assert merged.merge_count == 1
+    assert scene.read() == scene.rows
+
+
+def test_a_merge_that_ends_within_the_drain_is_completed(scene: Scene) -> None:
+    with scene.worker(drain_secs=LONG_SECS) as process:
+        pythons = executors_pythons(process.pid)
+        assert pythons
+        for pid in pythons:
+            os.kill(pid, signal.SIGSTOP)
+        assert scene.case.plan() == 1
+        process.wait_for("merge_task_claimed")
+        process.ask_to_end()
+        for pid in pythons:
+            os.kill(pid, signal.SIGCONT)
+
+        assert process.exit_code(LONG_SECS) == 0
+    (merged,) = scene.case.find()
+    assert merged.merge_count == 1
+    assert scene.read() == scene.rows
+
+
+def executors_pythons(pid: int) -> list[int]:
+    """Process ids of the Python below a driver's JVM."""
+    below = [child for jvm in children_of(pid) for child in children_of(jvm)]
+    return below + [worker for daemon in below for worker in children_of(daemon)]

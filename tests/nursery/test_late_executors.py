@@ -1,0 +1,75 @@
+"""Executors that change after the survey at the start: each task looks for itself."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from merge_worker.job import SparkMerger
+from merge_worker.tasks import MergeTask
+from nursery import job
+from nursery.execute import Budget
+from nursery.tasks import Task
+from segments.keys import StoreLocation
+from segments.schema import SegmentSpec
+from segments.spark import SparkUnusable, check_alive, open_session
+from segments.spark_settings import SparkSettings
+from tests.cluster.versions import pretend_python, pretend_release
+
+pytestmark = pytest.mark.spark
+BUDGET = Budget(1 << 26, 1 << 28)
+NOTHING = Task((), (), ())
+NOWHERE = StoreLocation.from_url("file:///nowhere")
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder that executors look for packages in first."""
+    return tmp_path_factory.mktemp("packages")
+
+
+@pytest.fixture(scope="module")
+def fickle(packages: Path) -> Iterator[SparkSession]:
+    """Start a session whose every task has a Python of its own, as a new executor has."""
+    conf = (
+        ("spark.executorEnv.PYTHONPATH", str(packages)),
+        ("spark.python.use.daemon", "false"),
+        ("spark.python.worker.reuse", "false"),
+    )
+    session = open_session(SparkSettings("tests of late executors", "local[1]", conf=conf))
+    yield session
+    session.stop()
+
+
+def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is_read(
+    fickle: SparkSession, packages: Path
+) -> None:
+    assert job.run(fickle, BUDGET, [NOTHING], NOWHERE)
+
+    with (
+        pretend_release(packages),
+        pytest.raises(SparkUnusable, match=r"^the executor on \S+ has segplane 9\.9 \(here"),
+    ):
+        job.run(fickle, BUDGET, [NOTHING], NOWHERE)
+
+    check_alive(fickle)
+
+
+def test_a_merge_on_an_executor_of_another_release_is_no_failure_of_its_task(
+    fickle: SparkSession, packages: Path, tmp_path: Path
+) -> None:
+    task = MergeTask("t", 1, "d", (), SegmentSpec(), NOWHERE, "p/", "test", tmp_path, 2**20)
+
+    with pretend_release(packages), pytest.raises(SparkUnusable, match=r"has segplane 9\.9"):
+        SparkMerger(fickle).run(task)
+
+
+def test_an_executor_of_another_python_is_refused_in_one_line(
+    fickle: SparkSession, packages: Path
+) -> None:
+    with pretend_python(packages), pytest.raises(SparkUnusable) as refused:
+        job.run(fickle, BUDGET, [NOTHING], NOWHERE)
+
+    assert str(refused.value).startswith("an executor has python 3.8 (here 3.")
+    assert "\n" not in str(refused.value)

@@ -27,7 +27,7 @@ class Shape:
 
     `batch_rows` is after how many values the writer looks at a page's size. `bloom_values` are the
     trace ids that a filter is made for. A `is_small` file has one page a column: an index of pages
-    would say nothing, and numbers are left as their dictionaries make them.
+    would say nothing, and names and numbers are left as their dictionaries make them.
     """
 
     batch_rows: int
@@ -48,7 +48,7 @@ class WriterSettings:
         levels = {
             path: c.compression_level
             for c in columns
-            if not (shape.is_small and _is_count(c))
+            if not (shape.is_small and _is_coded(c))
             for path in _leaves(c)
         }
         bloom = {"ndv": shape.bloom_values, "fpp": BLOOM_FALSE_POSITIVES}
@@ -116,8 +116,10 @@ def _has_statistics(column: Column, order: Sequence[str]) -> bool:
     return column.has_statistics or column.name in order
 
 
-def _is_count(column: Column) -> bool:
-    """Say whether a column holds whole numbers or flags, of which a dictionary leaves little."""
+def _is_coded(column: Column) -> bool:
+    """Say whether a column holds names, whole numbers or flags, of which codes leave little."""
+    if pa.types.is_dictionary(column.type):
+        return column.is_sortable
     return pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
 
 

@@ -27,6 +27,7 @@ class Settings:
     collector_id: str
     object_store: StoreLocation | None
     export_size_bytes_max: int
+    export_records_max: int
     buffer_size_bytes_max: int
     token_buffer_size_bytes_max: int
     token_cache_secs: float
@@ -53,6 +54,7 @@ def load(env: Environment) -> Settings:
         collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
         object_store=env.location("OBJECT_STORE_URL"),
         export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
+        export_records_max=env.integer("EXPORT_RECORDS_MAX", 500_000, low=1),
         buffer_size_bytes_max=env.integer("BUFFER_SIZE_BYTES_MAX", 256 * MIB, low=MIB),
         token_buffer_size_bytes_max=env.integer("TOKEN_BUFFER_SIZE_BYTES_MAX", 128 * MIB, low=MIB),
         # A revocation must hold within 5 s, so a token is never trusted for longer.

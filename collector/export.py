@@ -1,23 +1,23 @@
-"""One OTLP export: validated by parsing once, counted, and known by its digest.
+"""One OTLP export: validated by parsing, counted, and known by its digest.
 
-The bytes that came are the bytes that are stored: nothing here serializes. The official classes
-decide what is valid and count; times are read through `otlp_times.proto`, at a third of the cost of
-a walk. (Of a payload where one record has its time twice and another has none, which no library
-writes, the hull is that of the times on the wire. It is advice to the nursery's planner.)
+The bytes that came are the bytes that are stored: nothing here serializes. What is valid is what
+the official classes take. (Of a payload where one record has its time twice and another has none,
+which no library writes, the hull is that of the times on the wire. It is advice to the nursery's
+planner.)
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from blake3 import blake3
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
-from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, MetricsData
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.refusal import malformed
+from collector.lean_otlp import Times, checked, log_times
+from collector.refusal import Refusal, Refused, malformed
+from meta.errors import Code
 from segments.combined import Signal
-from segments.v1.otlp_times_pb2 import LogTimes, SpanTimes
+from segments.v1.otlp_counts_pb2 import PointCounts, RecordCounts
 
 DIGEST_BYTES = 16
 # A time of 0 or from here on counts as absent: it would not fit a signed column.
@@ -44,12 +44,36 @@ class Content:
         return min(self.times[0], received_at), max(self.times[1], received_at)
 
 
-def read_content(signal: Signal, payload: bytes) -> Content:
-    """Parse an export request; raises Refused where the official classes refuse it."""
+class TooManyRecords(Refused):
+    """The export has more records than were asked for: `num_parts` or more."""
+
+    def __init__(self, records_max: int, num_parts: int) -> None:
+        self.num_parts = num_parts
+        text = (
+            f"export has more than {records_max} log records, spans or data points (counted with "
+            "their metrics, scopes and resources); send smaller batches"
+        )
+        super().__init__(Refusal(Code.RESOURCE_EXHAUSTED, text))
+
+
+def read_content(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -> Content:
+    """Parse an export request; raises Refused where the official classes refuse it.
+
+    Raises TooManyRecords, quickly, where it has more records, metrics, scopes and resources in all
+    than `records_max`: an empty one is two bytes on the wire, and hundreds to whoever reads it.
+    """
     try:
-        return _READERS[signal](payload)
+        count = _counted(signal, payload, records_max)
+        if count.num_parts > records_max:
+            # Not further down: what the traceback holds stays until the next collection.
+            raise TooManyRecords(records_max, count.num_parts)
+        times = checked(signal, payload)
+        content = _content(count.num_records, times.of_events())
+        if signal == "logs" and content.has_untimed:
+            return _observed(payload, content, times)
     except DecodeError as error:
         raise malformed(f"payload is not an OTLP {signal} export request") from error
+    return content
 
 
 def digest_of(token_id: str, signal: Signal, payload: bytes) -> bytes:
@@ -60,84 +84,60 @@ def digest_of(token_id: str, signal: Signal, payload: bytes) -> bytes:
     return digest.digest(DIGEST_BYTES)
 
 
-def _read_logs(payload: bytes) -> Content:
-    scopes = [
-        scope
-        for resource in LogsData.FromString(payload).resource_logs
-        for scope in resource.scope_logs
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """How many records, and how many parts: records, metrics, scopes and resources."""
+
+    num_records: int
+    num_parts: int
+
+
+def _counted(signal: Signal, payload: bytes, parts_max: int) -> _Count:
+    """Count, but not much further than to `parts_max`."""
+    num_records = num_parts = 0
+    for others, records in _num_points(payload) if signal == "metrics" else _num_records(payload):
+        num_records += records
+        num_parts += others + records
+        if num_parts > parts_max:
+            break
+    return _Count(num_records, num_parts)
+
+
+def _num_records(payload: bytes) -> Iterator[tuple[int, int]]:
+    """Per list on the way down: how many other parts and how many records are in it."""
+    resources = RecordCounts.FromString(payload).resources
+    yield len(resources), 0
+    for resource in resources:
+        yield len(resource.scopes), 0
+        for scope in resource.scopes:
+            yield 0, len(scope.records)
+
+
+def _num_points(payload: bytes) -> Iterator[tuple[int, int]]:
+    resources = PointCounts.FromString(payload).resources
+    yield len(resources), 0
+    for resource in resources:
+        yield len(resource.scopes), 0
+        for scope in resource.scopes:
+            yield len(scope.metrics), 0
+            for metric in scope.metrics:
+                kind = metric.WhichOneof("data")
+                if kind is not None:
+                    yield 0, len(getattr(metric, kind).data_points)
+
+
+def _observed(payload: bytes, content: Content, times: Times) -> Content:
+    """The content of logs of which some do not say when they happened.
+
+    Those happened when they were observed. Which ones they are takes a walk, unless it is all.
+    """
+    if content.times is None and not times.are_hidden:
+        return _content(content.num_records, times.of_observation())
+    walked = [
+        time if 0 < time < _TIME_END else observed_time
+        for time, observed_time in log_times(payload)
     ]
-    num_records = sum(len(scope.log_records) for scope in scopes)
-    content = _content(num_records, _merged_log_times(payload))
-    if not content.has_untimed:
-        return content
-    return _content(
-        num_records, [_event_time(record) for scope in scopes for record in scope.log_records]
-    )
-
-
-def _merged_log_times(payload: bytes) -> list[int]:
-    try:
-        return LogTimes.FromString(payload).resource_logs.scope_logs.log_records.time_unix_nano[:]
-    except DecodeError:
-        # Legal where the official classes see an unknown field and this schema a damaged list.
-        return []
-
-
-def _event_time(record: LogRecord) -> int:
-    """When a log happened; one that does not say so happened when it was observed."""
-    if 0 < record.time_unix_nano < _TIME_END:
-        return record.time_unix_nano
-    return record.observed_time_unix_nano
-
-
-def _read_traces(payload: bytes) -> Content:
-    scopes = [
-        scope
-        for resource in TracesData.FromString(payload).resource_spans
-        for scope in resource.scope_spans
-    ]
-    num_records = sum(len(scope.spans) for scope in scopes)
-    content = _content(num_records, _merged_span_times(payload))
-    if not content.has_untimed:
-        return content
-    return _content(
-        num_records, [span.start_time_unix_nano for scope in scopes for span in scope.spans]
-    )
-
-
-def _merged_span_times(payload: bytes) -> list[int]:
-    try:
-        spans = SpanTimes.FromString(payload).resource_spans.scope_spans.spans
-        return spans.start_time_unix_nano[:]
-    except DecodeError:
-        return []
-
-
-def _read_metrics(payload: bytes) -> Content:
-    times = [
-        time
-        for resource in MetricsData.FromString(payload).resource_metrics
-        for scope in resource.scope_metrics
-        for metric in scope.metrics
-        for time in _point_times(metric)
-    ]
-    return _content(len(times), times)
-
-
-def _point_times(metric: Metric) -> list[int]:
-    match metric.WhichOneof("data"):
-        case "gauge":
-            return [point.time_unix_nano for point in metric.gauge.data_points]
-        case "sum":
-            return [point.time_unix_nano for point in metric.sum.data_points]
-        case "histogram":
-            return [point.time_unix_nano for point in metric.histogram.data_points]
-        case "exponential_histogram":
-            return [point.time_unix_nano for point in metric.exponential_histogram.data_points]
-        case "summary":
-            return [point.time_unix_nano for point in metric.summary.data_points]
-        case _:
-            return []
+    return _content(content.num_records, walked)
 
 
 def _content(num_records: int, times: list[int]) -> Content:
@@ -148,10 +148,3 @@ def _content(num_records: int, times: list[int]) -> Content:
         times = [time for time in times if 0 < time < _TIME_END]
     hull = (times[0], times[-1]) if times else None
     return Content(num_records, hull, len(times) != num_records)
-
-
-_READERS: dict[Signal, Callable[[bytes], Content]] = {
-    "logs": _read_logs,
-    "metrics": _read_metrics,
-    "traces": _read_traces,
-}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from collector.auth import TokenCache
 from collector.buffer import Buffer, PendingExport
 from collector.dedupe import CommittedDigests
-from collector.export import Content, digest_of, read_content
+from collector.export import Content, TooManyRecords, digest_of, read_content
 from collector.ingestion import Token
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
@@ -20,6 +20,8 @@ from segments.combined import Signal
 
 # Bodies read at once while the buffer is more than half full: they are not in its count yet.
 CAREFUL_READS_MAX = 32
+# An export of more is looked through in a thread, so that it holds up no others.
+RECORDS_AT_ONCE_MAX = 10_000
 
 
 @dataclass(slots=True)
@@ -31,6 +33,7 @@ class Intake:
     buffer: Buffer
     digests: CommittedDigests
     export_size_bytes_max: int
+    export_records_max: int
     export_timeout_secs: float
     concurrent_exports_max: int
     is_open: bool = False
@@ -71,8 +74,6 @@ class Intake:
         if not dataset_id:
             raise Refused(not_routed(signal))
         await self.quotas.check(dataset_id)
-        # Again: what is added after the last flush of a closing collector would wait for ever.
-        self._require_open()
         self._require_room(token, size_bytes)
         return token
 
@@ -84,7 +85,11 @@ class Intake:
         self._under_way += 1
         try:
             token = await self.admit(signal, plaintext, len(payload))
-            salvaged, content = await _read(signal, payload)
+            salvaged, content = await self._read(signal, payload)
+            # Again: reading may have taken a while, and what is added after the last flush of a
+            # closing collector would wait for ever.
+            self._require_open()
+            self._require_room(token, len(payload))
             # Of what was sent: the same damaged export is left with the same rest.
             digest = digest_of(token.token_id, signal, payload)
             kept = salvaged.payload
@@ -96,6 +101,29 @@ class Intake:
         if salvaged.num_rejected:
             REJECTED_RECORDS.labels(signal).inc(salvaged.num_rejected)
         return salvaged.num_rejected
+
+    async def _read(self, signal: Signal, payload: bytes) -> tuple[Salvaged, Content]:
+        """Validate an export; of a damaged one take what is whole."""
+        try:
+            return Salvaged(payload, 0), await self._content(signal, payload)
+        except TooManyRecords:
+            raise
+        except Refused:
+            # In a thread, since it takes a while and is rare.
+            salvaged = await asyncio.to_thread(salvage, signal, payload)
+            content = await self._content(signal, salvaged.payload)
+            if not content.num_records:
+                raise
+            return salvaged, content
+
+    async def _content(self, signal: Signal, payload: bytes) -> Content:
+        records_max = self.export_records_max
+        try:
+            return read_content(signal, payload, min(RECORDS_AT_ONCE_MAX, records_max))
+        except TooManyRecords as many:
+            if many.num_parts > records_max:
+                raise TooManyRecords(records_max, many.num_parts) from None
+        return await asyncio.to_thread(read_content, signal, payload, records_max)
 
     async def _accept(
         self,
@@ -163,16 +191,3 @@ class Intake:
     def _require_room(self, token: Token, size_bytes: int) -> None:
         if not self.buffer.has_room(token.token_id, size_bytes):
             raise unavailable("collector's buffer is full")
-
-
-async def _read(signal: Signal, payload: bytes) -> tuple[Salvaged, Content]:
-    """Validate an export; of a damaged one take what is whole."""
-    try:
-        return Salvaged(payload, 0), read_content(signal, payload)
-    except Refused:
-        # In a thread, since it takes a while and is rare.
-        salvaged = await asyncio.to_thread(salvage, signal, payload)
-        content = read_content(signal, salvaged.payload)
-        if not content.num_records:
-            raise
-        return salvaged, content

@@ -9,26 +9,14 @@ cannot be told what is lost, and the export is refused as a whole.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from google.protobuf.message import DecodeError, Message
-from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
-from opentelemetry.proto.metrics.v1.metrics_pb2 import (
-    Metric,
-    MetricsData,
-    ResourceMetrics,
-    ScopeMetrics,
-)
-from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, TracesData
+from google.protobuf.message import DecodeError
 
+from collector.lean_otlp import check
 from collector.refusal import malformed
 from segments.combined import Signal
 
 # A payload of more fields than this is not worth the time it would hold up others.
 FIELDS_MAX = 100_000
-_LEVELS: dict[Signal, tuple[type[Message], ...]] = {
-    "logs": (LogsData, ResourceLogs, ScopeLogs, LogRecord),
-    "metrics": (MetricsData, ResourceMetrics, ScopeMetrics, Metric),
-    "traces": (TracesData, ResourceSpans, ScopeSpans, Span),
-}
 # Field number of the next level's messages, in the order of the levels.
 _CHILDREN = (1, 2, 2)
 _RECORD = len(_CHILDREN)
@@ -66,23 +54,29 @@ class _Cut:
     def __init__(self, signal: Signal) -> None:
         self.num_rejected = 0
         self._signal = signal
-        self._classes = _LEVELS[signal]
         self._fields_left = FIELDS_MAX
 
     def kept(self, level: int, body: bytes) -> bytes | None:
         """The message without its damaged parts; None if nothing of it can be kept."""
-        if _parses(self._classes[level], body):
+        if self._parses(level, body):
             return body
         if level == _RECORD:
             self.num_rejected += self._count(level, body)
             return None
         own, children = self._split(body, _CHILDREN[level])
-        if not _parses(self._classes[level], own):
+        if not self._parses(level, own):
             self.num_rejected += sum(self._count(level + 1, child) for child in children)
             return None
         kept = (self.kept(level + 1, child) for child in children)
         framed = (_framed(_CHILDREN[level], child) for child in kept if child is not None)
         return own + b"".join(framed)
+
+    def _parses(self, level: int, body: bytes) -> bool:
+        try:
+            check(self._signal, level, body)
+        except DecodeError:
+            return False
+        return True
 
     def _count(self, level: int, body: bytes) -> int:
         """Records in a message of a level; data points where they are metrics."""
@@ -129,14 +123,6 @@ class _Cut:
             if at > len(body):
                 raise _broken()
             yield _Field(tag >> 3, body[start:at], content)
-
-
-def _parses(message: type[Message], body: bytes) -> bool:
-    try:
-        message.FromString(body)
-    except DecodeError:
-        return False
-    return True
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:

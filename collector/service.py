@@ -77,6 +77,7 @@ class Collector:
             self._buffer,
             digests,
             settings.export_size_bytes_max,
+            settings.export_records_max,
             settings.export_timeout_secs,
             settings.concurrent_exports_max,
         )

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
@@ -86,6 +87,16 @@ def test_fields_that_come_twice_or_out_of_order_do_not_change_the_count(
     )
 
 
+@given(signal=st.sampled_from(["logs", "metrics", "traces"]), seed=st.integers())
+def test_what_is_taken_is_what_the_official_classes_take(signal: Signal, seed: int) -> None:
+    rnd = random.Random(seed)
+    payload = dirty(fill(MESSAGES[signal](), rnd), rnd)
+
+    for _ in range(30):
+        damaged = mutated(payload, rnd)
+        assert is_taken(signal, damaged) == is_official(signal, damaged), damaged.hex()
+
+
 def test_a_time_of_another_wire_type_is_an_unknown_field() -> None:
     odd = LogsData()
     odd.resource_logs.add().scope_logs.add()
@@ -133,6 +144,34 @@ def test_a_digest_tells_token_signal_and_bytes_apart() -> None:
     assert len(digests) == 4
     assert {len(digest) for digest in digests} == {16}
     assert digest_of("a", "logs", b"x") in digests
+
+
+def mutated(payload: bytes, rnd: random.Random) -> bytes:
+    """Overwrite some bytes, or cut some out or off."""
+    damaged = bytearray(payload)
+    for _ in range(rnd.randint(1, 3)):
+        at = rnd.randrange(len(damaged) + 1)
+        if rnd.random() < 0.8:
+            damaged[at : at + 1] = rnd.randbytes(1)
+        else:
+            del damaged[at : at + rnd.choice([1, 2, 1000])]
+    return bytes(damaged)
+
+
+def is_taken(signal: Signal, payload: bytes) -> bool:
+    try:
+        read_content(signal, payload)
+    except Refused:
+        return False
+    return True
+
+
+def is_official(signal: Signal, payload: bytes) -> bool:
+    try:
+        MESSAGES[signal].FromString(payload)
+    except DecodeError:
+        return False
+    return True
 
 
 def walk(message: Any) -> list[int]:

@@ -61,7 +61,7 @@ async def working(
     buffer = Buffer(10**8, 10**8, flush_timeout_secs=0.05)
     session = Session(settings, ingestion, tokens, buffer, digests)
     quotas = Quotas(ingestion, settings.usage_cache_secs)
-    intake = Intake(tokens, quotas, buffer, digests, 10**7, 10.0, 100, is_open=True)
+    intake = Intake(tokens, quotas, buffer, digests, 10**7, 10**5, 10.0, 100, is_open=True)
     flushing = asyncio.create_task(session.run())
     try:
         yield intake

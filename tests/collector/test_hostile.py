@@ -1,0 +1,81 @@
+"""Exports made to cost much more than they weigh: memory and others' latency stay bounded."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from collector.export import read_content
+from collector.refusal import Refused
+from meta.errors import Code
+from segments.combined import Signal
+from tests.collector.conftest import Ground, StartCollector, log_export
+from tests.collector.test_export import framed
+
+SIZE_BYTES = 4 * 1024 * 1024
+GROWTH_BYTES_MAX = 150 * 1024 * 1024
+LATENCY_SECS_MAX = 1.0
+RESOURCE, SCOPE, RECORD, GAUGE, POINT, ATTRIBUTE = 0x0A, 0x12, 0x12, 0x2A, 0x0A, 0x32
+
+
+def many(tag: int, *around: int, beside: bytes = b"") -> bytes:
+    """As many empty messages as fit, within messages of the given tags, outermost first."""
+    body = framed(tag, b"") * (SIZE_BYTES // 2) + beside
+    for outer in reversed(around):
+        body = framed(outer, body)
+    return body
+
+
+HOSTILE: dict[str, tuple[Signal, bytes]] = {
+    "resources": ("logs", many(RESOURCE)),
+    "scopes": ("traces", many(SCOPE, RESOURCE)),
+    "records": ("logs", many(RECORD, RESOURCE, SCOPE)),
+    "metrics": ("metrics", many(RECORD, RESOURCE, SCOPE)),
+    "points": ("metrics", many(POINT, RESOURCE, SCOPE, RECORD, GAUGE)),
+    "damaged records": ("logs", many(RECORD, RESOURCE, SCOPE, beside=b"\x1a\x01\xff")),
+}
+# One record each, so there is nothing to refuse.
+HEAVY: dict[str, tuple[Signal, bytes]] = {
+    "attributes": ("logs", many(ATTRIBUTE, RESOURCE, SCOPE, RECORD)),
+    "damaged attributes": (
+        "logs",
+        many(ATTRIBUTE, RESOURCE, SCOPE, RECORD, beside=b"\x1a\x01\xff"),
+    ),
+}
+
+
+def test_hostile_exports_cost_others_neither_time_nor_memory(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    collector = start_collector()
+    collector.export(token, log_export("warm"))
+    before = peak_bytes(collector.process.pid)
+
+    with collector.stub() as stub:
+        for signal, payload in (HOSTILE | HEAVY).values():
+            hostile = stub.start(token.plaintext, payload, signal)
+            slowest = 0.0
+            while not hostile.done():
+                began = time.perf_counter()
+                stub.export(token.plaintext, log_export(str(began)))
+                slowest = max(slowest, time.perf_counter() - began)
+            assert slowest < LATENCY_SECS_MAX
+
+    assert peak_bytes(collector.process.pid) - before < GROWTH_BYTES_MAX
+
+
+@pytest.mark.parametrize(("signal", "payload"), HOSTILE.values(), ids=HOSTILE)
+def test_an_export_of_too_many_records_is_refused_for_good(signal: Signal, payload: bytes) -> None:
+    with pytest.raises(Refused) as caught:
+        read_content(signal, payload, 500_000)
+
+    assert caught.value.refusal.code is Code.RESOURCE_EXHAUSTED
+    assert caught.value.refusal.retry_after_secs is None
+
+
+def peak_bytes(pid: int) -> int:
+    """Most memory that a process ever had."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024

@@ -1,6 +1,7 @@
 """Ends streams whose collector died, after committing what it had put and not committed."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -16,18 +17,23 @@ from segments.otlp import Decoded, FailedSlice, decode
 from segments.otlp_arrow import pc
 from segments.otlp_cut import cut
 from segments.otlp_wire import UndecodableSlice
-from segments.store import ObjectStore
+from segments.store import ObjectInfo, ObjectStore
 
 log = structlog.get_logger()
 
 
-def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo) -> None:
+def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo, silent_since: int) -> None:
     """End a stream whose collector is silent: commit the tail it left, then mark it stopped.
 
-    The tail ends at the first hole: what lies beyond it was never acknowledged.
+    The tail ends at the first hole: what lies beyond it was never acknowledged. One that has been
+    written to after `silent_since` is its collector's, who only did not reach meta.
     """
     committed = info.stream.committed_offset
-    for request in _tail(store, info.stream_id, committed):
+    tail = list(_tail(store, info.stream_id, committed + 1))
+    if any(found.modified_at_nanos > silent_since for found in tail):
+        log.info("silent_stream_written", stream_id=info.stream_id)
+        return
+    for request in _commits(store, info.stream_id, committed + 1, tail):
         client.ingestion.CommitOffset(request)
         committed = request.committed_offset
     try:
@@ -48,35 +54,44 @@ def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo) -> None:
     )
 
 
-def _tail(
-    store: ObjectStore, stream_id: str, committed: int
-) -> Iterator[ingestion_pb2.CommitOffsetRequest]:
-    """Commits for the babies above `committed`, in order."""
-    expected = committed + 1
-    start_after = baby_key(stream_id, committed) if committed >= 0 else ""
-    for found in store.list(baby_prefix(stream_id), start_after):
+def _tail(store: ObjectStore, stream_id: str, first: int) -> Iterator[ObjectInfo]:
+    """The babies from offset `first` to the first hole."""
+    start_after = baby_key(stream_id, first - 1) if first > 0 else ""
+    for expected, found in enumerate(store.list(baby_prefix(stream_id), start_after), first):
         key = parse_key(found.key)
         if not isinstance(key, BabyKey) or key.offset != expected:
             return
+        yield found
+
+
+def _commits(
+    store: ObjectStore, stream_id: str, first: int, tail: Sequence[ObjectInfo]
+) -> Iterator[ingestion_pb2.CommitOffsetRequest]:
+    """Commits for a tail, in order; a stop message or a baby that cannot be read ends them."""
+    for offset, found in enumerate(tail, first):
         body = store.get(found.key)
         try:
             baby = decode_baby(body)
         except CorruptObject:
             return
         facts = _facts(baby, found.modified_at_nanos)
+        records = Counter[str]()
+        for part in baby.parts:
+            if part.dataset_id:
+                records[part.dataset_id] += part.num_records
         yield ingestion_pb2.CommitOffsetRequest(
             stream_id=stream_id,
-            committed_offset=expected,
+            committed_offset=offset,
             start_time=facts.start_time,
             end_time=facts.end_time,
             size_bytes=len(body),
             num_records=facts.num_records,
             flush_id=baby.flush_id,
-            dataset_ids=baby.dataset_ids,
+            dataset_ids=records.keys(),
+            dataset_records=records.values(),
         )
         if baby.is_stop:
             return
-        expected += 1
 
 
 @dataclass(frozen=True, slots=True)

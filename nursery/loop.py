@@ -230,9 +230,9 @@ class Nursery:
             log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
         reaper.retire(self._client, info, snapshot.routed_dataset_ids)
         timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
-        silent_nanos = self._clock.now_nanos() - info.last_activity
-        if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
-            adoption.stop_dead(self._client, store, info)
+        silent_since = self._clock.now_nanos() - timeout_nanos
+        if timeout_nanos and not info.is_stopped and info.last_activity < silent_since:
+            adoption.stop_dead(self._client, store, info, silent_since)
 
 
 def _finished(

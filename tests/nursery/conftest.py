@@ -1,12 +1,42 @@
-"""A real Spark session for the nursery's job."""
+"""A meta for the nursery, a collector, and a real Spark session for its job."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from meta import config
+from meta.client import MetaClient
+from meta.process import Environment
 from segments.spark import open_session
 from segments.spark_settings import SparkSettings
+from tests.nursery.drivers import Collector, dataset
+
+
+@pytest.fixture
+def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
+    """Merged babies may go at once."""
+    (tmp_path / "objects").mkdir()
+    return config.load(
+        Environment(
+            "META_",
+            {
+                "META_BIND": "127.0.0.1:0",
+                "META_DATABASE_URL": database_url,
+                "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
+                "META_UNSAFE_SHORT_GRACE": "true",
+                "META_TOMBSTONE_GRACE_SECS": "0",
+                "META_THREADS": "8",
+            },
+        )
+    )
+
+
+@pytest.fixture
+def collector(meta_client: MetaClient) -> Collector:
+    """Give a collector with a stream, and a dataset for its records."""
+    return Collector(meta_client, dataset(meta_client))
 
 
 @pytest.fixture(scope="module")

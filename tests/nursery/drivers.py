@@ -9,14 +9,21 @@ from uuid import uuid4
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from meta.client import MetaClient, location
-from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
+from meta.v1 import (
+    catalog_pb2,
+    ingest_token_pb2,
+    ingestion_pb2,
+    nursery_pb2,
+    segment_lookup_pb2,
+)
 from nursery.config import Settings
 from nursery.execute import Budget, execute
 from nursery.loop import Clock, Nursery
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.combined import Baby, BabyKind, TokenPart, encode_baby
-from segments.keys import StoreLocation, baby_key
+from segments.keys import StoreLocation, baby_key, join_key
+from segments.parquet import read_segment
 from segments.store import ObjectStore, open_store
 
 EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
@@ -132,7 +139,7 @@ class Collector:
                 committed_offset=self.next_offset - 1,
                 start_time=start_time,
                 end_time=end_time,
-                size_bytes=100,
+                size_bytes=len(encode_baby(baby)),
                 num_records=sum(len(part.slices) for part in baby.parts),
                 flush_id=baby.flush_id,
                 dataset_ids=baby.dataset_ids,
@@ -161,6 +168,18 @@ class Collector:
         """Merged offset by dataset."""
         info = self.info()
         return {} if info is None else {d.dataset_id: d.merged_offset for d in info.datasets}
+
+
+def texts(collector: Collector, dataset_id: str | None = None) -> list[str]:
+    """Every log body that readers of the dataset see now."""
+    reply = collector.client.segment_lookup.FindSegments(segment_lookup_pb2.FindSegmentsRequest())
+    found: list[str] = []
+    for segment in reply.segments:
+        if segment.dataset_id == (dataset_id or collector.dataset_id):
+            where = segment.cloud_object_key
+            key = join_key(where.prefix.prefix, where.key)
+            found.extend(map(str, read_segment(collector.store, key)["logs"]["body"].to_pylist()))
+    return sorted(found)
 
 
 def logs(text: str) -> bytes:

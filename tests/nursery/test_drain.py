@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from meta.v1 import operations_pb2, segment_lookup_pb2
-from segments.keys import baby_key, join_key
-from segments.parquet import read_segment
+from meta.v1 import operations_pb2
+from segments.keys import baby_key
 from tests.conftest import MetaServer
 from tests.e2e.conftest import wait_until
-from tests.nursery.drivers import Collector, dataset, nursery
+from tests.nursery.drivers import Collector, nursery, texts
 from tests.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.spark
@@ -68,21 +66,9 @@ class Scene:
         """Every merged file in the store, registered or not."""
         return [found.key for found in self.collector.store.list("dataset/")]
 
-    def read(self) -> Counter[str]:
-        """What readers find."""
-        lookup = self.meta.client.segment_lookup
-        found: Counter[str] = Counter()
-        for one in lookup.FindSegments(segment_lookup_pb2.FindSegmentsRequest()).segments:
-            key = join_key(one.cloud_object_key.prefix.prefix, one.cloud_object_key.key)
-            for table in read_segment(self.collector.store, key).values():
-                found.update(map(str, table["body"].to_pylist()))
-        return found
-
 
 @pytest.fixture
-def scene(meta_server: MetaServer) -> Scene:
-    Path("/", meta_server.settings.location.path).mkdir()
-    collector = Collector(meta_server.client, dataset(meta_server.client))
+def scene(meta_server: MetaServer, collector: Collector) -> Scene:
     collector.send("first")
     collector.send("second")
     path = Path("/", meta_server.settings.location.path, baby_key(collector.stream_id, 1))
@@ -103,7 +89,7 @@ def test_a_job_that_outlasts_the_drain_is_cancelled_and_leaves_orphans_alone(sce
     assert took_secs < REST_SECS
     assert process.has_logged("job_given_up")
     assert not process.has_logged("segment_registered")
-    assert scene.read() == Counter()
+    assert texts(scene.collector) == []
     (left,) = scene.files()
     request = operations_pb2.CondemnObjectsRequest(object_keys=[left], dry_run=True)
     condemned = scene.meta.client.operations.CondemnObjects(request)
@@ -111,7 +97,7 @@ def test_a_job_that_outlasts_the_drain_is_cancelled_and_leaves_orphans_alone(sce
 
     scene.repair()
     nursery(scene.meta.client).cycle()
-    assert scene.read() == Counter(["first", "second"])
+    assert texts(scene.collector) == ["first", "second"]
 
 
 def test_a_job_that_ends_within_the_drain_is_registered(scene: Scene) -> None:
@@ -121,4 +107,4 @@ def test_a_job_that_ends_within_the_drain_is_registered(scene: Scene) -> None:
 
         assert process.exit_code(LONG_SECS) == 0
     assert process.has_logged("segment_registered")
-    assert scene.read() == Counter(["first", "second"])
+    assert texts(scene.collector) == ["first", "second"]

@@ -2,59 +2,17 @@
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
 
-from meta import config
-from meta.client import MetaClient
-from meta.process import Environment
-from meta.v1 import segment_lookup_pb2
 from nursery.job import JobFailed
 from nursery.loop import Clock
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.errors import ObjectMissing
-from segments.keys import StoreLocation, baby_key, join_key, quarantine_key
-from segments.parquet import read_segment
-from tests.nursery.drivers import Collector, dataset, nursery, run_here
-
-
-@pytest.fixture
-def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
-    """Merged babies may go at once."""
-    (tmp_path / "objects").mkdir()
-    return config.load(
-        Environment(
-            "META_",
-            {
-                "META_BIND": "127.0.0.1:0",
-                "META_DATABASE_URL": database_url,
-                "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
-                "META_UNSAFE_SHORT_GRACE": "true",
-                "META_TOMBSTONE_GRACE_SECS": "0",
-                "META_THREADS": "8",
-            },
-        )
-    )
-
-
-@pytest.fixture
-def collector(meta_client: MetaClient) -> Collector:
-    return Collector(meta_client, dataset(meta_client))
-
-
-def texts(collector: Collector, dataset_id: str | None = None) -> list[str]:
-    """Every log body that readers of the dataset see now."""
-    reply = collector.client.segment_lookup.FindSegments(segment_lookup_pb2.FindSegmentsRequest())
-    found: list[str] = []
-    for segment in reply.segments:
-        if segment.dataset_id == (dataset_id or collector.dataset_id):
-            where = segment.cloud_object_key
-            key = join_key(where.prefix.prefix, where.key)
-            found.extend(map(str, read_segment(collector.store, key)["logs"]["body"].to_pylist()))
-    return sorted(found)
+from segments.keys import StoreLocation, baby_key, quarantine_key
+from tests.nursery.drivers import Collector, dataset, nursery, run_here, texts
 
 
 def test_committed_babies_become_visible_and_no_other(collector: Collector) -> None:

@@ -1,0 +1,149 @@
+"""Streams whose collector is silent: stopped after a timeout, and lost to nobody who is back."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from meta.errors import StreamStopped
+from meta.v1 import nursery_pb2, operations_pb2
+from nursery import adoption
+from nursery.loop import Clock
+from nursery.snapshot import StreamInfo, read_snapshot
+from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from segments.keys import baby_key
+from tests.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
+
+TIMEOUT_SECS = 3_600.0
+
+
+def in_secs(seconds: float) -> Clock:
+    return Clock(now_nanos=lambda: time.time_ns() + int(seconds * 1e9))
+
+
+def as_seen_now(collector: Collector) -> StreamInfo:
+    """What a nursery knows of the stream that polls now and acts later."""
+    request = nursery_pb2.GetIngestStreamsRequest()
+    snapshot = read_snapshot(collector.client.nursery.GetIngestStreamsForNursery(request))
+    return next(info for info in snapshot.streams if info.stream_id == collector.stream_id)
+
+
+def is_stopped(collector: Collector) -> bool:
+    info = collector.info()
+    return info is None or info.HasField("stopped_offset")
+
+
+@pytest.mark.parametrize(
+    ("timeout_secs", "silent_secs", "expected"),
+    [
+        (TIMEOUT_SECS, TIMEOUT_SECS - 60, False),
+        (TIMEOUT_SECS, TIMEOUT_SECS + 60, True),
+        (10.0, 70.0, True),
+        (0.0, 10 * TIMEOUT_SECS, False),
+    ],
+    ids=["before", "after", "a short one", "never"],
+)
+def test_a_stream_is_stopped_once_it_was_silent_for_the_timeout(
+    collector: Collector, timeout_secs: float, silent_secs: float, expected: bool
+) -> None:
+    collector.send("a")
+    driver = nursery(collector.client, clock=in_secs(silent_secs), stream_timeout_secs=timeout_secs)
+
+    driver.cycle()
+
+    assert is_stopped(collector) == expected
+    assert texts(collector) == ["a"]
+
+
+def test_a_tail_that_is_being_written_keeps_its_stream_though_meta_heard_nothing(
+    collector: Collector, tmp_path: Path
+) -> None:
+    collector.send("a")
+    babies = [collector.put("old"), collector.put("young")]
+    written_at = time.time() + 1.5 * TIMEOUT_SECS
+    young = tmp_path / "objects" / baby_key(collector.stream_id, 2)
+    os.utime(young, (written_at, written_at))
+    later = in_secs(2 * TIMEOUT_SECS)
+    driver = nursery(collector.client, clock=later, stream_timeout_secs=TIMEOUT_SECS)
+
+    driver.cycle()
+
+    assert not is_stopped(collector)
+    assert texts(collector) == ["a"]
+    collector.next_offset = 1
+    for baby in babies:
+        collector.next_offset += 1
+        collector.commit(baby)
+    driver.cycle()
+    assert texts(collector) == ["a", "old", "young"]
+
+
+def test_a_collector_that_commits_before_its_stream_is_stopped_keeps_it(
+    collector: Collector,
+) -> None:
+    collector.send("a")
+    stale = as_seen_now(collector)
+    before = time.time_ns() - 10**9
+    collector.send("back")
+
+    adoption.stop_dead(collector.client, collector.store, stale, silent_since=before)
+
+    assert not is_stopped(collector)
+    collector.send("and on")
+    nursery(collector.client).cycle()
+    assert texts(collector) == ["a", "and on", "back"]
+
+
+def test_a_baby_that_is_committed_while_it_is_adopted_is_there_once(collector: Collector) -> None:
+    collector.send("a")
+    stale = as_seen_now(collector)
+    collector.send("by its collector")
+
+    adoption.stop_dead(collector.client, collector.store, stale, silent_since=time.time_ns())
+
+    assert is_stopped(collector)
+    for _ in range(4):
+        nursery(collector.client).cycle()
+    assert texts(collector) == ["a", "by its collector"]
+
+
+def test_a_collector_that_comes_back_after_the_stop_acknowledges_nothing_on_the_old_stream(
+    collector: Collector,
+) -> None:
+    collector.send("a")
+    adopted = collector.put("adopted")
+    adoption.stop_dead(
+        collector.client, collector.store, as_seen_now(collector), silent_since=time.time_ns()
+    )
+
+    collector.commit(adopted)
+    with pytest.raises(StreamStopped):
+        collector.send("too late")
+    again = Collector(collector.client, collector.dataset_id, collector.collector_id)
+    assert again.stream_id != collector.stream_id
+    again.send("elsewhere")
+
+    for _ in range(4):
+        nursery(collector.client).cycle()
+    assert texts(collector) == ["a", "adopted", "elsewhere"]
+    assert collector.info() is None
+
+
+def test_the_records_of_an_adopted_tail_count_for_their_own_datasets(collector: Collector) -> None:
+    other = Collector(collector.client, dataset(collector.client), collector.collector_id)
+    parts = [
+        TokenPart(one.token_id, "logs", (logs("x"),) * count, one.dataset_id, count, NOW, NOW)
+        for one, count in ((collector, 3), (other, 1))
+    ]
+    baby = Baby(tuple(parts), BabyKind.DATA, b"f" * 16, NOW)
+    collector.store.put_if_absent(baby_key(collector.stream_id, 0), encode_baby(baby))
+
+    adoption.stop_dead(
+        collector.client, collector.store, as_seen_now(collector), silent_since=time.time_ns()
+    )
+
+    ids = [collector.dataset_id, other.dataset_id]
+    request = operations_pb2.GetUsageRequest(dataset_ids=ids)
+    usage = collector.client.operations.GetUsage(request).usage
+    assert {one.dataset_id: one.records for one in usage} == dict(zip(ids, (3, 1), strict=True))

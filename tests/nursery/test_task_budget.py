@@ -1,0 +1,81 @@
+"""A batch above a task's budget becomes more files; the memory of its Python stays within it."""
+
+import os
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from pyspark.sql import SparkSession
+
+from nursery import job
+from nursery.execute import Budget
+from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
+from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from segments.keys import StoreLocation, baby_key
+from segments.schema import SegmentSpec
+from segments.store import ObjectStore, open_store
+from tests.cluster.standalone import children_of
+
+pytestmark = pytest.mark.spark
+MIB = 1 << 20
+BUDGET = Budget(decode_bytes_max=8 * MIB, held_bytes_max=24 * MIB)
+RECORDS = 2_000
+BODY = "x" * 480
+# As docs/spark.md tells operators: four times the columns, and what any task takes.
+ALLOWED_MIB = 4 * 24 + 300
+# All at once they would take three times that.
+BABIES = 240
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ObjectStore:
+    (tmp_path / "objects").mkdir()
+    return open_store(StoreLocation.from_url((tmp_path / "objects").as_uri()))
+
+
+def task_of(store: ObjectStore, babies: int) -> Task:
+    """Put babies of a MiB each into a stream, for one task."""
+    stream, dataset, token = (str(uuid4()) for _ in range(3))
+    for offset in range(babies):
+        data = LogsData()
+        records = data.resource_logs.add().scope_logs.add().log_records
+        for number in range(RECORDS):
+            records.add(time_unix_nano=number + 1).body.string_value = f"{offset}.{number} {BODY}"
+        part = TokenPart(token, "logs", (data.SerializeToString(),), dataset, RECORDS, 1, RECORDS)
+        store.put_if_absent(
+            baby_key(stream, offset), encode_baby(Baby((part,), BabyKind.DATA, b"f" * 16, 1))
+        )
+    return Task(
+        works=(Work(dataset, SegmentSpec(), (OffsetRange(stream, 0, babies - 1),)),),
+        reads=tuple(BabyRead(stream, offset, is_owner=True) for offset in range(babies)),
+        routes=(Routes(stream, {dataset: -1}, ()),),
+    )
+
+
+def peaks_mib() -> list[float]:
+    """The peak of resident memory of every Python that Spark runs."""
+    jvms = children_of(os.getpid())
+    daemons = [child for jvm in jvms for child in children_of(jvm)]
+    workers = [child for daemon in daemons for child in children_of(daemon)]
+    return [_peak_mib(pid) for pid in workers]
+
+
+def _peak_mib(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+def test_a_batch_larger_than_the_budget_becomes_more_files_and_not_more_memory(
+    spark: SparkSession, store: ObjectStore
+) -> None:
+    (result,) = job.run(spark, BUDGET, [task_of(store, BABIES)], store.location)
+
+    (found,) = result.datasets
+    assert found.error == ""
+    assert sum(one.rows for one in found.segments) == BABIES * RECORDS
+    held_mib = sum(one.size_bytes for one in found.segments) / MIB
+    assert held_mib > 5 * 24
+    assert len(found.segments) >= 5
+    assert max(peaks_mib()) < ALLOWED_MIB

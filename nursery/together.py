@@ -15,9 +15,12 @@ from segments.schema import SIGNALS, SegmentSpec, Signal
 from segments.small import SMALL_ROWS_MAX, SmallSection, SmallSegment, small_format
 from segments.sorting import shrink
 
-# OTLP of one dataset, and of those that are brought into order together.
-SMALL_BYTES_MAX = 1024 * 1024
+# OTLP of one dataset.
+SMALL_BYTES_MAX = 2 * 1024 * 1024
+# OTLP and rows of those that are brought into order together. A row of a file of all signals has 60
+# columns: 30 MB for so many rows, be they empty.
 TOGETHER_BYTES_MAX = 16 * 1024 * 1024
+TOGETHER_ROWS_MAX = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,14 @@ def bundles(found: Iterable[Small]) -> Iterator[tuple[Small, ...]]:
         alike.setdefault((small.signals, small.work.spec), []).append(small)
     for group in alike.values():
         bundle: list[Small] = []
-        size_bytes = 0
+        size_bytes = rows = 0
         for small in group:
-            if bundle and size_bytes + small.columns.otlp_bytes > TOGETHER_BYTES_MAX:
-                yield tuple(bundle)
-                bundle, size_bytes = [], 0
-            bundle.append(small)
             size_bytes += small.columns.otlp_bytes
+            rows += small.columns.rows
+            if bundle and (size_bytes > TOGETHER_BYTES_MAX or rows > TOGETHER_ROWS_MAX):
+                yield tuple(bundle)
+                bundle, size_bytes, rows = [], small.columns.otlp_bytes, small.columns.rows
+            bundle.append(small)
         yield tuple(bundle)
 
 

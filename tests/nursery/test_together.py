@@ -150,7 +150,7 @@ def put_babies(
                 names = [f"{signal}-{index}-{offset}-{i}" for i in range(40 + index)]
                 expected[index].setdefault(signal, []).extend(names)
                 day = offset % (days or {}).get(index, 1)
-                payload = payload_of(signal, names, index, NOW + day * DAY)
+                payload = payload_of(signal, names, index, NOW + day * DAY + offset * 1_000)
                 parts.append(TokenPart(token_id, signal, (payload,), dataset_id, len(names)))
         baby = Baby(tuple(parts), BabyKind.DATA, b"f" * 16, NOW)
         store.put_if_absent(baby_key(STREAM, offset), encode_baby(baby))

@@ -115,18 +115,26 @@ def _process() -> Iterator[ProcessPoolExecutor]:
 def _results(rates: dict[str, float]) -> list[Result]:
     ours = rates["two cores"]
     bars = {
-        "without Spark": ("the same code in one process without Spark", 1.3),
-        "one core": ("itself on one core", 1.5),
-        "through the JVM": ("the same decoder, rows shuffled, sorted and written by Spark", 1.8),
+        "without Spark": (
+            "nursery_against_one_process",
+            "the same code in one process without Spark",
+            1.3,
+        ),
+        "one core": ("nursery_1_to_2_cores", "itself on one core", 1.5),
+        "through the JVM": (
+            "nursery_against_jvm_rows",
+            "the same decoder, rows shuffled, sorted and written by Spark",
+            1.8,
+        ),
     }
     found = [
-        compare(f"nursery: {name}", ours, rates[name], reference_name=text, unit="MB/s", bar=bar)
-        for name, (text, bar) in bars.items()
-        if name in rates
+        compare(name, ours, rates[contender], reference_name=text, unit="MB/s", bar=bar)
+        for contender, (name, text, bar) in bars.items()
+        if contender in rates
     ]
     found.append(
         compare(
-            "nursery: 500 datasets of 200 streams",
+            "nursery_500_datasets",
             rates["500 datasets"],
             ours,
             reference_name="itself with 8 datasets",

@@ -1,7 +1,7 @@
 """Generates merged segments for benchmarks: rows made by DuckDB, written by our own writer.
 
 Values are functions of the row number, with a random request id in logs and spans: names repeat,
-texts differ, and about 85 bytes a row are left after compression.
+texts differ, errors say more than the others, and about 85 bytes a row are left after compression.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ _OWN: dict[Signal, str] = {
         'request ' || {_METHOD} || ' /api/v1/orders/' || (hash(i * 11 + $seed) % 100000)
             || ' finished with status ' || (200 + hash(i * 5) % 5 * 100) || ' in '
             || (hash(i * 19 + $seed) % 5000) || ' ms for user ' || (hash(i * 23 + $seed) % 10000)
+            || CASE WHEN hash(i * 7) % 3 = 2 THEN ': upstream 10.' || (hash(i * 53 + $seed) % 256)
+                || '.' || (hash(i * 59 + $seed) % 256) || '.7:8443 closed connection '
+                || substr(md5('connection' || i || $seed), 1, 16) || ' before its answer ended'
+                ELSE '' END
             AS body,
         'string' AS body_type,
         '{{"http.method":"' || {_METHOD} || '","user.id":"u' || (hash(i * 23 + $seed) % 10000)
@@ -76,6 +80,15 @@ _OWN: dict[Signal, str] = {
         1 + hash(i) % 5 AS kind, hash(i) % 3 AS status_code,
         '{{"http.route":"/api/v1/orders/:id","net.peer.port":' || (hash(i * 29 + $seed) % 60000)
             || ',' || {_REQUEST} || '}}' AS attributes,
+        CASE WHEN hash(i) % 3 = 2 THEN '[{{"time_unix_nano":"'
+            || ($start + (hash(i * 41 + $seed) % $nanos)::BIGINT + hash(i * 61) % 1000000)
+            || '","name":"exception","attributes":{{"exception.type":"java.io.IOException",'
+            || '"exception.message":"upstream 10.' || (hash(i * 53 + $seed) % 256) || '.'
+            || (hash(i * 59 + $seed) % 256) || '.7:8443 closed connection '
+            || substr(md5('connection' || i || $seed), 1, 16) || '","exception.stacktrace":"'
+            || repeat('at com.example.orders.Client.call(Client.java:' || (hash(i) % 400)
+            || ')\\n', 3)
+            || '"}}}}]' END AS events,
         0 AS dropped_events_count, 0 AS dropped_links_count
     """,
 }

@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from segments.errors import CorruptObject
-from segments.sorting import compact, sort_by
+from segments.sorting import compact, is_sorted, sort_by
 
 # Of a column of a batch; a whole row group's dictionary can be a megabyte.
 DICTIONARY_BYTES_MAX = 16 * 1024
+# Used up before their rows are sorted: more sort more rows in a call, and take more memory.
+BLOCK_BATCHES = 8
 
 # One key column of one row, comparable within its column: numbers and text, then NaN, then null.
 KeyPart = tuple[int, Any]
@@ -36,15 +38,32 @@ def merge_sorted(
 ) -> Iterator[pa.Table]:
     """Merge sources that are each sorted by the columns `names`, ascending, nulls last.
 
-    All batches have one schema. Raises NotSorted if a source turns out not to be in order.
+    All batches have one schema. Raises NotSorted if a source turns out not to be in order. Holds a
+    batch of each source, and BLOCK_BATCHES more.
     """
     begun = (_Cursor(source, names, number) for number, source in enumerate(sources))
     cursors = [cursor for cursor in begun if cursor.fill()]
     while cursors:
-        bound = min(cursor.last for cursor in cursors)
-        pieces = [cursor.take(bound) for cursor in cursors if cursor.first <= bound]
+        pieces, bound = _used_up(cursors)
+        pieces.extend(cursor.take(bound) for cursor in cursors if cursor.first <= bound)
         yield from _in_order(pieces, names)
         cursors = [cursor for cursor in cursors if cursor.fill()]
+
+
+def _used_up(cursors: list[_Cursor]) -> tuple[list[_Piece], Key]:
+    """Use up the batches that end first, and return them with the last one's last key.
+
+    Each is replaced by its source's next; a cursor whose source ends leaves the list.
+    """
+    pieces: list[_Piece] = []
+    bound: Key = ()
+    while cursors and len(pieces) < BLOCK_BATCHES:
+        nearest = min(cursors, key=lambda cursor: cursor.last)
+        bound = nearest.last
+        pieces.append(nearest.take(bound))
+        if not nearest.fill():
+            cursors.remove(nearest)
+    return pieces, bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +117,7 @@ class _Cursor:
         self._batch, self._start = batch, 0
         self._columns = [_KeyColumn(batch.column(name)) for name in self._names]
         self.first, self.last = self._key(0), self._key(batch.num_rows - 1)
-        if before > self.first or self.first > self.last:
+        if before > self.first or not is_sorted(batch, self._names):
             raise NotSorted(self._number, f"rows are not sorted by {', '.join(self._names)}")
 
     def _key(self, row: int) -> Key:

@@ -17,6 +17,9 @@ PAGE_BYTES = 64 * 1024
 WRITE_BATCH_ROWS_MIN = 16
 WRITE_BATCH_ROWS_MAX = 512
 BLOOM_FALSE_POSITIVES = 0.01
+# In pages of 64 KiB level 3 makes attributes with ids in them 5 % larger than level 1 does, other
+# text up to 3 % smaller, and takes half as long again to write them.
+COMPRESSION_LEVEL = 1
 # Pages come as hundreds of small writes a row group, and each is a call into Python.
 _SINK_BUFFER_BYTES = 1024 * 1024
 
@@ -46,7 +49,7 @@ class WriterSettings:
         )
         flat = [c for c in columns if not pa.types.is_nested(c.type)]
         levels = {
-            path: c.compression_level
+            path: COMPRESSION_LEVEL
             for c in columns
             if not (shape.is_small and _is_coded(c))
             for path in _leaves(c)

@@ -50,7 +50,7 @@ class Column:
     """One column and how the file format treats it.
 
     Statistics serve filters on ids and numbers; on long text they cost more than the data.
-    `encoding` is a Parquet encoding, or None for dictionary coding; the level is zstd's.
+    `encoding` is a Parquet encoding, or None for dictionary coding.
     """
 
     name: str
@@ -58,7 +58,6 @@ class Column:
     is_sortable: bool = True
     has_statistics: bool = False
     encoding: str | None = None
-    compression_level: int = 3
     is_required: bool = False
 
 
@@ -67,14 +66,7 @@ def _time(name: str) -> Column:
 
 
 def _id(name: str) -> Column:
-    # Level 3 finds nothing more in hex digits than level 1 (46 % and 47 %) and takes 3 x the time.
-    return Column(
-        name,
-        pa.string(),
-        has_statistics=True,
-        encoding="DELTA_LENGTH_BYTE_ARRAY",
-        compression_level=1,
-    )
+    return Column(name, pa.string(), has_statistics=True, encoding="DELTA_LENGTH_BYTE_ARRAY")
 
 
 def _name(name: str) -> Column:

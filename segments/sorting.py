@@ -42,6 +42,22 @@ def sort_owned(table: pa.Table, owners: pa.Array[Any], names: Sequence[str]) -> 
     return whole.take(order)
 
 
+def is_sorted(batch: pa.RecordBatch, names: Sequence[str]) -> bool:
+    """Say whether all rows are in the order that `sort_by` brings them to."""
+    if batch.num_rows < 2:
+        return True
+    table = pa.Table.from_batches([batch])
+    # Where neighbours are alike in all columns so far; the others are in order whatever follows.
+    tied: Any = True
+    for name in names:
+        column = _without_nulls(_ranks(table, name).combine_chunks())
+        one, next_one = column.slice(0, len(column) - 1), column.slice(1)
+        if pc.any(pc.and_(tied, pc.greater(one, next_one))).as_py():
+            return False
+        tied = pc.and_(tied, pc.equal(one, next_one))
+    return True
+
+
 def compact(batch: pa.RecordBatch, above_bytes: int = -1) -> pa.RecordBatch:
     """Drop values that no row uses, and repeated ones, from dictionaries above a size.
 
@@ -92,8 +108,18 @@ def _ranks(table: pa.Table, name: str) -> pa.ChunkedArray[Any]:
     return pa.chunked_array(ranked, pa.int32())
 
 
+def _without_nulls(column: pa.Array[Any]) -> pa.Array[Any]:
+    """Turn a column with nulls or NaN, which do not compare, into numbers of the same order."""
+    if column.null_count == 0 and not pa.types.is_floating(column.type):
+        return column
+    ranks: pa.Array[Any] = pc.rank(column, tiebreaker="dense")
+    return ranks
+
+
 def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArray[Any]:
     """Bring one column into order; taking from one array is twice as fast as from its chunks."""
+    if _is_constant(column):
+        return column
     # The size of a dictionary column is slow to tell.
     if not pa.types.is_string(column.type) or column.nbytes <= _TAKE_BYTES_MAX:
         return pa.chunked_array([pc.take(column.combine_chunks(), order, boundscheck=False)])
@@ -101,6 +127,17 @@ def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArra
     rows = max(1, len(order) * _PIECE_BYTES // column.nbytes)
     pieces = [whole.take(order.slice(start, rows)) for start in range(0, len(order), rows)]
     return pa.chunked_array(pieces).cast(pa.string())
+
+
+def _is_constant(column: pa.ChunkedArray[Any]) -> bool:
+    """Say, where that is cheap, whether all rows are alike, so that any order is the same.
+
+    All chunks of a dictionary column must share one dictionary.
+    """
+    if column.null_count or not column.num_chunks:
+        return column.null_count == len(column)
+    first: Any = column.chunk(0)
+    return isinstance(first, pa.DictionaryArray) and len(first.dictionary) == 1
 
 
 def _compacted(

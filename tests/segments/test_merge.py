@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segments import groups, merge
-from segments.blocks import merge_sorted
+from segments.blocks import BLOCK_BATCHES, merge_sorted
 from segments.errors import CorruptObject
 from segments.footer import BatchPart, OffsetRange, SegmentFooter
 from segments.keys import StoreLocation, new_merged_key
@@ -118,7 +118,7 @@ def test_any_segments_merge_to_the_sorted_bag_of_their_rows(data: st.DataObject)
         assert plain(table.select(keys)) == plain(sort_by(table, keys).select(keys))
 
 
-def test_equal_keys_do_not_drain_their_inputs_at_once(shelf: Shelf) -> None:
+def test_equal_keys_do_not_drain_their_inputs_at_once() -> None:
     batches = 50
     taken = [0, 0, 0]
 
@@ -133,7 +133,7 @@ def test_equal_keys_do_not_drain_their_inputs_at_once(shelf: Shelf) -> None:
     rows = 0
     for block in merge_sorted([source(i) for i in range(3)], keys):  # type: ignore[misc]
         rows += block.num_rows
-        assert sum(taken) * 10 - rows <= 3 * 10 * 2
+        assert sum(taken) * 10 - rows <= 10 * (3 + BLOCK_BATCHES)
     assert rows == 3 * batches * 10
 
 
@@ -160,6 +160,15 @@ def test_a_source_that_is_not_sorted_is_found_out() -> None:
 
     with pytest.raises(CorruptObject, match="not sorted by signal, service_name, timestamp"):
         list(merge_sorted([iter(batches)], sort_columns(PLAIN, "logs")))
+
+
+def test_two_rows_out_of_order_within_a_batch_are_found_out() -> None:
+    table = sort_by(rows_of("logs", 100), ("timestamp",))
+    order = [*range(40), 41, 40, *range(42, 100)]
+    batches = table.take(order).combine_chunks().to_batches()
+
+    with pytest.raises(CorruptObject, match="not sorted by timestamp"):
+        list(merge_sorted([iter(batches)], ("timestamp",)))
 
 
 def test_the_output_carries_the_lineage_of_its_inputs(shelf: Shelf) -> None:

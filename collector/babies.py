@@ -1,7 +1,7 @@
 """The objects of one ingest stream: put if absent, read back, list; and what a found baby says."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -47,11 +47,11 @@ class StreamBabies:
     threads: Executor
     stream_id: str
 
-    async def put(self, offset: int, body: bytes) -> bool:
+    async def put(self, offset: int, pieces: Sequence[bytes]) -> bool:
         """Write a baby; false if something stands at the offset, which may be this baby."""
         key = baby_key(self.stream_id, offset)
         try:
-            await self._insist("put", lambda: self.store.put_if_absent(key, body))
+            await self._insist("put", lambda: self.store.put_pieces_if_absent(key, pieces))
         except ObjectExists:
             return False
         return True

@@ -87,7 +87,8 @@ class Times:
             return []
         times: list[int] = []
         for path in paths:
-            times += attrgetter(path)(self._message)
+            # Sliced, since that makes a list at once.
+            times += attrgetter(path)(self._message)[:]
         return times
 
 

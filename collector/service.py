@@ -22,6 +22,7 @@ from collector.dedupe import CommittedDigests
 from collector.http import OtlpHttp
 from collector.ingestion import Ingestion
 from collector.intake import Intake
+from collector.memory import spare_collections
 from collector.quotas import Quotas
 from collector.retry import Backoff
 from collector.server import SERVICES, OtlpHandler
@@ -133,6 +134,7 @@ class Collector:
         flushing = asyncio.create_task(self._session.run())
         self._intake.is_open = True
         await self._set_health(is_serving=True)
+        spare_collections()
         log.info("ready", collector_id=self._settings.collector_id)
         watching = asyncio.create_task(self._watch_meta())
         stopping = asyncio.create_task(stop.wait())

@@ -7,6 +7,7 @@ given back to be sealed again: what the other baby held of it must not be writte
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -16,7 +17,7 @@ from collector.ingestion import Commit
 from collector.tail import StreamTail
 from meta.errors import OffsetTaken
 from meta.metrics import FLUSH_SECONDS
-from segments.combined import Baby, encode_baby
+from segments.combined import Baby, baby_pieces
 
 log = structlog.get_logger()
 
@@ -72,14 +73,15 @@ class StreamWriter:
         Raises Displaced or StreamEnded if it is not committed; the caller then seals its exports
         anew, here or for another stream.
         """
-        body = await asyncio.to_thread(encode_baby, baby)
+        pieces = await asyncio.to_thread(baby_pieces, baby)
+        size_bytes = sum(map(len, pieces))
         slot = self._take_slot()
         try:
-            is_own = await self._place(slot.offset, body, baby.flush_id)
+            is_own = await self._place(slot.offset, pieces, baby.flush_id)
             await slot.before.wait()
             if is_own:
-                deleted = await self._commit(slot.offset, Commit.of(baby, len(body)))
-                return Written(slot.offset, len(body), deleted)
+                deleted = await self._commit(slot.offset, Commit.of(baby, size_bytes))
+                return Written(slot.offset, size_bytes, deleted)
             await self.tail.commit_found(slot.offset)
             raise Displaced(f"offset {slot.offset} of stream {self.stream_id}")
         except OffsetTaken as taken:
@@ -94,10 +96,10 @@ class StreamWriter:
         self._last_done = slot.done
         return slot
 
-    async def _place(self, offset: int, body: bytes, flush_id: bytes) -> bool:
+    async def _place(self, offset: int, pieces: Sequence[bytes], flush_id: bytes) -> bool:
         """Put the baby; true if it stands at the offset now, false if another one does."""
         started = time.perf_counter()
-        is_own = await self.tail.babies.put(offset, body)
+        is_own = await self.tail.babies.put(offset, pieces)
         if not is_own:
             # A put is repeated when its answer is lost, so what stands there may be this very baby.
             standing = await self.tail.babies.get(offset)

@@ -119,7 +119,7 @@ class StreamTail:
             body = await self.babies.get(offset)
             if body is not None:
                 return read_found(body)
-            if await self.babies.put(offset, filler):
+            if await self.babies.put(offset, (filler,)):
                 return read_found(filler)
 
 

@@ -116,15 +116,20 @@ class Baby:
 
 
 def encode_baby(baby: Baby) -> bytes:
-    """Return the bytes of one baby segment object.
+    """Return the bytes of one baby segment object."""
+    return b"".join(baby_pieces(baby))
+
+
+def baby_pieces(baby: Baby) -> tuple[bytes, ...]:
+    """Return the bytes of one baby segment object in pieces, of which payloads are no copies.
 
     Parts of one token and signal must not repeat. An unstamped baby gets neither stamps nor a
     checksum: it is what a collector that knows only the contract writes. The bytes are those of
-    protobuf's deterministic serialization, framed by hand: payloads are copied once, not thrice.
+    protobuf's deterministic serialization, framed by hand.
     """
     pieces = list(_token_pieces(baby))
     if not baby.is_stamped:
-        return b"".join(pieces)
+        return tuple(pieces)
     stamp = pb.CombinedSignals()
     stamp.stamp.kind = pb.BabyKind.ValueType(baby.kind)
     stamp.stamp.flush_id = baby.flush_id
@@ -133,7 +138,7 @@ def encode_baby(baby: Baby) -> bytes:
     crc = 0
     for piece in pieces:
         crc = google_crc32c.extend(crc, piece)
-    return b"".join((*pieces, _CRC_TAG, crc.to_bytes(4, "little")))
+    return (*pieces, _CRC_TAG, crc.to_bytes(4, "little"))
 
 
 def decode_baby(body: bytes) -> Baby:

@@ -42,6 +42,10 @@ class ObjectStore(Protocol):
         """
         ...
 
+    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
+        """Write an object that is in pieces, like put_if_absent."""
+        ...
+
     def put_file_if_absent(self, key: str, path: Path) -> None:
         """Write a local file's content as an object, like put_if_absent."""
         ...

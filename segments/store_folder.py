@@ -25,6 +25,8 @@ from segments.store_probe import probe_put_if_absent
 TEMPORARY_FOLDER = ".tmp"
 # A delete may remove a parent folder just before a write links into it; each retry needs such luck.
 LINK_TRIES = 100
+# As many as Linux takes in one call.
+WRITEV_PIECES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,11 @@ class FolderStore:
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
         """Write an object unless one stands there."""
-        self._put(key, lambda temporary: _write_whole(temporary, body))
+        self._put(key, lambda temporary: _write_whole(temporary, (body,)))
+
+    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
+        """Write an object that is in pieces unless one stands there."""
+        self._put(key, lambda temporary: _write_whole(temporary, pieces))
 
     def put_file_if_absent(self, key: str, path: Path) -> None:
         """Write a local file's content as an object unless one stands there."""
@@ -239,10 +245,16 @@ def _holds_no_key(folder: str) -> bool:
     return parts[0] == TEMPORARY_FOLDER or any(part in ("", ".", "..") for part in parts)
 
 
-def _write_whole(path: Path, body: bytes | memoryview) -> None:
-    with path.open("xb") as file:
-        file.write(body)
-        file.flush()
+def _write_whole(path: Path, pieces: Sequence[bytes | memoryview]) -> None:
+    # Joining them would hold up all other threads; one call a piece would wait for them each time.
+    left = [memoryview(piece) for piece in pieces if len(piece)]
+    with path.open("xb", buffering=0) as file:
+        while left:
+            written = os.writev(file.fileno(), left[:WRITEV_PIECES])
+            while left and written >= len(left[0]):
+                written -= len(left.pop(0))
+            if written:
+                left[0] = left[0][written:]
         os.fsync(file.fileno())
 
 

@@ -46,6 +46,10 @@ class S3Store:
         """Write an object unless one stands there."""
         write_if_absent(self._target(key), Content.of_bytes(bytes(body)))
 
+    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
+        """Write an object that is in pieces unless one stands there."""
+        write_if_absent(self._target(key), Content.of_bytes(b"".join(pieces)))
+
     def put_file_if_absent(self, key: str, path: Path) -> None:
         """Write a local file's content as an object unless one stands there."""
         write_if_absent(self._target(key), Content.of_file(path))

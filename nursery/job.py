@@ -16,6 +16,8 @@ from segments.spark import check_alive, check_versions
 from segments.spark_versions import guarded
 from segments.store import open_store
 
+_PY4J = "An error occurred while calling"
+
 
 class JobFailed(Exception):
     """Spark gave the job up: a worker died or ran out of memory. Plan a smaller batch."""
@@ -57,5 +59,7 @@ def _run_partition(
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """What went wrong, by its first line; Py4J's own says only that something did."""
+    stripped = (line.strip(" :\t") for line in str(error).splitlines())
+    lines = [line for line in stripped if line and not line.startswith(_PY4J)]
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]

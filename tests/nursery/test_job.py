@@ -68,7 +68,7 @@ def test_a_plan_without_tasks_starts_no_job(spark: SparkSession, store: ObjectSt
 def test_a_task_that_kills_its_worker_fails_the_job_and_not_the_session(
     spark: SparkSession, store: ObjectStore
 ) -> None:
-    with pytest.raises(job.JobFailed, match="Python worker"):
+    with pytest.raises(job.JobFailed, match="Python worker exited"):
         job.run(spark, BUDGET, [_Suicide()], store.location)  # type: ignore[list-item]
 
     check_alive(spark)

@@ -63,7 +63,7 @@ class _Execution:
     def run(self) -> TaskResult:
         for read, body in self._bodies():
             self._take(read, body)
-            self._keep_within_budget(is_baby_done=True)
+            self._keep_within_budget()
         self._decode()
         self._write()
         return TaskResult(
@@ -152,15 +152,15 @@ class _Execution:
 
     def _pend(self, work: int, payload: Payload) -> None:
         # Before, not after: what is written now has more of its baby to come.
-        self._keep_within_budget(is_baby_done=False)
+        self._keep_within_budget((payload.stream_id, payload.offset))
         self._pending.setdefault(payload.signal, []).append((work, payload))
         self._pending_bytes += payload.weight
 
-    def _keep_within_budget(self, *, is_baby_done: bool) -> None:
+    def _keep_within_budget(self, begun: tuple[str, int] | None = None) -> None:
         if self._pending_bytes >= self._budget.decode_bytes_max:
             self._decode()
         if self._held_bytes >= self._budget.held_bytes_max:
-            self._write(is_baby_done=is_baby_done)
+            self._write(begun)
 
     def _put_aside(self, payload: Payload, cause: str, note: str) -> None:
         quarantine.put_slice(
@@ -219,16 +219,17 @@ class _Execution:
         except SegmentsError as error:
             self._fail(failed.work, f"{type(error).__name__}: {error}")
 
-    def _write(self, *, is_baby_done: bool = True) -> None:
-        """Write what is held."""
-        columns, self._columns = self._columns, {}
-        if not is_baby_done:
-            self._columns = columns
-            columns = {i: front for i, own in columns.items() if (front := own.take_front())}
+    def _write(self, begun: tuple[str, int] | None = None) -> None:
+        """Write what is held; `begun` is a baby of which there is more to come."""
+        held = self._columns
+        self._columns = {i: own for i, own in held.items() if begun in own.ranges}
+        done = {i: own for i, own in held.items() if i not in self._columns}
+        fronts = {i: front for i, own in self._columns.items() if (front := own.take_front())}
         self._held_bytes = sum(own.size_bytes for own in self._columns.values())
-        wanted = {i: own for i, own in columns.items() if own.tables and i not in self._errors}
-        for index, error in self._writing.write(wanted, is_baby_done=is_baby_done):
-            self._fail(index, f"{type(error).__name__}: {error}")
+        for columns, is_baby_done in ((done, True), (fronts, False)):
+            wanted = {i: own for i, own in columns.items() if own.tables and i not in self._errors}
+            for index, error in self._writing.write(wanted, is_baby_done=is_baby_done):
+                self._fail(index, f"{type(error).__name__}: {error}")
 
 
 def _decode_checked(read: BabyRead, body: bytes) -> Baby:

@@ -325,6 +325,20 @@ def test_files_that_share_a_baby_are_parts_of_one_batch(store: ObjectStore, fold
     assert [(b.part, b.parts) for f in footers[4:] for b in f.batches] == [(1, 1)]
 
 
+def test_a_baby_that_does_not_fit_splits_no_dataset_of_another_baby(
+    store: ObjectStore, folder: Path
+) -> None:
+    put(store, 0, TokenPart(TOKEN, "logs", (logs("a"), logs("b"), logs("c")), ONE, 3, NOW, NOW))
+    large = tuple(logs(str(number) * 30_000) for number in range(3))
+    put(store, 1, TokenPart(TOKEN, "logs", large, TWO, 3, NOW, NOW))
+
+    result = execute(task(1, ONE, TWO), store, Budget(1, 50_000), folder)
+
+    assert [len(found.segments) for found in result.datasets] == [1, 2]
+    assert sorted(bodies(store, result, 0)) == ["a", "b", "c"]
+    assert sorted(text[0] for text in bodies(store, result, 1)) == ["0", "1", "2"]
+
+
 def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_whole(
     store: ObjectStore, folder: Path
 ) -> None:

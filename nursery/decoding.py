@@ -76,8 +76,9 @@ def _cut(decoded: Decoded, works: Array) -> Iterator[tuple[int, Rows]]:
     """Slices of the table that belong to one work each."""
     if decoded.table is None:
         return
-    # Each slice would take 20 calls to measure, and all together have the size of the whole.
-    row_bytes = _size_bytes(decoded.table) / decoded.table.num_rows
+    # Each slice would take 20 calls to measure, and all together have the size of the whole: also
+    # of its dictionaries, which its datasets share.
+    row_bytes = decoded.table.nbytes / decoded.table.num_rows
     start = 0
     for slices in decoded.slices:
         runs: Any = pc.run_end_encode(works.take(slices))
@@ -93,16 +94,11 @@ def _with_promoted(rows: Rows, signal: Signal, spec: SegmentSpec) -> tuple[Rows,
         return rows, 0
     schema = section_schema(signal, spec.promoted)
     batches = []
-    unconverted = 0
+    unconverted, size_bytes = 0, rows.size_bytes
     for batch in rows.table.to_batches():
         columns, failures = promote(batch, spec.promoted)
         unconverted += failures
+        size_bytes += sum(column.nbytes for column in columns)
         batches.append(pa.record_batch([*batch.columns, *columns], schema=schema))
     table = pa.Table.from_batches(batches, schema=schema)
-    return Rows(table, 0, table.num_rows, _size_bytes(table)), unconverted
-
-
-def _size_bytes(table: pa.Table) -> int:
-    # Dictionaries are shared between the datasets of a pass: counting them for each would multiply
-    # them.
-    return sum(c.nbytes for c in table.columns if not pa.types.is_dictionary(c.type))
+    return Rows(table, 0, table.num_rows, size_bytes), unconverted

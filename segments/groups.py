@@ -32,12 +32,19 @@ class RowGroup:
     def is_full(self) -> bool:
         return self.rows >= GROUP_ROWS_MAX or self._bytes >= GROUP_BYTES_MAX
 
-    def rows_that_fit(self, batch: pa.RecordBatch) -> int:
-        """Say how many leading rows of a batch have room; at least one in an empty group."""
-        rows = min(batch.num_rows, GROUP_ROWS_MAX - self.rows)
-        while rows and self._bytes + batch.slice(0, rows).nbytes > GROUP_BYTES_MAX:
+    def fitting(self, batch: pa.RecordBatch, guess: int) -> pa.RecordBatch:
+        """Cut off the leading rows of a batch that have room; at least one in an empty group.
+
+        `guess` is how many may fill a group: halving alone would leave half of it empty.
+        """
+        rows = min(batch.num_rows, GROUP_ROWS_MAX - self.rows, guess)
+        while rows:
+            # With the dictionary of the whole batch no second row might ever have room.
+            part = _compact(batch.slice(0, rows))
+            if self._bytes + part.nbytes <= GROUP_BYTES_MAX:
+                return part
             rows //= 2
-        return rows if rows or self.rows else 1
+        return _compact(batch.slice(0, 0 if self.rows else 1))
 
     def add(self, batch: pa.RecordBatch) -> None:
         self.rows += batch.num_rows
@@ -59,11 +66,14 @@ class GroupBuffer:
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
         """Take in rows; yields every row group that they fill."""
+        batch = _compact(batch)
+        # Measured on the whole: a slice's dictionary is still that of all rows.
+        guess = max(1, int(0.95 * batch.num_rows * GROUP_BYTES_MAX / max(1, batch.nbytes)))
         while batch.num_rows:
-            rows = self._pending.rows_that_fit(batch)
-            if rows:
-                self._pending.add(batch.slice(0, rows))
-                batch = batch.slice(rows)
+            part = self._pending.fitting(batch, guess)
+            if part.num_rows:
+                self._pending.add(part)
+                batch = batch.slice(part.num_rows)
             if batch.num_rows or self._pending.is_full:
                 yield from self.flush()
 
@@ -72,6 +82,11 @@ class GroupBuffer:
         if self._pending.rows:
             group, self._pending = self._pending, RowGroup()
             yield group.as_table()
+
+
+def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Drop what no row uses where that makes a difference to a row group."""
+    return compact(batch, GROUP_BYTES_MAX // 8)
 
 
 class ChecksumSink(io.RawIOBase):

@@ -11,15 +11,19 @@ from pathlib import Path
 from time import perf_counter
 from uuid import uuid4
 
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
 from benchmarks._memory import PeakMemory
 from benchmarks._merge_peers import LIBRARIES, THREADS
 from benchmarks._segments import DATASET_ID
 from merge_worker.job import SparkMerger
 from merge_worker.tasks import Merged, MergeTask
 from segments.keys import StoreLocation, attempt_prefix
-from segments.merge import MergeInput
+from segments.merge import BATCH_ROWS_MAX, MergeInput
+from segments.parquet import SegmentWriter
 from segments.reader import SegmentFile
-from segments.schema import SegmentSpec
+from segments.schema import SIGNALS, SegmentSpec
 
 PEERS = Path("build/bench")
 BUFFER_BYTES = 128 * 1024 * 1024
@@ -27,10 +31,11 @@ BUFFER_BYTES = 128 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round took; the memory is that of all processes that took part."""
+    """What one round took and made; the memory is that of all processes that took part."""
 
     seconds: float
     peak_bytes: int
+    output_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +59,45 @@ def merge_ours(merger: SparkMerger, jvm: int, paths: list[Path], at_once: int) -
         began = perf_counter()
         outcomes = list(pool.map(merger.run, tasks))
         seconds = perf_counter() - began
+    written = 0
     for outcome in outcomes:
         assert isinstance(outcome, Merged), outcome
+        written += outcome.facts.compressed_size_bytes
         (paths[0].parent / outcome.key).unlink()
-    return Round(seconds, memory.peak_bytes)
+    return Round(seconds, memory.peak_bytes, written)
+
+
+def copy_ours(spark: SparkSession, jvm: int, paths: list[Path], folder: Path) -> Round:
+    """Only read the files and write their rows, group by group, in jobs like those of a merge.
+
+    No merge with this format on these libraries can be faster.
+    """
+
+    def copy(number: int) -> int:
+        work = [(groups_of(paths)[number], folder / f"copy-{number}.parquet")]
+        written: int = spark.sparkContext.parallelize(work, 1).map(_copy).sum()
+        return written
+
+    with PeakMemory(jvm) as memory, ThreadPoolExecutor(THREADS) as pool:
+        began = perf_counter()
+        written = sum(pool.map(copy, range(THREADS)))
+        seconds = perf_counter() - began
+    return Round(seconds, memory.peak_bytes, written)
+
+
+def _copy(work: tuple[list[Path], Path]) -> int:
+    paths, target = work
+    target.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        segments = [stack.enter_context(SegmentFile(path)) for path in paths]
+        writer = stack.enter_context(
+            SegmentWriter(target, SIGNALS, SegmentSpec(), segments[0].stored.footer)
+        )
+        for signal in SIGNALS:
+            for segment in segments:
+                for batch in segment.batches(signal, BATCH_ROWS_MAX):
+                    writer.write(signal, pa.Table.from_batches([batch]))
+        return writer.close().compressed_size_bytes
 
 
 @contextmanager
@@ -112,8 +152,8 @@ def _library(name: str, python: Path, folder: Path, paths: list[Path]) -> Callab
             ) as process,
             PeakMemory(process.pid) as memory,
         ):
-            seconds = float(_line(process))
-        return Round(seconds, memory.peak_bytes)
+            seconds, written = _line(process).split()
+        return Round(float(seconds), memory.peak_bytes, int(written))
 
     return run
 
@@ -123,8 +163,8 @@ def _jvm_round(process: subprocess.Popen[str]) -> Callable[[], Round]:
         assert process.stdin
         with PeakMemory(process.pid) as memory:
             process.stdin.write("\n")
-            seconds = float(_line(process))
-        return Round(seconds, memory.peak_bytes)
+            seconds, written = _line(process).split()
+        return Round(float(seconds), memory.peak_bytes, int(written))
 
     return run
 

@@ -1,10 +1,13 @@
-"""What others do with a merge: read the files, sort, write one file a group. Prints the seconds.
+"""What others do with a merge: read the files, sort, write one file a group.
+
+Prints the seconds and the bytes written.
 
 Runs in the environment that `make bench-peers` makes, a fresh process a round, so that no memory or
 thread of one peer is left to the next; importing the library does not count.
 """
 
 import importlib
+import os
 import sys
 import time
 from typing import Any
@@ -12,6 +15,8 @@ from typing import Any
 LIBRARIES = ("datafusion", "duckdb", "polars")
 THREADS = 2
 GROUP_ROWS = 131_072
+# As ours.
+ZSTD_LEVEL = 1
 KEYS = ("signal", "service_name", "timestamp")
 
 
@@ -19,10 +24,11 @@ def main(peer: str, out: str, groups: list[list[str]]) -> None:
     """Sort each group of files into a file of its own, one after the other on all threads."""
     library: Any = importlib.import_module(peer)
     sort = {"datafusion": _datafusion, "duckdb": _duckdb, "polars": _polars}[peer]
+    outputs = [f"{out}-{number}.parquet" for number in range(len(groups))]
     began = time.perf_counter()
-    for number, paths in enumerate(groups):
-        sort(library, paths, f"{out}-{number}.parquet")
-    print(time.perf_counter() - began)
+    for paths, output in zip(groups, outputs, strict=True):
+        sort(library, paths, output)
+    print(time.perf_counter() - began, sum(map(os.path.getsize, outputs)))
 
 
 def _duckdb(library: Any, paths: list[str], out: str) -> None:
@@ -30,14 +36,16 @@ def _duckdb(library: Any, paths: list[str], out: str) -> None:
     order = ", ".join(f"{key} NULLS LAST" for key in KEYS)
     connection.execute(
         f"COPY (SELECT * FROM read_parquet({paths}, union_by_name=true) ORDER BY {order}) "  # noqa: S608
-        f"TO '{out}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3,"
+        f"TO '{out}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL {ZSTD_LEVEL},"
         f" ROW_GROUP_SIZE {GROUP_ROWS})"
     )
 
 
 def _polars(library: Any, paths: list[str], out: str) -> None:
     rows = library.read_parquet(paths).sort(list(KEYS), nulls_last=True)
-    rows.write_parquet(out, compression="zstd", compression_level=3, row_group_size=GROUP_ROWS)
+    rows.write_parquet(
+        out, compression="zstd", compression_level=ZSTD_LEVEL, row_group_size=GROUP_ROWS
+    )
 
 
 def _datafusion(library: Any, paths: list[str], out: str) -> None:
@@ -56,7 +64,7 @@ def _datafusion(library: Any, paths: list[str], out: str) -> None:
     union = " UNION ALL ".join(f"SELECT * FROM t{number}" for number in range(len(paths)))  # noqa: S608
     context.sql(
         f"COPY ({union} ORDER BY {order}) TO '{out}' STORED AS parquet OPTIONS"
-        f" ('format.compression' 'zstd(3)', 'format.max_row_group_size' '{GROUP_ROWS}')"
+        f" ('format.compression' 'zstd({ZSTD_LEVEL})', 'format.max_row_group_size' '{GROUP_ROWS}')"
     ).collect()
 
 

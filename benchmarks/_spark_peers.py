@@ -1,8 +1,9 @@
 """Spark sorting segments in its JVM, and Iceberg's rewrite_data_files: one session, many rounds.
 
 Runs with the Spark of the interpreter that it is started by. For each line of standard input it
-sorts every group of files into one file, a thread a group, and prints the seconds. The session,
-Iceberg's tables and a first round, which warms the JVM, come before and do not count.
+sorts every group of files into one file, a thread a group, and prints the seconds and the bytes
+written. The session, Iceberg's tables and a first round, which warms the JVM, come before and do
+not count.
 """
 
 import sys
@@ -18,8 +19,11 @@ from pyspark.sql.functions import col
 KEYS = ("signal", "service_name", "timestamp")
 THREADS = 2
 MEMORY = "6g"
+# As ours.
+ZSTD_LEVEL = "1"
 
-Sort = Callable[[SparkSession, Path, int, list[str]], None]
+# Returns the bytes written.
+Sort = Callable[[SparkSession, Path, int, list[str]], int]
 
 
 def main(peer: str, folder: Path, groups: list[list[str]], jar: str) -> None:
@@ -33,20 +37,22 @@ def main(peer: str, folder: Path, groups: list[list[str]], jar: str) -> None:
     _round(sort, spark, folder, groups)
     print("ready", flush=True)
     for _ in sys.stdin:
-        print(_round(sort, spark, folder, groups), flush=True)
+        print(*_round(sort, spark, folder, groups), flush=True)
     spark.stop()
 
 
-def _round(sort: Sort, spark: SparkSession, folder: Path, groups: list[list[str]]) -> float:
+def _round(
+    sort: Sort, spark: SparkSession, folder: Path, groups: list[list[str]]
+) -> tuple[float, int]:
+    """Return the seconds and the bytes written."""
     began = time.perf_counter()
     with ThreadPoolExecutor(len(groups)) as pool:
         done = [
             pool.submit(sort, spark, folder / f"out-{number}", number, paths)
             for number, paths in enumerate(groups)
         ]
-    for future in done:
-        future.result()
-    return time.perf_counter() - began
+    written = sum(future.result() for future in done)
+    return time.perf_counter() - began, written
 
 
 def _session(folder: Path, jar: str) -> SparkSession:
@@ -62,7 +68,7 @@ def _session(folder: Path, jar: str) -> SparkSession:
         # Spark has no nanoseconds; as integers they sort alike.
         "spark.sql.legacy.parquet.nanosAsLong": "true",
         "spark.sql.parquet.compression.codec": "zstd",
-        "spark.hadoop.parquet.compression.codec.zstd.level": "3",
+        "spark.hadoop.parquet.compression.codec.zstd.level": ZSTD_LEVEL,
     }
     if jar:
         options |= {
@@ -86,17 +92,20 @@ def _make_table(spark: SparkSession, number: int, paths: list[str]) -> None:
         if path == paths[0]:
             table = rows.writeTo(f"bench.db.t{number}").tableProperty("format-version", "2")
             table = table.tableProperty("write.parquet.compression-codec", "zstd")
-            table.tableProperty("write.parquet.compression-level", "3").create()
+            table.tableProperty("write.parquet.compression-level", ZSTD_LEVEL).create()
         else:
             rows.writeTo(f"bench.db.t{number}").append()
 
 
-def _iceberg(spark: SparkSession, _out: Path, number: int, _paths: list[str]) -> None:
+def _iceberg(spark: SparkSession, _out: Path, number: int, _paths: list[str]) -> int:
     order = ", ".join(f"{key} ASC NULLS LAST" for key in KEYS)
     spark.sql(
         f"CALL bench.system.rewrite_data_files(table => 'db.t{number}', strategy => 'sort',"
         f" sort_order => '{order}', options => map('rewrite-all', 'true',"
         f" 'target-file-size-bytes', '{1 << 30}', 'max-file-group-size-bytes', '{1 << 40}'))"
+    ).collect()
+    written = spark.sql(
+        f"SELECT sum(file_size_in_bytes) FROM bench.db.t{number}.files"  # noqa: S608
     ).collect()
     # The next round shall find the files that this one found, not its one sorted file.
     snapshots = spark.sql(
@@ -104,13 +113,15 @@ def _iceberg(spark: SparkSession, _out: Path, number: int, _paths: list[str]) ->
         " ORDER BY committed_at DESC LIMIT 1"
     ).collect()
     spark.sql(f"CALL bench.system.rollback_to_snapshot('db.t{number}', {snapshots[0][0]})")
+    return int(written[0][0])
 
 
-def _spark(spark: SparkSession, out: Path, _number: int, paths: list[str]) -> None:
+def _spark(spark: SparkSession, out: Path, _number: int, paths: list[str]) -> int:
     rows = spark.read.parquet(*paths).coalesce(1)
     rows.sortWithinPartitions(*[col(key).asc_nulls_last() for key in KEYS]).write.parquet(
         str(out), mode="overwrite"
     )
+    return sum(path.stat().st_size for path in out.glob("*.parquet"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Merge 24 sorted segments of 3 M rows as two merge tasks of 12, in Spark on two cores.
 
-Every contender reads the same files and writes two sorted zstd-3 files; the rounds are interleaved
+Every contender reads the same files and writes two sorted zstd-1 files; the rounds are interleaved
 and the medians compared. Sessions and libraries are started, and the JVMs warm, before the clock
 runs. Peers take part where `make bench-peers` installed them.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks._merge_contenders import (
     Contender,
     Round,
+    copy_ours,
     jvm_peers,
     library_peers,
     merge_ours,
@@ -28,6 +29,8 @@ ROUNDS = 3
 TIMES = 10
 OURS = "ours"
 ONE_CORE = "ours, one core"
+COPY = "no merge"
+NAMES = {ONE_CORE: "merge_1_to_2_cores", COPY: "merge_against_no_merge"}
 JVM_BARS = {"iceberg": 4.0, "spark": 4.0}
 
 
@@ -51,6 +54,7 @@ def run() -> list[Result]:
                 contenders[:0] = [
                     Contender(OURS, lambda: merge_ours(merger, jvm, paths, THREADS)),
                     Contender(ONE_CORE, lambda: merge_ours(merger, jvm, paths, 1)),
+                    Contender(COPY, lambda: copy_ours(spark, jvm, paths, folder)),
                     *library_peers(peers, paths),
                 ]
                 rounds = _rounds(contenders, megabytes)
@@ -74,7 +78,7 @@ def _rounds(contenders: list[Contender], megabytes: float) -> dict[str, list[Rou
             found[contender.name].append(done)
             print(
                 f"  round {number + 1}: {contender.name:15} {megabytes / done.seconds:6.1f} MB/s"
-                f" {done.peak_bytes / 1e6:6.0f} MB",
+                f" {done.peak_bytes / 1e6:6.0f} MB in memory {done.output_bytes / 1e6:4.0f} MB out",
                 flush=True,
             )
     return found
@@ -83,19 +87,20 @@ def _rounds(contenders: list[Contender], megabytes: float) -> dict[str, list[Rou
 def _speeds(rates: dict[str, float]) -> list[Result]:
     names = {
         ONE_CORE: "ourselves, the same two tasks one after the other",
+        COPY: "the same files only read and written, two jobs on two cores",
         "iceberg": "Iceberg's rewrite_data_files, sort, a warm session",
         "spark": "Spark's own sort of the same two files, a warm session",
     }
     found = [
         compare(
-            "merge_1_to_2_cores" if name == ONE_CORE else f"merge_against_{name}",
+            NAMES.get(name, f"merge_against_{name}"),
             rates[OURS],
             rates[name],
             reference_name=names.get(name, f"{name} sorting the same two files on two cores"),
             unit="MB/s",
             bar={ONE_CORE: 1.7, **JVM_BARS}.get(name, 0.0),
         )
-        for name in (ONE_CORE, *JVM_BARS, *LIBRARIES)
+        for name in (*NAMES, *JVM_BARS, *LIBRARIES)
         if name in rates
     ]
     libraries = {name: rates[name] for name in LIBRARIES if name in rates}

@@ -154,18 +154,26 @@ def _part(value: Any) -> KeyPart:
 def _in_order(pieces: list[_Piece], names: Sequence[str]) -> Iterator[pa.Table]:
     """Join a block's pieces in key order; only pieces whose keys overlap are sorted row by row.
 
-    Segments of one day mostly hold different times, so most of a merge is copying in order.
+    Segments of one day mostly hold different times, so most of a merge is copying in order. Takes
+    the pieces away, so that their memory is free once they are sorted.
     """
-    group: list[_Piece] = []
+    groups = _overlapping(pieces)
+    pieces.clear()
+    while groups:
+        yield _sorted(groups.pop(0), names)
+
+
+def _overlapping(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """Group pieces that must be sorted together; the groups come in key order."""
+    groups: list[list[_Piece]] = []
     end: Key = ()
     for piece in sorted(pieces, key=lambda piece: piece.first):
-        if group and piece.first >= end:
-            yield _sorted(group, names)
-            group = []
-        end = max(end, piece.last) if group else piece.last
-        group.append(piece)
-    if group:
-        yield _sorted(group, names)
+        if not groups or piece.first >= end:
+            groups.append([])
+            end = piece.last
+        end = max(end, piece.last)
+        groups[-1].append(piece)
+    return groups
 
 
 def _sorted(group: Sequence[_Piece], names: Sequence[str]) -> pa.Table:

@@ -119,7 +119,8 @@ def _without_nulls(column: pa.Array[Any]) -> pa.Array[Any]:
 def _taken(column: pa.ChunkedArray[Any], order: pa.Array[Any]) -> pa.ChunkedArray[Any]:
     """Bring one column into order; taking from one array is twice as fast as from its chunks."""
     if _is_constant(column):
-        return column
+        # One chunk: a table is cut into batches wherever one of its columns has a chunk's end.
+        return pa.chunked_array([column.combine_chunks()], column.type)
     # The size of a dictionary column is slow to tell.
     if not pa.types.is_string(column.type) or column.nbytes <= _TAKE_BYTES_MAX:
         return pa.chunked_array([pc.take(column.combine_chunks(), order, boundscheck=False)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from collector.auth import TokenCache
 from collector.buffer import Buffer, PendingExport
+from collector.deadlines import Deadlines
 from collector.dedupe import CommittedDigests
 from collector.export import Content, TooManyRecords, digest_of, read_content
 from collector.ingestion import Token
@@ -39,8 +40,12 @@ class Intake:
     is_open: bool = False
     is_meta_reachable: bool = True
     _pending: dict[bytes, PendingExport] = field(default_factory=dict)
+    _deadlines: Deadlines = field(init=False)
     _under_way: int = 0
     _reads: int = 0
+
+    def __post_init__(self) -> None:
+        self._deadlines = Deadlines(self.export_timeout_secs)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -172,9 +177,9 @@ class Intake:
         return export
 
     async def _answer(self, export: PendingExport) -> None:
-        # Waited for, not awaited: a caller that goes away must not cancel the others' answer.
-        done, _ = await asyncio.wait([export.outcome], timeout=self.export_timeout_secs)
-        if not done:
+        if not export.outcome.done():
+            await self._deadlines.wait(export.outcome)
+        if not export.outcome.done():
             raise unavailable("export was not committed in time; send it again")
         refusal = export.outcome.result()
         if refusal is not None:

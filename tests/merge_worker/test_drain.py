@@ -98,6 +98,7 @@ def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: Scene) -> 
     assert scene.read() == scene.rows
 
 
+@pytest.mark.slow
 def test_a_merge_that_ends_within_the_drain_is_completed(scene: Scene) -> None:
     with scene.worker(drain_secs=LONG_SECS) as process:
         pythons = executors_pythons(process.pid)

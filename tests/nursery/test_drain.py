@@ -100,6 +100,7 @@ def test_a_job_that_outlasts_the_drain_is_cancelled_and_leaves_orphans_alone(sce
     assert texts(scene.collector) == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_within_the_drain_is_registered(scene: Scene) -> None:
     with scene.busy_nursery(drain_secs=LONG_SECS) as process:
         process.ask_to_end()

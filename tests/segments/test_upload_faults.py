@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from segments.errors import CorruptObject, StoreUnavailable
@@ -10,11 +11,13 @@ from segments.footer import SegmentFacts
 from segments.keys import StoreLocation
 from segments.merge import InputFailed, MergeInput, MergeOrder, merge_segments
 from segments.parquet import read_segment, upload_segment
+from segments.small import SmallSegment, small_format
 from segments.store_s3 import S3Store
 from segments.store_s3_client import Patience
+from segments.upload import upload_small_segment
 from tests.segments import store_faults as faults
 from tests.segments.faulty_proxy import Answer, Fault, FaultyProxy, Forward, Request
-from tests.segments.rows import DATASET, PLAIN, plain_sections, rows_of, write_segment
+from tests.segments.rows import DATASET, FOOTER, PLAIN, plain_sections, rows_of, write_segment
 from tests.segments.store_operations import asks
 
 KEY = f"dataset/{DATASET}/merged/0198a7c0-0000-7000-8000-000000000002.parquet"
@@ -38,6 +41,14 @@ def written(tmp_path: Path) -> tuple[Path, SegmentFacts]:
     path = tmp_path / "x.parquet"
     _, facts = write_segment(path, {"logs": rows_of("logs", 2_000)})
     return path, facts
+
+
+def small_segment() -> SmallSegment:
+    """Make a segment of some rows in memory."""
+    table = rows_of("logs", 2_000)
+    format_ = small_format(("logs",), PLAIN)
+    ((_, section),) = format_.sections("logs", table, pa.array([0] * 2_000, pa.int32()))
+    return format_.write({"logs": section}, FOOTER)
 
 
 @pytest.mark.parametrize("fault", [faults.lose_answer, faults.slow_down, faults.fail_after])
@@ -85,6 +96,32 @@ def test_an_upload_of_which_the_store_kept_other_bytes_is_never_reported(
 
     with pytest.raises(CorruptObject):
         upload_segment(store, KEY, path, facts)
+
+
+@pytest.mark.parametrize("fault", [faults.lose_answer, faults.slow_down, faults.fail_after])
+def test_a_small_upload_whose_put_failed_once_is_the_segment_that_was_written(
+    direct: S3Store, store: S3Store, proxy: FaultyProxy, fault: Fault
+) -> None:
+    small = small_segment()
+    proxy.fault = faults.on_first(asks("PUT"), fault)
+
+    upload_small_segment(store, KEY, small)
+
+    assert direct.get(KEY) == small.body
+
+
+@pytest.mark.parametrize(
+    ("request_kind", "fault"),
+    [("GET", faults.corrupt), ("GET", faults.truncate), ("PUT", faults.corrupt_request)],
+    ids=["given back changed", "given back short", "kept changed"],
+)
+def test_a_small_upload_that_is_not_what_was_written_is_never_reported(
+    store: S3Store, proxy: FaultyProxy, request_kind: str, fault: Fault
+) -> None:
+    proxy.fault = faults.on_each(asks(request_kind), fault)
+
+    with pytest.raises((CorruptObject, StoreUnavailable)):
+        upload_small_segment(replace(store, patience=HASTY), KEY, small_segment())
 
 
 @pytest.mark.parametrize("position", range(0, 100, 10))

@@ -92,13 +92,14 @@ def _cut(
 
 def _header(message: bytes, numbers: _Level) -> bytes:
     """What every piece of a message repeats: all but the elements that it is cut into."""
-    kept, seen = bytearray(), set()
+    kept, elements = bytearray(), 0
     for number, start, content, end in _fields(message):
         if number in numbers and content:
-            seen.add(number)
+            elements += 1
         else:
             kept += message[start:end]
-    if len(seen) > 1:
+    # The same member twice is one of merged fields, which its parts alone do not tell.
+    if len(numbers) > 1 and elements > 1:
         raise UndecodableSlice("a oneof occurs twice in a payload of very many records")
     return bytes(kept)
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import (
     AGGREGATION_TEMPORALITY_CUMULATIVE,
@@ -27,6 +27,7 @@ GROUP, END = b"\xfb\x07", b"\xfc\x07"
 @pytest.mark.parametrize("signal", SIGNALS)
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), records_max=st.integers(1, 12))
+@example(seed=1279, records_max=1)  # A sum twice, the second of another temporality.
 def test_the_pieces_of_a_payload_hold_its_records_once(
     signal: Signal, seed: int, records_max: int
 ) -> None:

@@ -11,6 +11,7 @@ from segments.otlp import Decoded, decode
 from segments.otlp_arrow import Array, make, pc
 from segments.promoted import promote
 from segments.schema import SegmentSpec, Signal, section_schema
+from segments.sorting import compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ def _with_promoted(rows: Rows, signal: Signal, spec: SegmentSpec) -> tuple[Rows,
     schema = section_schema(signal, spec.promoted)
     batches = []
     unconverted, size_bytes = 0, rows.size_bytes
-    for batch in rows.table.to_batches():
+    # A resource's values are promoted, and counted, in the dictionary that all works share.
+    for batch in map(compact, rows.table.to_batches()):
         columns, failures = promote(batch, spec.promoted)
         unconverted += failures
         size_bytes += sum(column.nbytes for column in columns)

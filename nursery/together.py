@@ -37,14 +37,9 @@ class Small:
         return tuple(signal for signal in SIGNALS if signal in self.columns.tables)
 
 
-def is_small(spec: SegmentSpec, columns: DatasetColumns) -> bool:
+def is_small(columns: DatasetColumns) -> bool:
     """Say whether a dataset goes together with others."""
-    # What does not convert to a promoted column is counted by dataset.
-    return (
-        not spec.promoted
-        and columns.otlp_bytes <= SMALL_BYTES_MAX
-        and columns.rows <= SMALL_ROWS_MAX
-    )
+    return columns.otlp_bytes <= SMALL_BYTES_MAX and columns.rows <= SMALL_ROWS_MAX
 
 
 def bundles(found: Iterable[Small]) -> Iterator[tuple[Small, ...]]:

@@ -49,7 +49,7 @@ class Writing:
             smalls = [
                 Small(index, self._works[index], columns)
                 for index, columns in found.items()
-                if index not in self._batches and is_small(self._works[index].spec, columns)
+                if index not in self._batches and is_small(columns)
             ]
             with ThreadPoolExecutor(UPLOADS) as pool:
                 for bundle in bundles(smalls):

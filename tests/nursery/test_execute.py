@@ -310,6 +310,20 @@ def test_an_attribute_that_does_not_fit_its_promoted_column_is_null_and_counted(
     assert table["attributes"].to_pylist() == ['{"region":"eu-1"}', '{"region":"eu-0"}']
 
 
+def test_a_resource_that_does_not_fit_counts_for_its_own_dataset_alone(
+    store: ObjectStore, folder: Path
+) -> None:
+    other = logs("c").replace(b"web", b"404")
+    put(store, 0, part(logs("b", "a")), TokenPart(str(uuid4()), "logs", (other,), TWO, 1))
+    spec = SegmentSpec(promoted=(PromotedColumn("number", "long", "resource", "service.name"),))
+
+    result = execute(task(0, ONE, TWO, spec=spec), store, ROOMY, folder)
+
+    assert [found.unconverted for found in result.datasets] == [1, 0]
+    table = read_segment(store, result.datasets[1].segments[0].key)["logs"]
+    assert table["number"].to_pylist() == [404]
+
+
 def test_files_that_share_a_baby_are_parts_of_one_batch(store: ObjectStore, folder: Path) -> None:
     slices = tuple(logs(f"{number}") for number in range(5))
     put(store, 0, TokenPart(TOKEN, "logs", slices, ONE, 5, NOW, NOW))

@@ -34,7 +34,13 @@ BUDGET = Budget(decode_bytes_max=20_000, held_bytes_max=1 << 28)
 SPECS = (
     SegmentSpec(),
     SegmentSpec(("severity_text",)),
-    SegmentSpec((), (PromotedColumn("number", "long", "record", "number"),)),
+    SegmentSpec(
+        ("service",),
+        (
+            PromotedColumn("number", "long", "record", "number"),
+            PromotedColumn("service", "string", "resource", "service.name"),
+        ),
+    ),
 )
 
 

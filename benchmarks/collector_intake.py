@@ -1,4 +1,9 @@
-"""One collector process, durable end to end, against gRPC servers that parse and drop."""
+"""One collector process, durable end to end, against gRPC servers that parse and drop.
+
+Each contender counts at the number of exports in flight that suits it best, since the question is
+what it can take. Ours answers after a durable put and a commit, which the others do not do, so it
+needs more in flight to have work at all times; the server with threads takes less with more.
+"""
 
 import os
 import shutil
@@ -9,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 from benchmarks import _otlp_load
@@ -22,7 +28,7 @@ from segplane.dev import is_serving
 from segplane.preflight import claim_ports
 
 EXPORT_BYTES = 512 * 1024
-IN_FLIGHT = 64
+IN_FLIGHT = (64, 128)
 SECONDS = 4.0
 ROUNDS = 3
 START_SECS_MAX = 60.0
@@ -30,23 +36,27 @@ START_SECS_MAX = 60.0
 
 def run() -> list[Result]:
     """Three rounds of each in turn; medians."""
-    rates: dict[str, list[float]] = {"threads": [], "asyncio": [], "collector": []}
+    rates: dict[str, dict[int, list[float]]] = {
+        name: {in_flight: [] for in_flight in IN_FLIGHT}
+        for name in ("threads", "asyncio", "collector")
+    }
     with (
         _collector() as (address, token),
         dropping_server("threads") as threads,
         dropping_server("asyncio") as loop,
     ):
         targets = {"threads": threads, "asyncio": loop, "collector": address}
-        for name, target in [*targets.items()] * ROUNDS:
-            load = _otlp_load.OtlpLoad(target, token, EXPORT_BYTES, IN_FLIGHT, SECONDS)
+        for (name, target), in_flight in [*product(targets.items(), IN_FLIGHT)] * ROUNDS:
+            load = _otlp_load.OtlpLoad(target, token, EXPORT_BYTES, in_flight, SECONDS)
             accepted = _otlp_load.run(load)
             assert accepted.refused == 0, f"{name} refused {accepted.refused} exports"
-            rates[name].append(accepted.megabytes_per_second)
+            rates[name][in_flight].append(accepted.megabytes_per_second)
+    best = {name: max(map(statistics.median, by.values())) for name, by in rates.items()}
     return [
         compare(
             f"collector_accepted_against_{name}",
-            statistics.median(rates["collector"]),
-            statistics.median(rates[name]),
+            best["collector"],
+            best[name],
             reference_name=f"gRPC server ({name}) that parses and drops",
             unit="MB/s of 512 KiB exports",
             bar=0.7,

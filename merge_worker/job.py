@@ -13,7 +13,7 @@ from merge_worker.tasks import Failed, Merged, MergeTask, Outcome
 from segments.errors import SegmentsError
 from segments.keys import join_key, new_uuid7
 from segments.merge import InputFailed, MergeOrder, merge_segments
-from segments.spark import cancel_jobs, check_alive, check_versions
+from segments.spark import cancel_jobs, check_alive, check_versions, first_line
 from segments.spark_versions import guarded
 from segments.store import open_store
 from segments.upload import upload_segment
@@ -39,7 +39,7 @@ class SparkMerger:
             check_alive(self._spark)
             check_versions(error)
             # The task's process died, as of too little memory, or the job was cancelled.
-            return Failed(f"the Spark job failed: {_first_line(error)}")
+            return Failed(f"the Spark job failed: {first_line(error)}")
         return outcome
 
     def check(self) -> None:
@@ -89,8 +89,3 @@ def merge(task: MergeTask) -> Outcome:
 
 def _group(task: MergeTask) -> str:
     return f"merge-{task.task_id}-{task.attempt}"
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0]

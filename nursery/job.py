@@ -12,11 +12,9 @@ from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.keys import StoreLocation
-from segments.spark import check_alive, check_versions
+from segments.spark import check_alive, check_versions, first_line
 from segments.spark_versions import guarded
 from segments.store import open_store
-
-_PY4J = "An error occurred while calling"
 
 
 class JobFailed(Exception):
@@ -41,7 +39,7 @@ def run(
     except Exception as error:
         check_alive(spark)
         check_versions(error)
-        raise JobFailed(_first_line(error)) from error
+        raise JobFailed(first_line(error)) from error
     return [result for _, result in sorted(rows, key=lambda row: row[0])]
 
 
@@ -56,10 +54,3 @@ def _run_partition(
             yield index, execute(task, store, budget, folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _first_line(error: Exception) -> str:
-    """What went wrong, by its first line; Py4J's own says only that something did."""
-    stripped = (line.strip(" :\t") for line in str(error).splitlines())
-    lines = [line for line in stripped if line and not line.startswith(_PY4J)]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]

@@ -32,6 +32,7 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 JAVA_MAJOR_MIN = 17
 _JAVA_TIMEOUT_SECS = 30
+_PY4J = "An error occurred while calling"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
@@ -73,6 +74,13 @@ def cores(spark: SparkSession, settings: SparkSettings) -> int:
     if settings.is_local:
         return spark.sparkContext.defaultParallelism
     return settings.cores_max
+
+
+def first_line(error: Exception) -> str:
+    """What a job failed of, by its first line; Py4J's own says only that something did."""
+    stripped = (line.strip(" :\t") for line in str(error).splitlines())
+    lines = [line for line in stripped if line and not line.startswith(_PY4J)]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]
 
 
 def cause_of(error: Exception) -> str:

@@ -80,7 +80,8 @@ class OtlpHttp:
         payload = await self._body(request)
         if is_json:
             # In a thread, since a large body takes long enough to hold up the others.
-            payload = await asyncio.to_thread(to_protobuf, signal, payload)
+            most = self.intake.export_records_max
+            payload = await asyncio.to_thread(to_protobuf, signal, payload, most)
         return await self.intake.accept(signal, plaintext, payload)
 
     async def _body(self, request: web.Request) -> bytes:

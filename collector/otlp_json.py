@@ -7,6 +7,7 @@ ignored and enums may be numbers, as OTLP asks.
 import base64
 import json
 import re
+import sys
 
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
@@ -14,6 +15,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
+from collector.export import TooManyRecords
 from collector.refusal import malformed
 from segments.combined import Signal
 
@@ -22,12 +24,20 @@ _MESSAGES: dict[Signal, type[Message]] = {
     "metrics": MetricsData,
     "traces": TracesData,
 }
+# An attribute has two objects in 50 bytes, so real exports of 16 MiB stay below twice the default.
+PARTS_PER_RECORD = 2
 _ID_MEMBERS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 
 
-def to_protobuf(signal: Signal, body: bytes) -> bytes:
-    """Convert an OTLP/JSON export request; raises Refused if it is none."""
+def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> bytes:
+    """Convert an OTLP/JSON export request; raises Refused if it is none.
+
+    Raises TooManyRecords, quickly, where it has more objects and lists than `records_max` records
+    could need: 16 MiB of empty ones would take half a minute and gigabytes.
+    """
+    if (parts := body.count(b"{") + body.count(b"[")) > PARTS_PER_RECORD * records_max:
+        raise TooManyRecords(records_max, parts)
     message = _MESSAGES[signal]()
     try:
         tree = json.loads(body, object_hook=_with_base64_ids)

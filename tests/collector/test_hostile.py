@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.export import read_content
+from collector.export import TooManyRecords, read_content
+from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
 from segments.combined import Signal
@@ -72,6 +73,13 @@ def test_an_export_of_too_many_records_is_refused_for_good(signal: Signal, paylo
 
     assert caught.value.refusal.code is Code.RESOURCE_EXHAUSTED
     assert caught.value.refusal.retry_after_secs is None
+
+
+def test_json_of_too_many_objects_is_refused_before_it_is_parsed() -> None:
+    empty = b'{"resourceLogs":[' + b"{}," * (SIZE_BYTES // 3) + b"{}]}"
+
+    with pytest.raises(TooManyRecords):
+        to_protobuf("logs", empty, 500_000)
 
 
 def peak_bytes(pid: int) -> int:

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from segments.errors import CorruptObject
+from segments.errors import CorruptObject, SegmentsError
 from segments.schema import SIGNALS, PromotedColumn, Signal
 
 FORMAT_VERSION = 1
@@ -19,6 +19,12 @@ FORMAT_VERSION = 1
 LINEAGE_BYTES_MAX = 16 * 1024 * 1024
 
 _PREFIX = b"segplane."
+# More than a batch or a range can take, packed.
+_ENTRY_BYTES_MAX = 128
+
+
+class LineageTooLarge(SegmentsError):
+    """A file would come from more batches and offset ranges than its footer may name."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,14 +114,20 @@ def coalesce(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
 
 
 def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter]) -> SegmentFooter:
-    """Make the footer of a merge's output: all the batches and ranges of its inputs."""
+    """Make the footer of a merge's output: all the batches and ranges of its inputs.
+
+    Raises LineageTooLarge: before the merge, not when its last row is written.
+    """
     found = list(inputs)
-    return SegmentFooter(
+    footer = SegmentFooter(
         dataset_id,
         producer,
         batches=tuple(sorted({batch for footer in found for batch in footer.batches})),
         ranges=coalesce(item for footer in found for item in footer.ranges),
     )
+    if _ENTRY_BYTES_MAX * (len(footer.batches) + len(footer.ranges)) > LINEAGE_BYTES_MAX:
+        _pack_lineage(footer)
+    return footer
 
 
 def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
@@ -190,7 +202,10 @@ def _pack_lineage(footer: SegmentFooter) -> bytes:
         position = item.end
     packed = base64.b64encode(zlib.compress(_json([batches, ranges]), 9))
     if len(packed) > LINEAGE_BYTES_MAX:
-        raise ValueError(f"lineage packs to {len(packed)} bytes, more than {LINEAGE_BYTES_MAX}")
+        raise LineageTooLarge(
+            f"{len(footer.batches)} batches and {len(footer.ranges)} offset ranges pack to "
+            f"{len(packed)} bytes, more than {LINEAGE_BYTES_MAX}: merge fewer segments"
+        )
     return packed
 
 

@@ -2,15 +2,18 @@
 
 import json
 from itertools import pairwise
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from segments import footer as footers
 from segments.errors import CorruptObject
 from segments.footer import (
     FORMAT_VERSION,
     BatchPart,
+    LineageTooLarge,
     OffsetRange,
     SegmentFooter,
     StoredFooter,
@@ -81,6 +84,20 @@ def test_a_merge_carries_everything_of_its_inputs(
 
     assert merged.batches == (BatchPart("x", 1), BatchPart("x", 2, 2))
     assert offsets(merged.ranges) == offsets(first) | offsets(second)
+
+
+def test_a_merge_of_more_lineage_than_a_footer_takes_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(footers, "LINEAGE_BYTES_MAX", 3_000)
+    inputs = [
+        SegmentFooter("d", "p", (), tuple(OffsetRange(str(uuid4()), n, n) for n in range(60)))
+        for _ in range(2)
+    ]
+
+    assert len(merged_footer("d", "m", inputs[:1]).ranges) == 60
+    with pytest.raises(LineageTooLarge, match="120 offset ranges"):
+        merged_footer("d", "m", inputs)
 
 
 def test_many_streams_pack_small() -> None:

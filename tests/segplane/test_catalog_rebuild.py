@@ -199,8 +199,7 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
         assert client.catalog.GetDataset(named).id == collector.dataset_id
         state = client.operations.GetServerState(operations_pb2.GetServerStateRequest())
         assert state.deletion_held
-        report = fsck.check(client, is_deep=True, orphan_age_secs=86_400)
-        assert report.violations == []
+        assert fsck.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
 
         nursery(client).cycle()
 

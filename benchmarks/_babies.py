@@ -18,10 +18,10 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from nursery.streams import BabyFacts, Stream
-from segments.combined import Baby, BabyKind, Export, TokenPart, encode_baby
+from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import StoreLocation, baby_key
-from segments.schema import Signal
-from segments.store import open_store
+from segments.parquet.schema import Signal
+from segments.store.open import open_store
 
 START = 1_790_000_000 * 10**9
 SECOND = 10**9

@@ -2,7 +2,7 @@
 
 A marker is one log record with a time of its own, the moment it was sent, in a dataset of its own.
 They go one after the other through one collector, whose stream keeps their order, so a segment
-whose hull covers a marker's time holds the marker; `count_is_right` says so once more.
+whose time bounds cover a marker's time holds the marker; `count_is_right` says so once more.
 """
 
 from __future__ import annotations
@@ -157,11 +157,11 @@ class Markers:
             times = TimeRange(start_time=pending[0], end_time=pending[-1] + 1)
             request = FindSegmentsRequest(time_range=times, dataset_names=[DATASET])
             try:
-                hulls = [info.time_range for info in find_all(self._client, request)]
+                bounds = [info.time_range for info in find_all(self._client, request)]
             except MetaError:
                 continue
             now_nanos = time.time_ns()
-            seen = {t for t in pending if any(h.start_time <= t <= h.end_time for h in hulls)}
+            seen = {t for t in pending if any(h.start_time <= t <= h.end_time for h in bounds)}
             with self._lock:
                 self._pending = [t for t in self._pending if t not in seen]
                 self._delays += [(now_nanos - t) / 1e9 for t in sorted(seen)]

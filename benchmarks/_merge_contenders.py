@@ -20,10 +20,10 @@ from benchmarks._segments import DATASET_ID
 from merge_worker.job import SparkMerger
 from merge_worker.tasks import Merged, MergeTask
 from segments.keys import StoreLocation, attempt_prefix
-from segments.merge import BATCH_ROWS_MAX, MergeInput
-from segments.parquet import SegmentWriter
-from segments.reader import SegmentFile
-from segments.schema import SIGNALS, SegmentSpec
+from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
+from segments.parquet.reader import SegmentFile
+from segments.parquet.schema import SIGNALS, SegmentSpec
+from segments.parquet.writer import SegmentWriter
 
 PEERS = Path("build/bench")
 BUFFER_BYTES = 128 * 1024 * 1024

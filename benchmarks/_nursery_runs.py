@@ -22,14 +22,14 @@ from nursery.execute import Budget, execute
 from nursery.planner import Limits, plan
 from nursery.results import TaskResult
 from nursery.tasks import Task
-from segments.combined import decode_baby
+from segments.baby import decode_baby
 from segments.keys import StoreLocation, baby_key
-from segments.otlp import decode
-from segments.otlp_arrow import make
-from segments.schema import SIGNALS, Signal, wide_columns
-from segments.spark import open_session
-from segments.spark_settings import SparkSettings
-from segments.store import open_store
+from segments.otlp.arrow import make
+from segments.otlp.decode import decode
+from segments.parquet.schema import SIGNALS, Signal, wide_columns
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
+from segments.store.open import open_store
 
 # What one dataset's worth of rows is called in the JVM's table.
 _DATASET = "dataset_id"

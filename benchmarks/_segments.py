@@ -15,9 +15,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.footer import BatchPart, OffsetRange, SegmentFooter
-from segments.parquet import SegmentFile, SegmentWriter, sort_table
-from segments.schema import SIGNALS, SegmentSpec, Signal, section_schema
+from segments.parquet.footer import BatchPart, OffsetRange, SegmentFooter
+from segments.parquet.reader import SegmentFile
+from segments.parquet.schema import SIGNALS, SegmentSpec, Signal, section_schema
+from segments.parquet.sorting import sort_table
+from segments.parquet.writer import SegmentWriter
 
 DATASET_ID = "0198a7c0-0000-7000-8000-000000000001"
 ROWS: dict[Signal, int] = {"logs": 75_000, "metrics": 20_000, "traces": 30_000}

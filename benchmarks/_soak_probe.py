@@ -17,7 +17,7 @@ from meta.client import MetaClient
 from meta.v1.janitor_pb2 import ListMergeTasksRequest
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest
 from segments.keys import AttemptKey, MergedKey, parse_key
-from segments.store_folder import TEMPORARY_FOLDER
+from segments.store.folder import TEMPORARY_FOLDER
 
 CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
 WATCH_SECS = 1.0

@@ -15,7 +15,7 @@ from benchmarks._soak_load import Progress, SoakLoad
 from benchmarks._soak_probe import read_backlog
 from benchmarks._soak_stack import Cycle, SoakStack
 from meta.client import MetaClient
-from segplane.tether import tethered
+from segplane.parent_death import tethered
 
 POLL_SECS = 0.2
 DRAIN_SECS_MAX = 600.0

@@ -21,8 +21,8 @@ from benchmarks._merge_peers import LIBRARIES, THREADS
 from benchmarks._segments import repeat_rows, write_segments
 from benchmarks.results import Result, compare
 from merge_worker.job import SparkMerger
-from segments.spark import open_session
-from segments.spark_settings import SparkSettings
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
 
 SEGMENTS = 24
 ROUNDS = 3

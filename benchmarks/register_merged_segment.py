@@ -15,14 +15,14 @@ from benchmarks._server import bench_postgres
 from benchmarks.results import Result, compare
 from meta import migrations
 from meta.committer import Committer
-from meta.loop import EventLoop
-from meta.rpc import Transactions
-from meta.store import datasets, merges, stream_datasets, streams
+from meta.event_loop import EventLoop
+from meta.store import datasets, registrations, stream_datasets, streams
 from meta.store.engine import Database, DatabaseSettings, Transaction
-from meta.store.merges import Merge
+from meta.store.registrations import Merge
 from meta.store.segments import NewSegment
 from meta.store.stream_datasets import Move, NewEntry
 from meta.store.versions import Version
+from meta.transactions import Transactions
 from segments.keys import new_merged_key, split_key
 
 NURSERIES = 64
@@ -46,8 +46,8 @@ def run() -> list[Result]:
         committer: Committer[Merge, Version] = Committer(
             name="bench",
             begin=database.write,
-            keys=merges.keys,
-            run_batch=merges.register_batch,
+            keys=registrations.keys,
+            run_batch=registrations.register_batch,
             run_alone=lambda merge: _alone(transactions, merge),
         )
         grouped, single = [], []
@@ -68,7 +68,7 @@ def run() -> list[Result]:
 
 
 def _alone(transactions: Transactions, merge: Merge) -> Version:
-    return transactions.write(lambda tx: merges.register(tx, merge))
+    return transactions.write(lambda tx: registrations.register(tx, merge))
 
 
 def _rate(fleet: _Fleet, register: Register) -> float:

@@ -17,10 +17,10 @@ from benchmarks._segments import DATASET_ID, write_segments
 from benchmarks._timing import interleaved
 from benchmarks.results import Result, compare
 from segments.keys import StoreLocation
-from segments.merge import MergeInput, MergeOrder, merge_segments
-from segments.reader import SegmentFile
-from segments.schema import PromotedColumn, SegmentSpec
-from segments.store import open_store
+from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.parquet.reader import SegmentFile
+from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.store.open import open_store
 
 SEGMENTS = 8
 ROUNDS = 15

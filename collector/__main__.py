@@ -5,9 +5,9 @@ import sys
 import uvloop
 
 from collector import config
+from collector.app import serve
 from collector.memory import keep_freed_memory
 from collector.processes import run_processes
-from collector.service import serve
 from meta.process import ConfigError, configure_logging, environment, fail, serve_metrics
 from segments.errors import StoreError
 

@@ -33,7 +33,7 @@ class _Answer:
 
 @dataclass(slots=True)
 class TokenCache:
-    """Answers of meta by plaintext token; lives in memory only and never prints."""
+    """Answers of meta by token secret; lives in memory only and never prints."""
 
     ingestion: Ingestion
     trust_secs: float
@@ -41,58 +41,58 @@ class TokenCache:
     _answers: OrderedDict[str, _Answer] = field(default_factory=OrderedDict, repr=False)
     _asking: dict[str, asyncio.Task[_Answer]] = field(default_factory=dict, repr=False)
 
-    def peek(self, plaintext: str) -> Token | None:
+    def peek(self, token_secret: str) -> Token | None:
         """The token if it is known to be valid now, without asking."""
-        answer = self._fresh(plaintext)
+        answer = self._fresh(token_secret)
         return answer.token if answer else None
 
-    async def check(self, plaintext: str) -> Token:
-        """Return the token behind a plaintext; raises Refused."""
-        if not plaintext or len(plaintext) > TOKEN_CHARS_MAX or not plaintext.isascii():
+    async def check(self, token_secret: str) -> Token:
+        """Return the token behind a token_secret; raises Refused."""
+        if not token_secret or len(token_secret) > TOKEN_CHARS_MAX or not token_secret.isascii():
             raise UNKNOWN
-        answer = self._fresh(plaintext)
+        answer = self._fresh(token_secret)
         if answer is None:
-            answer = await asyncio.shield(self._ask(plaintext))
+            answer = await asyncio.shield(self._ask(token_secret))
         elif answer.token and self.clock() - answer.asked_at > self.trust_secs / 2:
             # Asked again before it runs out, so that a busy token never waits for meta.
-            self._ask(plaintext)
+            self._ask(token_secret)
         if answer.token is None:
             raise UNKNOWN
         return answer.token
 
-    def _fresh(self, plaintext: str) -> _Answer | None:
-        answer = self._answers.get(plaintext)
+    def _fresh(self, token_secret: str) -> _Answer | None:
+        answer = self._answers.get(token_secret)
         if answer is None or self.clock() - answer.asked_at >= self.trust_secs:
             return None
         return answer
 
-    def _ask(self, plaintext: str) -> asyncio.Task[_Answer]:
-        task = self._asking.get(plaintext)
+    def _ask(self, token_secret: str) -> asyncio.Task[_Answer]:
+        task = self._asking.get(token_secret)
         if task is None:
-            task = asyncio.create_task(self._asked(plaintext))
-            self._asking[plaintext] = task
-            task.add_done_callback(lambda done: self._forget_asking(plaintext, done))
+            task = asyncio.create_task(self._asked(token_secret))
+            self._asking[token_secret] = task
+            task.add_done_callback(lambda done: self._forget_asking(token_secret, done))
         return task
 
-    def _forget_asking(self, plaintext: str, task: asyncio.Task[_Answer]) -> None:
-        del self._asking[plaintext]
+    def _forget_asking(self, token_secret: str, task: asyncio.Task[_Answer]) -> None:
+        del self._asking[token_secret]
         if not task.cancelled():
             # Read here, since a refresh ahead of time has nobody waiting for it.
             task.exception()
 
-    async def _asked(self, plaintext: str) -> _Answer:
+    async def _asked(self, token_secret: str) -> _Answer:
         # The answer is as old as the question: a revocation may come while it travels.
         asked_at = self.clock()
         try:
-            token: Token | None = await self.ingestion.validate(plaintext)
+            token: Token | None = await self.ingestion.validate(token_secret)
         except (TokenUnknown, InvalidArgument):
             token = None
         except MetaError as error:
             log.warning("token_check_failed", reason=error.reason, error=error.message)
             raise unavailable("ingest token cannot be checked now") from error
         answer = _Answer(token, asked_at)
-        self._answers[plaintext] = answer
-        self._answers.move_to_end(plaintext)
+        self._answers[token_secret] = answer
+        self._answers.move_to_end(token_secret)
         while len(self._answers) > TOKENS_MAX:
             self._answers.popitem(last=False)
         return answer

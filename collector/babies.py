@@ -12,10 +12,10 @@ from collector.export import read_content
 from collector.ingestion import Commit
 from collector.refusal import Refused
 from collector.retry import Backoff
-from segments.combined import Baby, decode_baby
+from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, ObjectExists, ObjectMissing, StoreError
 from segments.keys import BabyKey, baby_key, baby_prefix, parse_key
-from segments.store import ObjectInfo, ObjectStore
+from segments.store.interface import ObjectInfo, ObjectStore
 
 log = structlog.get_logger()
 

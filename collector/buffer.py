@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from collector.export import Content
 from collector.refusal import Refusal
 from meta.metrics import BUFFERED_BYTES
-from segments.combined import Signal
+from segments.baby import Signal
 
 # Room that an export takes beside its payload.
 OVERHEAD_BYTES = 512
@@ -25,7 +25,7 @@ BATCH_TOKENS_MAX = 300
 class PendingExport:
     """One export between arrival and answer; the outcome None means acknowledged."""
 
-    plaintext: str = field(repr=False)
+    token_secret: str = field(repr=False)
     token_id: str
     signal: Signal
     payload: bytes = field(repr=False)

@@ -2,8 +2,8 @@
 
 The bytes that came are the bytes that are stored: nothing here serializes. What is valid is what
 the official classes take. (Of a payload where one record has its time twice and another has none,
-which no library writes, the hull is that of the times on the wire. It is advice to the nursery's
-planner.)
+which no library writes, the time bounds are those of the times on the wire. They are advice to the
+nursery's planner.)
 """
 
 import sys
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from blake3 import blake3
 from google.protobuf.message import DecodeError
 
-from collector.lean_otlp import Times, checked, log_times
+from collector.otlp_validation import Times, checked, log_times
 from collector.refusal import Refusal, Refused, malformed
 from meta.errors import Code
-from segments.combined import Signal
+from segments.baby import Signal
 from segments.v1.otlp_counts_pb2 import PointCounts, RecordCounts
 
 DIGEST_BYTES = 16
@@ -26,7 +26,7 @@ _TIME_END = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an export holds: its records and the hull of their event times in nanoseconds.
+    """What an export holds: its records and the time bounds in nanoseconds.
 
     (start_time, end_time) is None where no record has a time of its own.
     """
@@ -35,8 +35,8 @@ class Content:
     times: tuple[int, int] | None
     has_untimed: bool
 
-    def hull(self, received_at: int) -> tuple[int, int]:
-        """The hull, with records that carry no time placed at the time of arrival."""
+    def time_bounds(self, received_at: int) -> tuple[int, int]:
+        """Time bounds, with records that carry no time placed at the time of arrival."""
         if self.times is None:
             return received_at, received_at
         if not self.has_untimed:
@@ -146,5 +146,5 @@ def _content(num_records: int, times: list[int]) -> Content:
     times.sort()
     if times and (times[0] == 0 or times[-1] >= _TIME_END):
         times = [time for time in times if 0 < time < _TIME_END]
-    hull = (times[0], times[-1]) if times else None
-    return Content(num_records, hull, len(times) != num_records)
+    time_bounds = (times[0], times[-1]) if times else None
+    return Content(num_records, time_bounds, len(times) != num_records)

@@ -14,7 +14,7 @@ from meta.v1 import ingest_token_pb2 as tokens_pb
 from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
 from meta.v1 import operations_pb2 as operations_pb
-from segments.combined import Baby, Signal
+from segments.baby import Baby, Signal
 from segments.keys import StoreLocation
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
@@ -118,12 +118,12 @@ class Ingestion:
         )
         return location(reply.cloud_object_prefix.bucket)
 
-    async def register(self, plaintext: str) -> Registration:
+    async def register(self, token_secret: str) -> Registration:
         """Add a token to this collector's stream, which is created if there is none."""
         request = pb.RegisterForStreamRequest(
             collector_string="segplane-collector",
             collector_id=self.collector_id,
-            ingest_token=plaintext,
+            ingest_token=token_secret,
         )
         reply = await self._call(
             lambda: self._client.ingestion.RegisterForStream(request, timeout=_DEADLINE_SECS)
@@ -137,9 +137,9 @@ class Ingestion:
             next_offset=reply.next_offset,
         )
 
-    async def validate(self, plaintext: str) -> Token:
+    async def validate(self, token_secret: str) -> Token:
         """Say whose token this is and where it routes; raises TokenUnknown."""
-        request = tokens_pb.ValidateIngestTokenRequest(plaintext_token=plaintext)
+        request = tokens_pb.ValidateIngestTokenRequest(plaintext_token=token_secret)
         reply = await asyncio.get_running_loop().run_in_executor(
             self._check_threads,
             lambda: self._client.ingest_token.ValidateIngestToken(request, timeout=_DEADLINE_SECS),

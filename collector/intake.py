@@ -11,13 +11,13 @@ from collector.buffer import Buffer, PendingExport
 from collector.deadlines import Deadlines
 from collector.dedupe import CommittedDigests
 from collector.export import Content, TooManyRecords, digest_of, read_content
+from collector.flusher import not_routed
 from collector.ingestion import Token
+from collector.partial_success import Salvaged, salvage
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
-from collector.salvage import Salvaged, salvage
-from collector.session import not_routed
 from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS
-from segments.combined import Signal
+from segments.baby import Signal
 
 # Bodies read at once while the buffer is more than half full: they are not in its count yet.
 CAREFUL_READS_MAX = 32
@@ -58,9 +58,9 @@ class Intake:
         finally:
             self._reads -= 1
 
-    def may_read(self, signal: Signal, plaintext: str) -> bool:
+    def may_read(self, signal: Signal, token_secret: str) -> bool:
         """Whether a body may be read without asking or waiting for anything first."""
-        token = self.tokens.peek(plaintext)
+        token = self.tokens.peek(token_secret)
         return (
             self.is_open
             and self._under_way < self.concurrent_exports_max
@@ -69,12 +69,12 @@ class Intake:
             and self.quotas.may_take(token.routing.dataset_id(signal))
         )
 
-    async def admit(self, signal: Signal, plaintext: str, size_bytes: int = 0) -> Token:
+    async def admit(self, signal: Signal, token_secret: str, size_bytes: int = 0) -> Token:
         """Check what can be checked before the body is read."""
         self._require_open()
         if self._under_way > self.concurrent_exports_max:
             raise unavailable("too many exports are under way")
-        token = await self.tokens.check(plaintext)
+        token = await self.tokens.check(token_secret)
         dataset_id = token.routing.dataset_id(signal)
         if not dataset_id:
             raise Refused(not_routed(signal))
@@ -82,14 +82,14 @@ class Intake:
         self._require_room(token, size_bytes)
         return token
 
-    async def accept(self, signal: Signal, plaintext: str, payload: bytes) -> int:
+    async def accept(self, signal: Signal, token_secret: str, payload: bytes) -> int:
         """Take one export; once this returns its records are committed.
 
         Returns how many log records, spans or data points were damaged and left out.
         """
         self._under_way += 1
         try:
-            token = await self.admit(signal, plaintext, len(payload))
+            token = await self.admit(signal, token_secret, len(payload))
             salvaged, content = await self._read(signal, payload)
             # Again: reading may have taken a while, and what is added after the last flush of a
             # closing collector would wait for ever.
@@ -98,7 +98,7 @@ class Intake:
             # Of what was sent: the same damaged export is left with the same rest.
             digest = digest_of(token.token_id, signal, payload)
             kept = salvaged.payload
-            outcome = await self._accept(token, signal, plaintext, kept, digest, content)
+            outcome = await self._accept(token, signal, token_secret, kept, digest, content)
         finally:
             self._under_way -= 1
         EXPORTS.labels(signal, outcome).inc()
@@ -134,7 +134,7 @@ class Intake:
         self,
         token: Token,
         signal: Signal,
-        plaintext: str,
+        token_secret: str,
         payload: bytes,
         digest: bytes,
         content: Content,
@@ -147,7 +147,7 @@ class Intake:
         if pending is not None:
             await self._answer(pending)
             return "duplicate"
-        pending = self._add(token, signal, plaintext, payload, digest, content)
+        pending = self._add(token, signal, token_secret, payload, digest, content)
         await self._answer(pending)
         return "accepted"
 
@@ -155,7 +155,7 @@ class Intake:
         self,
         token: Token,
         signal: Signal,
-        plaintext: str,
+        token_secret: str,
         payload: bytes,
         digest: bytes,
         content: Content,
@@ -163,7 +163,7 @@ class Intake:
         outcome = asyncio.get_running_loop().create_future()
         allowance = self.quotas.take(token.routing.dataset_id(signal), content.num_records)
         export = PendingExport(
-            plaintext, token.token_id, signal, payload, digest, content, time.time_ns(), outcome
+            token_secret, token.token_id, signal, payload, digest, content, time.time_ns(), outcome
         )
         self._pending[digest] = export
         self.buffer.add(export)

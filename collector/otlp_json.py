@@ -17,7 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from collector.export import TooManyRecords
 from collector.refusal import malformed
-from segments.combined import Signal
+from segments.baby import Signal
 
 _MESSAGES: dict[Signal, type[Message]] = {
     "logs": LogsData,

@@ -14,10 +14,10 @@ import structlog
 
 from collector.babies import flush_id_of
 from collector.ingestion import Commit
-from collector.tail import StreamTail
+from collector.stream_recovery import StreamTail
 from meta.errors import OffsetTaken
 from meta.metrics import FLUSH_SECONDS
-from segments.combined import Baby, baby_pieces
+from segments.baby import Baby, baby_pieces
 
 log = structlog.get_logger()
 

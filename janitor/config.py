@@ -16,7 +16,7 @@ class Settings:
     meta_auth_token: str = field(default="", repr=False)
     # Where Prometheus metrics are served.
     metrics: MetricsAddress = NO_METRICS
-    # Overrides where meta says the objects are, as a URL; unset = as told.
+    # Overrides where meta says the objects are, as a URL; unset = what meta says.
     object_store: StoreLocation | None = None
     # Pause between two rounds of merge planning.
     merge_interval_secs: float = 10.0

@@ -1,4 +1,4 @@
-"""The janitor's schedule: every chore has an interval and a thread of its own."""
+"""The janitor's schedule: every job has an interval and a thread of its own."""
 
 import threading
 import time
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import structlog
 
-from janitor import chores
-from janitor.chores import Tools
+from janitor import jobs
 from janitor.config import Settings
+from janitor.jobs import Tools
 from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import DeletionHeld, MetaError
@@ -17,14 +17,14 @@ from meta.process import Shutdown, every
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from segments.errors import StoreError, StoreUnusable
 from segments.keys import StoreLocation
-from segments.store import open_store
+from segments.store.open import open_store
 
 log = structlog.get_logger()
 META_RETRY_SECS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Chore:
+class Job:
     """A step that is repeated."""
 
     name: str
@@ -32,33 +32,33 @@ class Chore:
     run: Callable[[Tools], None]
 
 
-def schedule(settings: Settings) -> tuple[Chore, ...]:
-    """All chores with their intervals."""
+def schedule(settings: Settings) -> tuple[Job, ...]:
+    """All jobs with their intervals."""
     return (
-        Chore("plan_merges", settings.merge_interval_secs, chores.plan_merges),
-        Chore("delete_tombstoned", settings.deletion_interval_secs, chores.delete_tombstoned),
-        Chore("collect_orphans", settings.orphan_interval_secs, chores.collect_orphans),
-        Chore("abort_uploads", settings.upload_interval_secs, chores.abort_uploads),
+        Job("plan_merges", settings.merge_interval_secs, jobs.plan_merges),
+        Job("delete_tombstoned", settings.deletion_interval_secs, jobs.delete_tombstoned),
+        Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
+        Job("abort_uploads", settings.upload_interval_secs, jobs.abort_uploads),
     )
 
 
 def run(settings: Settings, shutdown: Shutdown) -> None:
-    """Do all chores until shutdown, then let each finish its step.
+    """Do all jobs until shutdown, then let each finish its step.
 
     Raises StoreUnusable if the store cannot serve.
     """
     with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as meta:
-        told = _ask_location(meta, settings, shutdown)
-        if told is None:
+        meta_location = _ask_location(meta, settings, shutdown)
+        if meta_location is None:
             return
-        store = open_store(settings.object_store or told)
+        store = open_store(settings.object_store or meta_location)
         store.probe()
-        tools = Tools(meta, store, told, settings, shutdown)
+        tools = Tools(meta, store, meta_location, settings, shutdown)
         log.info("janitor_started", object_store=store.location.url())
         # A sweep over a large store takes long; planning and deletion go on beside it.
         threads = [
-            threading.Thread(target=repeat, args=(chore, tools), name=chore.name)
-            for chore in schedule(settings)
+            threading.Thread(target=repeat, args=(job, tools), name=job.name)
+            for job in schedule(settings)
         ]
         for thread in threads:
             thread.start()
@@ -67,29 +67,29 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("janitor_stopped")
 
 
-def repeat(chore: Chore, tools: Tools) -> None:
-    """Run one chore at its interval until shutdown."""
-    for _ in every(chore.interval_secs, tools.shutdown):
-        run_once(chore, tools)
+def repeat(job: Job, tools: Tools) -> None:
+    """Run one job at its interval until shutdown."""
+    for _ in every(job.interval_secs, tools.shutdown):
+        run_once(job, tools)
 
 
-def run_once(chore: Chore, tools: Tools) -> bool:
-    """Run one chore; a failure is logged and counted, and the next round tries again."""
+def run_once(job: Job, tools: Tools) -> bool:
+    """Run one job; a failure is logged and counted, and the next round tries again."""
     started = time.monotonic()
     try:
-        chore.run(tools)
+        job.run(tools)
     except DeletionHeld as error:
-        log.warning("deletion_held", chore=chore.name, error=str(error))
+        log.warning("deletion_held", job=job.name, error=str(error))
     except StoreUnusable as error:
-        log.error("chore_failed", chore=chore.name, error=str(error))
+        log.error("chore_failed", job=job.name, error=str(error))
     except (MetaError, StoreError) as error:
-        log.warning("chore_failed", chore=chore.name, error=str(error))
+        log.warning("chore_failed", job=job.name, error=str(error))
     except Exception:
-        log.exception("chore_failed", chore=chore.name)
+        log.exception("chore_failed", job=job.name)
     else:
-        metrics.JANITOR_CHORE_SECONDS.labels(chore.name).observe(time.monotonic() - started)
+        metrics.JANITOR_CHORE_SECONDS.labels(job.name).observe(time.monotonic() - started)
         return True
-    metrics.JANITOR_CHORE_FAILURES.labels(chore.name).inc()
+    metrics.JANITOR_CHORE_FAILURES.labels(job.name).inc()
     return False
 
 

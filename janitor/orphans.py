@@ -21,7 +21,7 @@ from segments.keys import (
     MergedKey,
     parse_key,
 )
-from segments.store import ObjectInfo, ObjectStore
+from segments.store.interface import ObjectInfo, ObjectStore
 
 log = structlog.get_logger()
 CONDEMN_KEYS_MAX = 1_000

@@ -22,9 +22,9 @@ from meta.process import (
 )
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.errors import StoreError
-from segments.spark import SparkUnusable, cores, open_session
-from segments.spark_settings import SparkSettings
-from segments.store import open_store
+from segments.spark.session import SparkUnusable, cores, open_session
+from segments.spark.settings import SparkSettings
+from segments.store.open import open_store
 
 log = structlog.get_logger()
 CANCEL_SECS = 5.0

@@ -12,11 +12,11 @@ from merge_worker.scratch import note_rows, scratch_folder
 from merge_worker.tasks import Failed, Merged, MergeTask, Outcome
 from segments.errors import SegmentsError
 from segments.keys import join_key, new_uuid7
-from segments.merge import InputFailed, MergeOrder, merge_segments
-from segments.spark import cancel_jobs, check_alive, check_versions, first_line
-from segments.spark_versions import guarded
-from segments.store import open_store
-from segments.upload import upload_segment
+from segments.merging.merge import InputFailed, MergeOrder, merge_segments
+from segments.parquet.upload import upload_segment
+from segments.spark.session import cancel_jobs, check_alive, check_versions, first_line
+from segments.spark.versions import guarded
+from segments.store.open import open_store
 
 
 class SparkMerger:

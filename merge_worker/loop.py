@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import structlog
 
 from merge_worker.config import Settings
-from merge_worker.heart import Heart
+from merge_worker.lease import Heart
 from merge_worker.scratch import rows_done
 from merge_worker.tasks import Failed, Merged, MergeTask, Outcome, merge_task
 from meta import metrics

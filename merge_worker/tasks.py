@@ -12,10 +12,10 @@ from meta.v1.common_pb2 import (
     ShardingField,
 )
 from meta.v1.merge_task_pb2 import SegmentMergeTaskInfo
-from segments import schema
-from segments.footer import SegmentFacts
 from segments.keys import StoreLocation, join_key
-from segments.merge import MergeInput
+from segments.merging.merge import MergeInput
+from segments.parquet import schema
+from segments.parquet.footer import SegmentFacts
 
 _KQL_NAMES = {
     KqlType.KQL_TYPE_BOOL: "bool",

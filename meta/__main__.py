@@ -2,7 +2,7 @@
 
 import sys
 
-from meta import config, processes, server
+from meta import config, server, supervisor
 from meta.errors import MetaError
 from meta.process import (
     ConfigError,
@@ -22,12 +22,12 @@ def main() -> None:
     try:
         settings = config.load(environment("META_"))
         shutdown = Shutdown().install()
-        index = processes.child_index(sys.argv[1:])
+        index = supervisor.child_index(sys.argv[1:])
         if settings.processes > 1 and index is None:
-            sys.exit(processes.run(settings, shutdown))
+            sys.exit(supervisor.run(settings, shutdown))
         if index is not None:
-            settings = processes.child_settings(settings, index)
-            processes.watch_parent(shutdown)
+            settings = supervisor.child_settings(settings, index)
+            supervisor.watch_parent(shutdown)
         serve_metrics(settings.metrics)
         server.run(settings, shutdown)
     except (ConfigError, MetaError) as error:

@@ -30,7 +30,7 @@ from meta.errors import (
     Unavailable,
     Unimplemented,
 )
-from meta.loop import to_its_end
+from meta.event_loop import to_its_end
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 Answer: TypeAlias = Callable[[bytes, Context], Coroutine[Any, Any, bytes]]

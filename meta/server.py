@@ -14,13 +14,12 @@ from grpc_health.v1.health import aio as health_aio
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
-from meta import migrations, sweeper
+from meta import expiry, migrations
 from meta.boundary import Boundary
 from meta.config import Settings
 from meta.errors import Unavailable
-from meta.loop import EventLoop
+from meta.event_loop import EventLoop
 from meta.process import ConfigError, Shutdown, every
-from meta.rpc import Transactions
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
@@ -32,6 +31,7 @@ from meta.services.segment_deletion import SegmentDeletionServicer
 from meta.services.segment_lookup import SegmentLookupServicer
 from meta.store import datasets
 from meta.store.engine import Database
+from meta.transactions import Transactions
 from meta.v1 import (
     catalog_pb2_grpc,
     ingest_token_pb2_grpc,
@@ -218,7 +218,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     sweep = (Transactions(running.database), settings, shutdown)
     background = [
         threading.Thread(target=_watch, args=(running, shutdown), daemon=True),
-        threading.Thread(target=sweeper.run, args=sweep, daemon=True),
+        threading.Thread(target=expiry.run, args=sweep, daemon=True),
     ]
     for thread in background:
         thread.start()

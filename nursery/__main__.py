@@ -19,7 +19,7 @@ from nursery.cycles import Cycles
 from nursery.execute import Budget
 from nursery.loop import Nursery
 from segments.errors import StoreUnusable
-from segments.spark import (
+from segments.spark.session import (
     SparkDied,
     SparkUnusable,
     cancel_jobs,
@@ -27,7 +27,7 @@ from segments.spark import (
     cores,
     open_session,
 )
-from segments.spark_settings import SparkSettings
+from segments.spark.settings import SparkSettings
 
 log = structlog.get_logger()
 

@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 
 from nursery.routing import Payload
-from segments.otlp import Decoded, decode
-from segments.otlp_arrow import Array, make, pc
-from segments.promoted import promote
-from segments.schema import SegmentSpec, Signal, section_schema
-from segments.sorting import compact
+from segments.otlp.arrow import Array, make, pc
+from segments.otlp.decode import Decoded, decode
+from segments.parquet.promoted import promote
+from segments.parquet.schema import SegmentSpec, Signal, section_schema
+from segments.parquet.sorting import compact
 
 
 @dataclass(frozen=True, slots=True)

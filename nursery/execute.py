@@ -12,18 +12,18 @@ from pathlib import Path
 
 from nursery import quarantine
 from nursery.decoding import Undecodable, decode_together
-from nursery.files import DatasetColumns
 from nursery.results import DatasetResult, TaskResult, UnreadableBaby
 from nursery.routing import ROW_BYTES, Payload, Routed, Router
-from nursery.tasks import BabyRead, Task
+from nursery.segment_files import DatasetColumns
+from nursery.tasks import Task, TaskRead
 from nursery.writing import Writing
-from segments.combined import Baby, decode_baby
+from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
-from segments.otlp_cut import RECORDS_MAX, cut
-from segments.otlp_wire import UndecodableSlice
-from segments.schema import SIGNALS, Signal
-from segments.store import ObjectStore
+from segments.otlp.split import RECORDS_MAX, cut
+from segments.otlp.wire import UndecodableSlice
+from segments.parquet.schema import SIGNALS, Signal
+from segments.store.interface import ObjectStore
 
 PREFETCH = 4
 
@@ -81,7 +81,7 @@ class _Execution:
             bytes_read=self._bytes_read,
         )
 
-    def _bodies(self) -> Iterator[tuple[BabyRead, bytes | Exception]]:
+    def _bodies(self) -> Iterator[tuple[TaskRead, bytes | Exception]]:
         """Baby segments in order, a few of them read ahead."""
         reads = self._task.reads
         with ThreadPoolExecutor(PREFETCH) as pool:
@@ -92,13 +92,13 @@ class _Execution:
                     ahead.append(pool.submit(self._fetch, reads[index + PREFETCH]))
                 yield read, body
 
-    def _fetch(self, read: BabyRead) -> bytes | Exception:
+    def _fetch(self, read: TaskRead) -> bytes | Exception:
         try:
             return self._store.get(baby_key(read.stream_id, read.offset))
         except SegmentsError as error:
             return error
 
-    def _take(self, read: BabyRead, body: bytes | Exception) -> None:
+    def _take(self, read: TaskRead, body: bytes | Exception) -> None:
         """Route one baby; whatever goes wrong stops its stream here, for this cycle."""
         if read.stream_id in self._unreadable:
             return
@@ -112,7 +112,7 @@ class _Execution:
         except SegmentsError as error:
             self._stop_stream(read, error)
 
-    def _decoded_baby(self, read: BabyRead, body: bytes) -> Baby:
+    def _decoded_baby(self, read: TaskRead, body: bytes) -> Baby:
         """Decode a baby; what cannot be read is put aside whole and counts as empty."""
         try:
             return _decode_checked(read, body)
@@ -128,7 +128,7 @@ class _Execution:
                 self._quarantined["corrupt_baby"] += 1
             return Baby(is_stamped=False)
 
-    def _received_at(self, read: BabyRead, baby: Baby) -> int:
+    def _received_at(self, read: TaskRead, baby: Baby) -> int:
         if baby.received_at or not baby.parts:
             return baby.received_at
         return self._store.head(baby_key(read.stream_id, read.offset)).modified_at_nanos
@@ -175,7 +175,7 @@ class _Execution:
         )
         self._quarantined[cause] += 1
 
-    def _stop_stream(self, read: BabyRead, error: Exception) -> None:
+    def _stop_stream(self, read: TaskRead, error: Exception) -> None:
         """No dataset may pass this baby: all works that read the stream fail."""
         message = f"{type(error).__name__}: {error}"
         self._unreadable[read.stream_id] = UnreadableBaby(read.stream_id, read.offset, message)
@@ -232,7 +232,7 @@ class _Execution:
                 self._fail(index, f"{type(error).__name__}: {error}")
 
 
-def _decode_checked(read: BabyRead, body: bytes) -> Baby:
+def _decode_checked(read: TaskRead, body: bytes) -> Baby:
     baby = decode_baby(body)
     if read.dataset_ids and not baby.is_stamped:
         raise CorruptObject("the commit announced stamps, the baby segment has none")

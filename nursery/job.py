@@ -12,9 +12,9 @@ from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.keys import StoreLocation
-from segments.spark import check_alive, check_versions, first_line
-from segments.spark_versions import guarded
-from segments.store import open_store
+from segments.spark.session import check_alive, check_versions, first_line
+from segments.spark.versions import guarded
+from segments.store.open import open_store
 
 
 class JobFailed(Exception):

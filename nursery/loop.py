@@ -13,7 +13,7 @@ from meta.errors import MetaError, VersionExpired
 from meta.process import Shutdown
 from meta.telemetry import span
 from meta.v1 import common_pb2, nursery_pb2
-from nursery import adoption, reaper
+from nursery import dead_streams, reaper
 from nursery.config import Settings
 from nursery.job import JobFailed
 from nursery.planner import Batch, Limits, Move, Plan, plan
@@ -23,7 +23,8 @@ from nursery.snapshot import Snapshot, StreamInfo, read_snapshot
 from nursery.tasks import Task
 from segments.errors import StoreError
 from segments.keys import StoreLocation
-from segments.store import ObjectStore, open_store
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 
 log = structlog.get_logger()
 
@@ -232,7 +233,7 @@ class Nursery:
         timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
         silent_since = self._clock.now_nanos() - timeout_nanos
         if timeout_nanos and not info.is_stopped and info.last_activity < silent_since:
-            adoption.stop_dead(self._client, store, info, silent_since)
+            dead_streams.stop_dead(self._client, store, info, silent_since)
 
 
 def _finished(

@@ -8,9 +8,9 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nursery.streams import Need, Stream
-from nursery.tasks import Share, Task, bin_tasks
-from segments.schema import SegmentSpec
+from nursery.streams import BabyRead, Stream
+from nursery.tasks import StreamReads, Task, bin_tasks
+from segments.parquet.schema import SegmentSpec
 
 # A dataset that gets nothing moves its offset after so many baby segments, however young.
 _ADVANCE_SPAN = 512
@@ -80,7 +80,7 @@ class _Chosen:
     """A stream's share of the cycle."""
 
     stream: Stream
-    reads: list[Need] = field(default_factory=list)
+    reads: list[BabyRead] = field(default_factory=list)
     end: int = -1
     is_cut: bool = False
 
@@ -113,14 +113,14 @@ def _choose(
 ) -> list[_Chosen]:
     """Take needed babies, the oldest first, until a limit is reached."""
     queues: list[tuple[int, str, int]] = []
-    needed: dict[str, list[Need]] = {}
+    needed: dict[str, list[BabyRead]] = {}
     chosen: dict[str, _Chosen] = {}
     for stream in streams:
         stop = blocked.get(stream.stream_id, stream.committed_offset + 1)
         known = [baby for baby in stream.unmerged() if baby.offset < stop]
         if not known:
             continue
-        wanted = [Need(b, found) for b in known if (found := stream.readers(b)) is not None]
+        wanted = [BabyRead(b, found) for b in known if (found := stream.readers(b)) is not None]
         chosen[stream.stream_id] = _Chosen(stream, end=known[-1].offset)
         needed[stream.stream_id] = wanted
         if wanted and not _is_due(stream, wanted, limits, now_nanos):
@@ -152,7 +152,7 @@ def _choose(
     return list(chosen.values())
 
 
-def _is_due(stream: Stream, wanted: Sequence[Need], limits: Limits, now_nanos: int) -> bool:
+def _is_due(stream: Stream, wanted: Sequence[BabyRead], limits: Limits, now_nanos: int) -> bool:
     age_secs = (now_nanos - wanted[0].baby.committed_at) / 1e9
     size_bytes = sum(need.baby.size_bytes for need in wanted)
     return stream.is_stopped or age_secs >= limits.wait_secs or size_bytes >= limits.bytes_min
@@ -178,7 +178,7 @@ def _batch(
     for share in group:
         for dataset_id in sorted(share.holding()):
             spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
-    shares = [Share(share.stream, tuple(share.reads)) for share in group]
+    shares = [StreamReads(share.stream, tuple(share.reads)) for share in group]
     tasks = bin_tasks(shares, specs, min(READERS_MAX, limits.tasks_max))
     moves = tuple(Move(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items()))
     return Batch(moves, tasks) if tasks else None

@@ -7,8 +7,8 @@ import json
 
 from segments.errors import ObjectExists, StoreError
 from segments.keys import quarantine_key, quarantine_note_key, quarantine_whole_key
-from segments.schema import Signal
-from segments.store import ObjectStore
+from segments.parquet.schema import Signal
+from segments.store.interface import ObjectStore
 
 
 def put_slice(

@@ -12,10 +12,10 @@ from meta.errors import NotDrained, NotFound
 from meta.v1 import nursery_pb2
 from nursery.execute import Budget, execute
 from nursery.snapshot import StreamInfo
-from nursery.tasks import BabyRead, Routes, Task
+from nursery.tasks import Routes, Task, TaskRead
 from segments.errors import ObjectMissing
 from segments.keys import baby_key
-from segments.store import ObjectStore
+from segments.store.interface import ObjectStore
 
 log = structlog.get_logger()
 _DELETE_KEYS_MAX = 1_000
@@ -80,7 +80,7 @@ def _put_aside(store: ObjectStore, info: StreamInfo, offsets: Sequence[int]) -> 
     """Quarantine babies of a stream without any dataset; true if all of them are safe."""
     task = Task(
         works=(),
-        reads=tuple(BabyRead(info.stream_id, offset, is_owner=True) for offset in offsets),
+        reads=tuple(TaskRead(info.stream_id, offset, is_owner=True) for offset in offsets),
         routes=(Routes(info.stream_id, {}, info.stream.periods),),
     )
     with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:

@@ -4,10 +4,10 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nursery.tasks import BabyRead, Routes, Task
-from segments.combined import Baby, TokenPart
-from segments.otlp_cut import records_at_most
-from segments.schema import Signal
+from nursery.tasks import Routes, Task, TaskRead
+from segments.baby import Baby, TokenPart
+from segments.otlp.split import records_at_most
+from segments.parquet.schema import Signal
 
 # Columns of a record without any content: an empty record is 2 bytes of OTLP.
 ROW_BYTES = 128
@@ -53,7 +53,7 @@ class Router:
                 ranges = self._works.setdefault((span.stream_id, work.dataset_id), [])
                 insort(ranges, (span.first, span.last, index))
 
-    def route(self, read: BabyRead, baby: Baby, received_at: int) -> Iterator[Routed]:
+    def route(self, read: TaskRead, baby: Baby, received_at: int) -> Iterator[Routed]:
         """Yield the payloads that are this task's: its datasets', and strays if it owns them."""
         routes = self._routes[read.stream_id]
         for part in baby.parts:
@@ -81,7 +81,7 @@ class Router:
                 )
                 yield Routed(payload, work, cause)
 
-    def _work_of(self, read: BabyRead, dataset_id: str | None) -> int | None:
+    def _work_of(self, read: TaskRead, dataset_id: str | None) -> int | None:
         ranges = self._works.get((read.stream_id, dataset_id or ""), [])
         place = bisect_right(ranges, read.offset, key=lambda found: found[0])
         if place == 0:
@@ -99,7 +99,7 @@ def _dataset_of(part: TokenPart, baby: Baby, routes: Routes, offset: int) -> str
     return max(periods, key=lambda p: p.from_offset).routes.get(part.signal)
 
 
-def _cause(dataset_id: str | None, routes: Routes, read: BabyRead) -> str:
+def _cause(dataset_id: str | None, routes: Routes, read: TaskRead) -> str:
     """Why a payload that no work takes must be put aside; "" if it is another task's or merged."""
     if not read.is_owner:
         return ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from meta.v1 import common_pb2, nursery_pb2
 from nursery.streams import BabyFacts, Period, Stream
-from segments.schema import PromotedColumn, SegmentSpec
+from segments.parquet.schema import PromotedColumn, SegmentSpec
 
 _SCOPES = {
     common_pb2.ATTRIBUTE_SCOPE_RECORD: "record",

@@ -66,7 +66,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class BabyRead:
     """A baby segment to read, and the datasets that it is read for."""
 
     baby: BabyFacts

@@ -7,8 +7,8 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nursery.streams import Need, Period, Stream
-from segments.schema import SegmentSpec
+from nursery.streams import BabyRead, Period, Stream
+from segments.parquet.schema import SegmentSpec
 
 # Below this a second task costs more than it saves.
 TASK_BYTES_MIN = 1024 * 1024
@@ -17,11 +17,11 @@ _OVERSIZE = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class StreamReads:
     """The baby segments of one stream that a batch reads, lowest offset first."""
 
     stream: Stream
-    reads: tuple[Need, ...]
+    reads: tuple[BabyRead, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class OffsetRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class DatasetWork:
     """A dataset whose records, in these offsets, are one task's to write."""
 
     dataset_id: str
@@ -43,7 +43,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class BabyRead:
+class TaskRead:
     """One baby segment to read. Its owner puts aside what has no dataset.
 
     `dataset_ids` is what its commit announced; empty = anything may be in it.
@@ -72,8 +72,8 @@ class Routes:
 class Task:
     """What one Spark task reads and writes."""
 
-    works: tuple[Work, ...]
-    reads: tuple[BabyRead, ...]
+    works: tuple[DatasetWork, ...]
+    reads: tuple[TaskRead, ...]
     routes: tuple[Routes, ...]
 
 
@@ -87,7 +87,7 @@ class _Item:
 
 
 def bin_tasks(
-    shares: Sequence[Share], specs: Mapping[str, SegmentSpec], tasks_max: int
+    shares: Sequence[StreamReads], specs: Mapping[str, SegmentSpec], tasks_max: int
 ) -> tuple[Task, ...]:
     """Spread the datasets of a batch over at most `tasks_max` tasks of about equal bytes."""
     total = sum(need.baby.size_bytes for share in shares for need in share.reads)
@@ -107,7 +107,7 @@ def bin_tasks(
     return tuple(_task(shares, specs, items, owners, index) for index, items in enumerate(bins))
 
 
-def _items(shares: Sequence[Share], fair_bytes: float) -> list[_Item]:
+def _items(shares: Sequence[StreamReads], fair_bytes: float) -> list[_Item]:
     weights: dict[str, list[tuple[tuple[str, int], float]]] = {}
     for share in shares:
         for need in share.reads:
@@ -146,7 +146,7 @@ def _bin(items: Sequence[_Item], count: int) -> list[list[_Item]]:
 
 
 def _task(
-    shares: Sequence[Share],
+    shares: Sequence[StreamReads],
     specs: Mapping[str, SegmentSpec],
     items: Sequence[_Item],
     owners: Mapping[tuple[str, int], int],
@@ -161,7 +161,7 @@ def _task(
     return Task(
         works=tuple(_work(dataset_id, items, specs) for dataset_id in _dataset_ids(items)),
         reads=tuple(
-            BabyRead(*read, owners[read] == index, announced[read]) for read in sorted(wanted)
+            TaskRead(*read, owners[read] == index, announced[read]) for read in sorted(wanted)
         ),
         routes=tuple(
             Routes(s.stream.stream_id, s.stream.merged, s.stream.periods)
@@ -175,7 +175,7 @@ def _dataset_ids(items: Sequence[_Item]) -> list[str]:
     return sorted({item.dataset_id for item in items})
 
 
-def _work(dataset_id: str, items: Sequence[_Item], specs: Mapping[str, SegmentSpec]) -> Work:
+def _work(dataset_id: str, items: Sequence[_Item], specs: Mapping[str, SegmentSpec]) -> DatasetWork:
     """Two pieces of one dataset in one task are one work again."""
     offsets: dict[str, list[int]] = {}
     for item in items:
@@ -183,7 +183,7 @@ def _work(dataset_id: str, items: Sequence[_Item], specs: Mapping[str, SegmentSp
             for stream_id, offset in item.reads:
                 offsets.setdefault(stream_id, []).append(offset)
     ranges = (r for s, found in sorted(offsets.items()) for r in _ranges(s, sorted(found)))
-    return Work(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(ranges))
+    return DatasetWork(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(ranges))
 
 
 def _ranges(stream_id: str, offsets: Sequence[int]) -> Iterator[OffsetRange]:

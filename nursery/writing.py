@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from nursery.files import BatchSoFar, DatasetColumns, write_segments, written_segment
 from nursery.results import WrittenSegment
-from nursery.tasks import Work
-from nursery.together import Bundle, Small, bundles, is_small
+from nursery.segment_files import BatchSoFar, DatasetColumns, write_segments, written_segment
+from nursery.small_batch import Bundle, Small, bundles, is_small
+from nursery.tasks import DatasetWork
 from segments.keys import new_merged_key
-from segments.small import SmallSegment
-from segments.store import ObjectStore
-from segments.upload import upload_small_segment
+from segments.parquet.small_writer import SmallSegment
+from segments.parquet.upload import upload_small_segment
+from segments.store.interface import ObjectStore
 
 # While a small file is put and read back, the next ones are made: most of that time is waiting.
 UPLOADS = 4
@@ -25,7 +25,7 @@ Failure = tuple[int, Exception]
 class Writing:
     """The files that one task has written."""
 
-    def __init__(self, store: ObjectStore, works: Sequence[Work], folder: Path) -> None:
+    def __init__(self, store: ObjectStore, works: Sequence[DatasetWork], folder: Path) -> None:
         self._store = store
         self._works = works
         self._folder = folder
@@ -86,7 +86,7 @@ class Writing:
         for index, upload in waiting:
             yield from self._finished(index, upload)
 
-    def _upload(self, work: Work, made: SmallSegment) -> WrittenSegment:
+    def _upload(self, work: DatasetWork, made: SmallSegment) -> WrittenSegment:
         key = new_merged_key(work.dataset_id)
         upload_small_segment(self._store, key, made)
         return written_segment(key, made.facts)

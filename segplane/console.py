@@ -12,7 +12,7 @@ import typer
 
 from segplane.connection import EXIT_REFUSED, complain, usage
 from segplane.dev import Interrupted, Report, Stack
-from segplane.postgres import PostgresError
+from segplane.postgres_folder import PostgresError
 from segplane.preflight import NotReady
 from segplane.processes import ChildFailed
 

@@ -17,7 +17,6 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from segments.errors import CorruptObject, ObjectMissing
-from segments.footer import StoredFooter
 from segments.keys import (
     BABIES_ROOT,
     DATASETS_ROOT,
@@ -26,7 +25,9 @@ from segments.keys import (
     join_key,
     parse_key,
 )
-from segments.store import ObjectInfo, ObjectStore, open_store
+from segments.parquet.footer import StoredFooter
+from segments.store.interface import ObjectInfo, ObjectStore
+from segments.store.open import open_store
 from segplane import invariants
 from segplane.invariants import EntryState, SegmentState, StreamState, Totals, Violation
 from segplane.lookup import find_all
@@ -137,7 +138,7 @@ def _check_footers(
     report: Report, client: MetaClient, store: ObjectStore, segments: Sequence[SegmentState]
 ) -> None:
     # pyarrow is no part of the `cli` extra; only a deep check needs it.
-    from segments.reader import read_footer
+    from segments.parquet.reader import read_footer
 
     footers: list[tuple[SegmentState, StoredFooter]] = []
     unread: list[tuple[SegmentState, str]] = []

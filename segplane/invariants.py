@@ -7,9 +7,9 @@ I3) is checked where one is kept: by the end-to-end tests and by the demo.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from segments.footer import StoredFooter
 from segments.keys import baby_key, merged_prefix
-from segments.store import ObjectInfo
+from segments.parquet.footer import StoredFooter
+from segments.store.interface import ObjectInfo
 
 
 @dataclass(frozen=True, slots=True)

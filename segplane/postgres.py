@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
+from segplane.parent_death import tethered
 from segplane.postgres_folder import (
     PostgresError,
     RunAs,
@@ -27,7 +28,6 @@ from segplane.postgres_folder import (
     make_socket_folder,
     prepare_folder,
 )
-from segplane.tether import tethered
 
 __all__ = ["EmbeddedPostgres", "PostgresError"]
 

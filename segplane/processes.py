@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from segplane.tether import tethered
+from segplane.parent_death import tethered
 
 CONFIG_EXIT_CODE = 2
 BACKOFF_FIRST_SECS = 1.0

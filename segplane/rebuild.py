@@ -12,11 +12,11 @@ from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
 from meta.store.engine import Database
 from meta.store.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
-from segments.inventory import read_inventory
 from segments.keys import split_key
-from segments.rebuild import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
-from segments.schema import SegmentSpec
-from segments.store import ObjectStore
+from segments.parquet.schema import SegmentSpec
+from segments.rebuild.inventory import read_inventory
+from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
+from segments.store.interface import ObjectStore
 
 NAME_CHARACTERS_MAX = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

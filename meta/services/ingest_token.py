@@ -6,7 +6,6 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import NotDrained, NotFound, TokenRevoked, TokenUnknown
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import (
     audit,
@@ -22,6 +21,7 @@ from meta.store.engine import Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.token_secrets import TokenHasher
 from meta.store.tokens import Routing, Token
+from meta.transactions import Transactions
 from meta.v1 import ingest_token_pb2, ingest_token_pb2_grpc
 
 

@@ -10,7 +10,6 @@ import grpc
 from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import (
     commits,
@@ -30,6 +29,7 @@ from meta.store.segments import NewSegment
 from meta.store.stream_datasets import NewEntry
 from meta.store.token_secrets import TokenHasher
 from meta.store.tokens import Routing, Token
+from meta.transactions import Transactions
 from meta.v1 import ingestion_pb2, ingestion_pb2_grpc
 
 SEGMENTS_MAX = 1_000

@@ -7,7 +7,6 @@ import grpc
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.planner import Candidate, Policy, plan
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import (
     datasets,
@@ -25,6 +24,7 @@ from meta.store.merge_planning import SegmentFilter
 from meta.store.merge_tasks import MergeTask, TaskKind
 from meta.store.rewrites import Rewrite
 from meta.store.size_tiers import SizeTier
+from meta.transactions import Transactions
 from meta.v1 import janitor_pb2, janitor_pb2_grpc
 
 TASKS_MAX = 1_000

@@ -7,13 +7,13 @@ import grpc
 from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound
-from meta.rpc import Transactions
 from meta.services import checks, convert
-from meta.store import merge_claims, merge_failures, merge_swaps, merge_tasks
+from meta.store import merge_claims, merge_completions, merge_failures, merge_tasks
 from meta.store.engine import Transaction
 from meta.store.merge_claims import Claimed, Poll, Polled
-from meta.store.merge_swaps import Completion, Done, Verdict
+from meta.store.merge_completions import Completion, Done, Verdict
 from meta.store.merge_tasks import MergeTask, TaskState
+from meta.transactions import Transactions
 from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
 from segments.keys import attempt_prefix
 
@@ -34,7 +34,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             name="complete_merge_task",
             begin=transactions.database.write,
             keys=lambda one: (one.task_id, one.output.object_key),
-            run_batch=merge_swaps.complete_batch,
+            run_batch=merge_completions.complete_batch,
             run_alone=self._complete,
         )
         lease_secs = settings.lifetimes.claim_lease
@@ -70,7 +70,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
 
     def _complete(self, one: Completion) -> Verdict:
         def work(tx: Transaction) -> Verdict:
-            (answer,) = merge_swaps.complete_batch(tx, [one])
+            (answer,) = merge_completions.complete_batch(tx, [one])
             if isinstance(answer, MetaError):
                 raise answer
             return answer

@@ -3,10 +3,10 @@
 import grpc
 
 from meta.config import Settings
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import tombstones
 from meta.store.tombstones import Confirmation
+from meta.transactions import Transactions
 from meta.v1 import segment_deletion_pb2, segment_deletion_pb2_grpc
 
 SEGMENTS_MAX = 1_000

@@ -12,11 +12,11 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import CursorInvalid, VersionNotReached
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import lookup, segments
 from meta.store.engine import Transaction
 from meta.store.lookup import Found, Position, Query
+from meta.transactions import Transactions
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
 
 PAGE_DEFAULT = 1_000

@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.errors import MetaError, NotFound, OffsetGap, OffsetTaken, StreamStopped
-from meta.store import literals, stream_datasets, streams, usage, versions
+from meta.store import pg_arrays, stream_datasets, streams, usage, versions
 from meta.store.engine import Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.streams import Head
@@ -98,16 +98,16 @@ def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | N
     """
     streams, offsets, starts, ends, sizes, records, flushes, stamps, _ = zip(*batch, strict=True)
     values = {
-        "streams": literals.uuids(streams),
-        "offsets": literals.numbers(offsets),
-        "starts": literals.numbers(starts),
-        "ends": literals.numbers(ends),
-        "sizes": literals.numbers(sizes),
-        "records": literals.numbers(records),
-        "flushes": literals.bytes_or_null(flushes),
-        "stamps": literals.texts([literals.uuids(ids) if ids else "{}" for ids in stamps]),
-        "shares": literals.texts(
-            [literals.numbers(_shares(c)) if c.dataset_ids else "{}" for c in batch]
+        "streams": pg_arrays.uuids(streams),
+        "offsets": pg_arrays.numbers(offsets),
+        "starts": pg_arrays.numbers(starts),
+        "ends": pg_arrays.numbers(ends),
+        "sizes": pg_arrays.numbers(sizes),
+        "records": pg_arrays.numbers(records),
+        "flushes": pg_arrays.bytes_or_null(flushes),
+        "stamps": pg_arrays.texts([pg_arrays.uuids(ids) if ids else "{}" for ids in stamps]),
+        "shares": pg_arrays.texts(
+            [pg_arrays.numbers(_shares(c)) if c.dataset_ids else "{}" for c in batch]
         ),
         "slot": usage.slot(),
     }
@@ -189,7 +189,7 @@ def _write(tx: Transaction, commit: Commit) -> None:
         "size": commit.size_bytes,
         "records": commit.num_records,
         "flush": commit.flush_id or None,
-        "stamps": literals.uuids(commit.dataset_ids),
+        "stamps": pg_arrays.uuids(commit.dataset_ids),
     }
     tx.execute(_INSERT_BABY, values)
     streams.advance(tx, commit.stream_id, commit.offset)

@@ -1,6 +1,6 @@
-"""Ends the life of rows that are kept for a documented time: one chore a table.
+"""Ends the life of rows that are kept for a documented time: one rule a table.
 
-Each chore does a bounded piece and answers how many rows it took, so that a backlog is worked off
+Each rule does a bounded piece and answers how many rows it took, so that a backlog is worked off
 in short transactions. None of them changes what a nursery or a reader may still see, except behind
 the floors that make such reads answer VERSION_EXPIRED.
 """
@@ -14,7 +14,7 @@ from meta.store import dataset_deletion, retention
 from meta.store.engine import Transaction
 
 ROWS_MAX = 5_000
-# Any number, the same in every release; each chore takes it for one transaction.
+# Any number, the same in every release; each rule takes it for one transaction.
 _LOCK_KEY = 7_310_579_241_902_115
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 REMEMBERED_MONTHS = 13
@@ -35,7 +35,7 @@ class Ages:
 
 
 @dataclass(frozen=True, slots=True)
-class Chore:
+class ExpiryRule:
     """One table's end of life."""
 
     name: str
@@ -153,11 +153,11 @@ _USAGE = text(
 )
 
 
-def run(tx: Transaction, chore: Chore, ages: Ages) -> int | None:
-    """Do one piece of a chore; None if another server is at it."""
+def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
+    """Do one piece of a rule; None if another server is at it."""
     if not tx.execute(_TRY_LOCK, {"key": _LOCK_KEY}).scalar_one():
         return None
-    return chore.run(tx, ages)
+    return rule.run(tx, ages)
 
 
 def _clear_backlog(tx: Transaction, _ages: Ages) -> int:
@@ -212,23 +212,23 @@ def _count(tx: Transaction, statement: TextClause, values: Mapping[str, object])
 
 
 # Often: a poll looks at every stream that is marked as having a backlog.
-FREQUENT: tuple[Chore, ...] = (Chore("backlog", _clear_backlog),)
-SLOW: tuple[Chore, ...] = (
-    Chore("checkpoints", _remove_checkpoints),
-    Chore("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
-    Chore("removals", _remove_removals),
-    Chore("empty_registrations", _remove_empty_registrations),
-    Chore("retired_streams", _remove_retired_streams),
-    Chore("routing_periods", lambda tx, _: _count(tx, _PERIODS, {})),
-    Chore("lineages", _end_lineages),
-    Chore("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),
-    Chore("tasks", lambda tx, ages: _count(tx, _TASKS, {"age": ages.finished_task})),
-    Chore("audit", lambda tx, ages: _count(tx, _AUDIT, {"age": ages.audit})),
-    Chore("retention", lambda tx, _: retention.bury_expired(tx), retention.SEGMENTS_AT_ONCE),
-    Chore(
+FREQUENT: tuple[ExpiryRule, ...] = (ExpiryRule("backlog", _clear_backlog),)
+SLOW: tuple[ExpiryRule, ...] = (
+    ExpiryRule("checkpoints", _remove_checkpoints),
+    ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
+    ExpiryRule("removals", _remove_removals),
+    ExpiryRule("empty_registrations", _remove_empty_registrations),
+    ExpiryRule("retired_streams", _remove_retired_streams),
+    ExpiryRule("routing_periods", lambda tx, _: _count(tx, _PERIODS, {})),
+    ExpiryRule("lineages", _end_lineages),
+    ExpiryRule("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),
+    ExpiryRule("tasks", lambda tx, ages: _count(tx, _TASKS, {"age": ages.finished_task})),
+    ExpiryRule("audit", lambda tx, ages: _count(tx, _AUDIT, {"age": ages.audit})),
+    ExpiryRule("retention", lambda tx, _: retention.bury_expired(tx), retention.SEGMENTS_AT_ONCE),
+    ExpiryRule(
         "deleted_datasets",
         lambda tx, ages: dataset_deletion.purge(tx, ages.dataset_grace),
         dataset_deletion.SEGMENTS_AT_ONCE,
     ),
-    Chore("usage", lambda tx, _: tx.execute(_USAGE, {"months": REMEMBERED_MONTHS}).rowcount),
+    ExpiryRule("usage", lambda tx, _: tx.execute(_USAGE, {"months": REMEMBERED_MONTHS}).rowcount),
 )

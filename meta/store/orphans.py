@@ -5,9 +5,9 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
-from meta.store import identities
+from meta.store import object_keys
 from meta.store.engine import Transaction
-from meta.store.identities import State
+from meta.store.object_keys import State
 from segments.keys import AttemptKey, BabyKey, MergedKey, parse_key
 
 _RUNNING = text(
@@ -37,8 +37,8 @@ def condemn(tx: Transaction, keys: Sequence[str], *, is_dry_run: bool) -> list[s
 
 def _unknown_segments(tx: Transaction, keys: Sequence[str], is_dry_run: bool) -> set[str]:
     if not is_dry_run:
-        identities.condemn(tx, keys)
-    known = identities.find(tx, keys)
+        object_keys.condemn(tx, keys)
+    known = object_keys.find(tx, keys)
     return {k for k in keys if k not in known or known[k].state is not State.REGISTERED}
 
 

@@ -13,9 +13,9 @@ from sqlalchemy import ARRAY, Select, Uuid, bindparam, func, select
 from sqlalchemy import insert as sql_insert
 
 from meta.errors import KeyTaken, MetaError, ObjectCondemned, RaceLost
-from meta.store import datasets, identities, stats
+from meta.store import datasets, object_keys, stats
 from meta.store.engine import Transaction
-from meta.store.identities import Identity, State
+from meta.store.object_keys import Identity, State
 from meta.store.tables import datasets as datasets_table
 from meta.store.tables import segments
 from meta.store.versions import Version
@@ -105,8 +105,8 @@ def claim(tx: Transaction, new: Sequence[NewSegment]) -> tuple[Claim, ...]:
     """
     keys = datasets.lock_shared(tx, [segment.dataset_id for segment in new])
     ids = [new_uuid7() for _ in new]
-    mine = identities.register(tx, [segment.object_key for segment in new], ids)
-    known = identities.find(tx, [s.object_key for s in new if s.object_key not in mine])
+    mine = object_keys.register(tx, [segment.object_key for segment in new], ids)
+    known = object_keys.find(tx, [s.object_key for s in new if s.object_key not in mine])
     found = {s.id: s for s in get_many(tx, [i.segment_id for i in known.values() if i.segment_id])}
     claims = []
     for segment, segment_id in zip(new, ids, strict=True):
@@ -126,7 +126,7 @@ def raise_refusal(claims: Sequence[Claim]) -> None:
 
 def release(tx: Transaction, claims: Sequence[Claim]) -> None:
     """Take back what `claim` inserted for a call that is refused for another reason."""
-    identities.forget(tx, [c.new.object_key for c in claims if _is_new(c)])
+    object_keys.forget(tx, [c.new.object_key for c in claims if _is_new(c)])
 
 
 def insert(

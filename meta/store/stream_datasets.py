@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, select, text
 
-from meta.store import literals
+from meta.store import pg_arrays
 from meta.store.engine import Transaction
 from meta.store.tables import datasets, offset_checkpoints, stream_datasets
 from meta.store.versions import Version
@@ -33,7 +33,7 @@ class Move:
     ingest_time_nanos: int
 
 
-# Arrays travel as literals: see meta.store.literals.
+# Arrays travel as literals: see meta.store.pg_arrays.
 _INSERT = text(
     "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
     " changed_version) SELECT s, d, o, o, 0 FROM unnest(cast(:streams AS uuid[]),"
@@ -87,7 +87,7 @@ def create_missing(tx: Transaction, wanted: Sequence[NewEntry]) -> list[Key]:
     if not wanted:
         return []
     keys = [(entry.stream_id, entry.dataset_id) for entry in wanted]
-    offsets = literals.numbers([entry.base_offset for entry in wanted])
+    offsets = pg_arrays.numbers([entry.base_offset for entry in wanted])
     values = {**_columns(keys), "offsets": offsets}
     return [(row.stream_id, row.dataset_id) for row in tx.execute(_INSERT, values)]
 
@@ -107,8 +107,8 @@ def lock(tx: Transaction, entries: Sequence[Key]) -> dict[Key, int]:
 def move(tx: Transaction, moves: Sequence[Move], version: Version) -> None:
     """Set the merged offsets of locked entries."""
     values = {
-        "offsets": literals.numbers([move.end_offset for move in moves]),
-        "times": literals.numbers([move.ingest_time_nanos for move in moves]),
+        "offsets": pg_arrays.numbers([move.end_offset for move in moves]),
+        "times": pg_arrays.numbers([move.ingest_time_nanos for move in moves]),
         "version": version,
     }
     tx.execute(_MOVE, {**_columns([(m.stream_id, m.dataset_id) for m in moves]), **values})
@@ -134,6 +134,6 @@ def delete_one(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> None:
 
 def _columns(entries: Sequence[Key]) -> dict[str, object]:
     return {
-        "streams": literals.uuids([key[0] for key in entries]),
-        "datasets": literals.uuids([key[1] for key in entries]),
+        "streams": pg_arrays.uuids([key[0] for key in entries]),
+        "datasets": pg_arrays.uuids([key[1] for key in entries]),
     }

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, delete, func, select, text, update
 
 from meta.errors import DeletionHeld
-from meta.store import identities, stats
+from meta.store import object_keys, stats
 from meta.store.engine import Transaction
 from meta.store.tables import (
     datasets,
@@ -137,7 +137,7 @@ def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) 
         return Confirmation(live_ids=live, early_ids=early)
     ids = [row.id for row in rows]
     if ids:
-        identities.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
+        object_keys.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
         tx.execute(_REMOVE, {"ids": ids})
         # What they were made of is remembered while a successor lives.
         tx.execute(_END_LINEAGE, {"ids": ids})

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
-from meta.store import literals
+from meta.store import pg_arrays
 from meta.store.engine import Transaction
 
 SLOTS = 64
@@ -53,8 +53,8 @@ def add(tx: Transaction, records: Mapping[UUID, int]) -> None:
             _ADD,
             {
                 "slot": slot(),
-                "datasets": literals.uuids(counted),
-                "counts": literals.numbers(counted.values()),
+                "datasets": pg_arrays.uuids(counted),
+                "counts": pg_arrays.numbers(counted.values()),
             },
         )
 

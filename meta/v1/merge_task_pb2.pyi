@@ -80,7 +80,7 @@ class CompleteSegmentMergeTaskRequest(_message.Message):
     @_builtins.property
     def merged_segment(self) -> _common_pb2.CreateSegment:
         """The output, complete in the store under the claim's cloud_object_prefix. Same dataset as the
-        inputs, number_of_events equal to their sum, time range inside their hull.
+        inputs, number_of_events equal to their sum, time range within their time bounds.
         """
 
     def __init__(

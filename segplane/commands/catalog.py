@@ -12,7 +12,8 @@ from meta.errors import MetaError
 from meta.process import ConfigError, environment
 from segments.errors import StoreError
 from segments.keys import StoreLocation
-from segments.store import ObjectStore, open_store
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 from segplane import config, preflight
 from segplane.commands.running import DatabaseUrl, DataDir, StoreUrl
 from segplane.connection import EXIT_REFUSED, complain, refused, usage
@@ -21,7 +22,7 @@ from segplane.output import print_facts, print_table, size_text
 from segplane.postgres import EmbeddedPostgres
 
 if TYPE_CHECKING:
-    from segments.rebuild import Rebuild
+    from segments.rebuild.plan import Rebuild
 
 app = typer.Typer(no_args_is_help=True, help="Bring the catalog back when the database is lost.")
 NOT_IN_THE_BUCKET = """

@@ -12,7 +12,7 @@ from rich.table import Table
 from meta.client import MetaClient, location
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
 from segments.keys import QUARANTINE_ROOT, merged_prefix
-from segments.store import open_store
+from segments.store.open import open_store
 from segplane import fsck
 from segplane.demo import picture, proof, sender
 from segplane.demo.relay import Relay

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from meta import config
-from tests.cluster.scene import Scene
+from tests.cluster.stack import Scene
 from tests.cluster.standalone import WORKERS, Cluster
 from tests.conftest import MetaServer
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from meta.process import Shutdown
-from segplane.tether import tethered
+from segplane.parent_death import tethered
 
 HOST = "127.0.0.1"
 WORKERS = 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cluster.scene import MERGE_INPUTS, Scene
+from tests.cluster.stack import MERGE_INPUTS, Scene
 from tests.e2e.conftest import wait_until
 
 pytestmark = pytest.mark.spark

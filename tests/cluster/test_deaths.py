@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from segplane.processes import Child
-from tests.cluster.scene import MERGE_INPUTS, Scene
+from tests.cluster.stack import MERGE_INPUTS, Scene
 from tests.cluster.standalone import children_of, command_of, executors_of
 from tests.e2e.conftest import wait_until
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from segplane.processes import ChildFailed
-from tests.cluster.scene import MERGE_INPUTS, Scene
+from tests.cluster.stack import MERGE_INPUTS, Scene
 from tests.cluster.standalone import Cluster, executors_of
 from tests.cluster.versions import pretend_release
 

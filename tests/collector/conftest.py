@@ -24,15 +24,16 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from collector.babies import StreamBabies
 from collector.dedupe import CommittedDigests
 from collector.ingestion import Ingestion
-from collector.server import METHODS
-from collector.tail import StreamTail
+from collector.otlp_grpc import METHODS
+from collector.stream_recovery import StreamTail
 from meta import config
 from meta.client import MetaClient
 from meta.process import Environment
 from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
-from segments.combined import Baby, Signal, decode_baby
+from segments.baby import Baby, Signal, decode_baby
 from segments.keys import baby_key
-from segments.store import ObjectStore, open_store
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 from tests.conftest import MetaServer
 
 DEADLINE_SECS = 30.0
@@ -43,7 +44,7 @@ T = TypeVar("T")
 class IngestToken:
     """A token made for a test, and the dataset that all its signals go to."""
 
-    plaintext: str
+    token_secret: str
     token_id: str
     dataset_id: str
 
@@ -78,7 +79,7 @@ class Ground:
     def register(self, collector_id: str, token: IngestToken) -> tuple[str, int]:
         """Register as a collector would; returns stream id and next offset."""
         request = ingestion_pb2.RegisterForStreamRequest(
-            collector_id=collector_id, ingest_token=token.plaintext
+            collector_id=collector_id, ingest_token=token.token_secret
         )
         reply = self.client.ingestion.RegisterForStream(request)
         return reply.stream_id, reply.next_offset
@@ -224,7 +225,7 @@ class CollectorProcess:
     def export(self, token: IngestToken, payload: bytes, signal: Signal = "logs") -> bytes:
         """Export once over gRPC."""
         with self.stub() as stub:
-            return stub.export(token.plaintext, payload, signal)
+            return stub.export(token.token_secret, payload, signal)
 
 
 @dataclass(frozen=True)
@@ -234,18 +235,18 @@ class Stub:
     channel: grpc.Channel
 
     def export(
-        self, plaintext: str, payload: bytes, signal: Signal = "logs", timeout: float = 20.0
+        self, token_secret: str, payload: bytes, signal: Signal = "logs", timeout: float = 20.0
     ) -> bytes:
         """Export and wait for the acknowledgement."""
-        reply: bytes = self.start(plaintext, payload, signal, timeout).result()
+        reply: bytes = self.start(token_secret, payload, signal, timeout).result()
         return reply
 
     def start(
-        self, plaintext: str, payload: bytes, signal: Signal = "logs", timeout: float = 20.0
+        self, token_secret: str, payload: bytes, signal: Signal = "logs", timeout: float = 20.0
     ) -> Any:
         """Export without waiting."""
         path = next(path for path, known in METHODS.items() if known == signal)
-        return self.call(path, payload, (("authorization", f"Bearer {plaintext}"),), timeout)
+        return self.call(path, payload, (("authorization", f"Bearer {token_secret}"),), timeout)
 
     def call(
         self,

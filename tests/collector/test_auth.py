@@ -23,7 +23,7 @@ class ScriptedMeta(Ingestion):
         self.answers = list(answers)
         self.questions = 0
 
-    async def validate(self, plaintext: str) -> Token:
+    async def validate(self, token_secret: str) -> Token:
         self.questions += 1
         answer = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
         await asyncio.sleep(0)
@@ -47,9 +47,9 @@ def cache_of(meta: Ingestion) -> tuple[TokenCache, Clock]:
     return TokenCache(meta, 3.0, clock), clock
 
 
-async def refusal_of(cache: TokenCache, plaintext: str = "it_x") -> Code:
+async def refusal_of(cache: TokenCache, token_secret: str = "it_x") -> Code:
     with pytest.raises(Refused) as caught:
-        await cache.check(plaintext)
+        await cache.check(token_secret)
     return caught.value.refusal.code
 
 
@@ -124,12 +124,14 @@ def test_without_meta_a_token_is_good_until_its_answer_runs_out_and_not_longer()
     assert run(scenario()) == (TOKEN, Code.UNAVAILABLE, TOKEN)
 
 
-@pytest.mark.parametrize("plaintext", ["", "x" * 257, "it_é"], ids=["empty", "long", "not ASCII"])
-def test_what_cannot_be_a_token_is_refused_without_asking(plaintext: str) -> None:
+@pytest.mark.parametrize(
+    "token_secret", ["", "x" * 257, "it_é"], ids=["empty", "long", "not ASCII"]
+)
+def test_what_cannot_be_a_token_is_refused_without_asking(token_secret: str) -> None:
     meta = ScriptedMeta(TOKEN)
 
     async def scenario() -> Code:
-        return await refusal_of(cache_of(meta)[0], plaintext)
+        return await refusal_of(cache_of(meta)[0], token_secret)
 
     assert run(scenario()) is Code.UNAUTHENTICATED
     assert meta.questions == 0

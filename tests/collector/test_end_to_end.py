@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from collector.export import digest_of
-from segments.combined import Baby, BabyKind, Export, encode_baby
+from segments.baby import Baby, BabyKind, Export, encode_baby
 from segments.keys import baby_key
 from tests.collector.conftest import Ground, StartCollector, Stub, log_export
 
@@ -60,7 +60,7 @@ def test_official_exporters_are_understood_over_both_protocols(
 ) -> None:
     token = ground.new_token()
     collector = start_collector()
-    headers = {"authorization": f"Bearer {token.plaintext}"}
+    headers = {"authorization": f"Bearer {token.token_secret}"}
     grpc_url = f"http://127.0.0.1:{collector.grpc_port}"
     http_url = f"http://127.0.0.1:{collector.http_port}"
     traces = TracerProvider(shutdown_on_exit=False)
@@ -76,7 +76,7 @@ def test_official_exporters_are_understood_over_both_protocols(
         SimpleLogRecordProcessor(GrpcLogExporter(grpc_url, insecure=True, headers=headers))
     )
     reader = PeriodicExportingMetricReader(
-        OTLPMetricExporter(f"{http_url}/v1/metrics", headers={"X-Ingest-Token": token.plaintext})
+        OTLPMetricExporter(f"{http_url}/v1/metrics", headers={"X-Ingest-Token": token.token_secret})
     )
     metrics = MeterProvider([reader], shutdown_on_exit=False)
 
@@ -106,10 +106,10 @@ def test_a_resent_export_is_acknowledged_and_not_written_again(
     payload = log_export("once")
 
     with collector.stub() as stub:
-        twins = [stub.start(token.plaintext, payload) for _ in range(5)]
+        twins = [stub.start(token.token_secret, payload) for _ in range(5)]
         for twin in twins:
             twin.result()
-        stub.export(token.plaintext, payload)
+        stub.export(token.token_secret, payload)
 
     assert ground.committed_ids() == ["once"]
 
@@ -121,7 +121,7 @@ def test_sigterm_commits_what_was_taken_and_ends_the_stream(
     collector = start_collector()
     collector.export(token, log_export("early"))
     with collector.stub() as stub:
-        late = stub.start(token.plaintext, log_export("late", padding_bytes=200_000))
+        late = stub.start(token.token_secret, log_export("late", padding_bytes=200_000))
         collector.wait_for("baby_committed", 1)
         exit_code = collector.terminate()
         acknowledged = late.exception() is None
@@ -182,7 +182,7 @@ def test_no_export_is_lost_or_doubled_while_the_process_is_killed_again_and_agai
 
     def send(payload: bytes) -> None:
         while True:
-            error = stub.start(token.plaintext, payload, timeout=5.0).exception()
+            error = stub.start(token.token_secret, payload, timeout=5.0).exception()
             if error is None:
                 return
             assert error.code() in RETRYABLE, error
@@ -214,7 +214,7 @@ def test_two_incarnations_of_one_collector_lose_and_overwrite_nothing(
 
     def send(index: int) -> None:
         with collectors[index].stub() as stub, ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda i: stub.export(token.plaintext, log_export(i)), ids[index]))
+            list(pool.map(lambda i: stub.export(token.token_secret, log_export(i)), ids[index]))
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(send, range(2)))
@@ -255,11 +255,11 @@ def test_an_export_waits_for_one_flush_timeout_and_no_more(
     collector = start_collector()
 
     with collector.stub() as stub, ThreadPoolExecutor(4) as pool:
-        stub.export(token.plaintext, log_export("opens the stream"))
+        stub.export(token.token_secret, log_export("opens the stream"))
 
         def waited_secs(record_id: str) -> float:
             started = time.monotonic()
-            stub.export(token.plaintext, log_export(record_id))
+            stub.export(token.token_secret, log_export(record_id))
             return time.monotonic() - started
 
         def two_in_turn(sender: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Validation, counts, hulls and digests of exports."""
+"""Validation, counts, time bounds and digests of exports."""
 
 import random
 from typing import Any
@@ -15,8 +15,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from collector.export import Content, digest_of, read_content
 from collector.refusal import Refused
 from meta.errors import Code
-from segments.combined import Signal
-from tests.segments.otlp_messages import dirty, fill
+from segments.baby import Signal
+from tests.segments.otlp.messages import dirty, fill
 
 MESSAGES: dict[Signal, Any] = {"logs": LogsData, "metrics": MetricsData, "traces": TracesData}
 END = 2**63
@@ -55,10 +55,10 @@ def test_logs_are_counted_and_spanned(records: list[LogRecord], content: Content
 
 
 def test_records_without_a_time_lie_at_their_arrival() -> None:
-    assert Content(1, None, True).hull(9) == (9, 9)
-    assert Content(2, (3, 5), True).hull(9) == (3, 9)
-    assert Content(2, (3, 5), True).hull(1) == (1, 5)
-    assert Content(2, (3, 5), False).hull(9) == (3, 5)
+    assert Content(1, None, True).time_bounds(9) == (9, 9)
+    assert Content(2, (3, 5), True).time_bounds(9) == (3, 9)
+    assert Content(2, (3, 5), True).time_bounds(1) == (1, 5)
+    assert Content(2, (3, 5), False).time_bounds(9) == (3, 5)
 
 
 @given(signal=st.sampled_from(["logs", "metrics", "traces"]), seed=st.integers())

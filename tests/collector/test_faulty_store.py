@@ -11,10 +11,10 @@ import grpc
 import pytest
 
 from segments.keys import StoreLocation
-from segments.store import open_store
+from segments.store.open import open_store
 from tests.collector.conftest import Ground, StartCollector, Stub, log_export
 from tests.segments.conftest import aws_credentials, proxy, s3_endpoint, s3_location
-from tests.segments.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
+from tests.segments.store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
 
 __all__ = ["aws_credentials", "proxy", "s3_endpoint", "s3_location"]  # Fixtures.
 
@@ -69,7 +69,7 @@ def test_every_export_is_committed_once_whatever_the_store_answers(
     payloads = {f"r{n}": log_export(f"r{n}") for n in range(90)}
 
     def send(stub: Stub, payload: bytes) -> None:
-        while error := stub.start(token.plaintext, payload, timeout=30.0).exception():
+        while error := stub.start(token.token_secret, payload, timeout=30.0).exception():
             assert error.code() in RETRYABLE, error
 
     with ExitStack() as stack:

@@ -38,7 +38,7 @@ def test_every_record_of_a_foreign_exporter_is_committed_once(
     collector = start_collector()
     port = collector.http_port if protocol == "http" else collector.grpc_port
     target = ("--otlp-endpoint", f"127.0.0.1:{port}", "--otlp-insecure", "--rate", "0")
-    header = ("--otlp-header", f'authorization="Bearer {token.plaintext}"')
+    header = ("--otlp-header", f'authorization="Bearer {token.token_secret}"')
     transport = ("--otlp-http",) if protocol == "http" else ()
 
     for command, _ in SENT.values():

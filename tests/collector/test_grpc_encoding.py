@@ -20,7 +20,7 @@ from tests.collector.conftest import (
     StartCollector,
     log_export,
 )
-from tests.collector.test_server import LOGS
+from tests.collector.test_otlp_grpc import LOGS
 
 OK, INTERNAL = "0", "13"
 
@@ -75,7 +75,7 @@ def export(
         "content-type": "application/grpc",
         "te": "trailers",
         "grpc-encoding": encoding,
-        "authorization": f"Bearer {token.plaintext}",
+        "authorization": f"Bearer {token.token_secret}",
     }
     http2.send_headers(1, list(headers.items()))
     is_compressed = encoding != "identity"

@@ -9,7 +9,7 @@ from collector.export import TooManyRecords, read_content
 from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
-from segments.combined import Signal
+from segments.baby import Signal
 from tests.collector.conftest import Ground, StartCollector, log_export
 from tests.collector.test_export import framed
 
@@ -55,11 +55,11 @@ def test_hostile_exports_cost_others_neither_time_nor_memory(
 
     with collector.stub() as stub:
         for signal, payload in (HOSTILE | HEAVY).values():
-            hostile = stub.start(token.plaintext, payload, signal)
+            hostile = stub.start(token.token_secret, payload, signal)
             slowest = 0.0
             while not hostile.done():
                 began = time.perf_counter()
-                stub.export(token.plaintext, log_export(str(began)))
+                stub.export(token.token_secret, log_export(str(began)))
                 slowest = max(slowest, time.perf_counter() - began)
             assert slowest < LATENCY_SECS_MAX
 

@@ -77,7 +77,7 @@ def test_without_meta_it_waits_and_refuses(ground: Ground, start_collector: Star
         collector = start_collector(is_ready=False, COLLECTOR_META_ADDRESS=address)
         collector.wait_for("meta_unreachable", 2)
         with collector.stub() as stub:
-            error = stub.start(token.plaintext, log_export("a")).exception()
+            error = stub.start(token.token_secret, log_export("a")).exception()
 
         assert "UNAVAILABLE" in str(error)
         assert collector.terminate() == 0

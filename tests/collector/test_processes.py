@@ -38,7 +38,7 @@ def test_processes_share_the_ports_and_have_a_stream_each(
         # A channel of its own each, so that the kernel can share them out.
         options = [("grpc.use_local_subchannel_pool", 1)]
         with grpc.insecure_channel(wanted["COLLECTOR_GRPC_BIND"], options=options) as channel:
-            Stub(channel).export(token.plaintext, log_export(f"r{number}"))
+            Stub(channel).export(token.token_secret, log_export(f"r{number}"))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(send, range(40)))

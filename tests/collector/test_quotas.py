@@ -19,8 +19,8 @@ from tests.collector.conftest import (
     log_export,
     run,
 )
-from tests.collector.test_http import PROTOBUF, post
-from tests.collector.test_server import refusal, retry_after_secs, until
+from tests.collector.test_otlp_grpc import refusal, retry_after_secs, until
+from tests.collector.test_otlp_http import PROTOBUF, post
 
 SPENT = grpc.StatusCode.RESOURCE_EXHAUSTED
 
@@ -40,7 +40,7 @@ def export_until_refused(stub: Stub, token: IngestToken, records: int) -> int:
     taken = 0
     while True:
         ids = [f"{taken + n}" for n in range(records)]
-        call = stub.start(token.plaintext, log_export(*ids))
+        call = stub.start(token.token_secret, log_export(*ids))
         if call.exception() is not None:
             assert refusal(call)[0] is SPENT, refusal(call)
             return taken
@@ -57,7 +57,7 @@ def test_a_dataset_that_had_its_records_takes_no_more(
     with collector.stub() as stub:
         # The own count makes this exact: no answer of meta's comes in between.
         assert export_until_refused(stub, token, records=10) == 30
-        call = stub.start(token.plaintext, log_export("more"))
+        call = stub.start(token.token_secret, log_export("more"))
         details = dict(call.exception().trailing_metadata())["grpc-status-details-bin"]
 
     [detail] = status_pb2.Status.FromString(details).details
@@ -76,7 +76,7 @@ def test_what_another_collector_took_counts_within_five_seconds(
     set_limit(ground, token.dataset_id, 100)
     one, other = start_collector(), start_collector(COLLECTOR_ID="collector-2")
     with one.stub() as stub:
-        stub.export(token.plaintext, log_export("first"))
+        stub.export(token.token_secret, log_export("first"))
         other.export(token, log_export(*(f"o{n}" for n in range(100))))
 
         took_secs = until(lambda: is_refused(stub, token))
@@ -106,7 +106,7 @@ def test_over_http_it_is_429_and_the_other_signals_go_on(
     route(ground, token, logs=token.dataset_id, traces=other.dataset_id)
     set_limit(ground, token.dataset_id, 1)
     collector = start_collector()
-    headers = {"X-Ingest-Token": token.plaintext, "Content-Type": PROTOBUF}
+    headers = {"X-Ingest-Token": token.token_secret, "Content-Type": PROTOBUF}
 
     answers = [post(collector, log_export(f"{n}"), headers) for n in range(2)]
 
@@ -118,7 +118,7 @@ def test_over_http_it_is_429_and_the_other_signals_go_on(
 
 def is_refused(stub: Stub, token: IngestToken) -> bool:
     """Whether the dataset is over its limit; an export of nothing is taken and not counted."""
-    call = stub.start(token.plaintext, b"")
+    call = stub.start(token.token_secret, b"")
     return call.exception() is not None and refusal(call)[0] is SPENT
 
 

@@ -10,12 +10,17 @@ import pytest
 from collector.babies import ListedBaby
 from collector.ingestion import Commit, Ingestion
 from collector.stream import Displaced, FlushTooOld, StreamWriter
-from collector.tail import HOLE_OFFSETS_MAX, StreamEnded, end_of_tail, read_recent_digests
+from collector.stream_recovery import (
+    HOLE_OFFSETS_MAX,
+    StreamEnded,
+    end_of_tail,
+    read_recent_digests,
+)
 from meta.errors import Unavailable
-from segments.combined import Baby, BabyKind, Export, TokenPart, encode_baby
+from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
-from segments.store import ObjectInfo, ObjectStore
+from segments.store.interface import ObjectInfo, ObjectStore
 from tests.collector.conftest import Seat, log_export, run
 
 

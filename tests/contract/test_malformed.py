@@ -34,7 +34,7 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from tests.conftest import MetaServer
-from tests.contract.life import Watched, live
+from tests.contract.all_rpcs import Watched, live
 
 FILES = (
     catalog_pb2,

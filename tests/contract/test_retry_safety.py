@@ -11,7 +11,7 @@ from meta.config import Settings
 from meta.errors import MetaError
 from meta.store.tables import metadata
 from tests.conftest import MetaServer
-from tests.contract.life import Watched, live
+from tests.contract.all_rpcs import Watched, live
 from tests.contract.test_malformed import METHODS
 
 # The two exceptions of the contract: a secret that is shown once, a claim that its lease returns.

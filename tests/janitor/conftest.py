@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from janitor.chores import Tools
 from janitor.config import Settings
+from janitor.jobs import Tools
 from meta import config
 from meta.client import location
 from meta.process import Shutdown
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
-from segments.store import open_store
+from segments.store.open import open_store
 from tests.conftest import MetaServer
 
 
@@ -30,10 +30,10 @@ def meta_settings(meta_settings: config.Settings, orphan_min_age: float) -> conf
 
 @pytest.fixture
 def tools(meta_server: MetaServer, tmp_path: Path) -> Tools:
-    """What chores work with."""
+    """What jobs work with."""
     reply = meta_server.client.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="test"))
-    told = location(reply.cloud_object_prefix.bucket)
-    store = open_store(told)
+    meta_location = location(reply.cloud_object_prefix.bucket)
+    store = open_store(meta_location)
     store.probe()
     settings = Settings(meta_address=meta_server.address, upload_max_age_secs=0.0)
-    return Tools(meta_server.client, store, told, settings, Shutdown())
+    return Tools(meta_server.client, store, meta_location, settings, Shutdown())

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from janitor import chores
-from janitor.chores import Tools, deletable_key
+from janitor import jobs
 from janitor.config import Settings
-from janitor.loop import Chore, run_once
+from janitor.jobs import Tools, deletable_key
+from janitor.loop import Job, run_once
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.process import Shutdown
 from meta.v1.segment_deletion_pb2 import TombstonedSegmentInfo
 from segments.keys import StoreLocation, merged_prefix, new_merged_key, new_uuid7, split_key
-from segments.store import open_store
+from segments.store.open import open_store
 from tests.janitor.fake_meta import Deletion, serve
 
 LOCATION = StoreLocation("s3", "http://127.0.0.1:1", "bucket", "us-east-1", "base")
@@ -28,9 +28,9 @@ def deletion() -> Deletion:
 
 @pytest.fixture
 def fake_tools(deletion: Deletion, tmp_path: Path) -> Iterator[Tools]:
-    told = StoreLocation.from_url(tmp_path.as_uri())
+    meta_location = StoreLocation.from_url(tmp_path.as_uri())
     with serve(deletion) as address, MetaClient(address) as client:
-        yield Tools(client, open_store(told), told, Settings(), Shutdown())
+        yield Tools(client, open_store(meta_location), meta_location, Settings(), Shutdown())
 
 
 def tombstoned(
@@ -50,7 +50,7 @@ def put_tombstoned(tools: Tools, deletion: Deletion, count: int) -> list[str]:
     keys = [new_merged_key(dataset_id) for _ in range(count)]
     for key in keys:
         tools.store.put_if_absent(key, b"")
-        deletion.tombstoned.append(tombstoned(tools.told, dataset_id, *split_key(key)))
+        deletion.tombstoned.append(tombstoned(tools.meta_location, dataset_id, *split_key(key)))
     return keys
 
 
@@ -63,7 +63,7 @@ def test_pages_are_deleted_and_confirmed_until_none_is_left(
 ) -> None:
     put_tombstoned(fake_tools, deletion, 2_010)
 
-    chores.delete_tombstoned(fake_tools)
+    jobs.delete_tombstoned(fake_tools)
 
     assert listed(fake_tools) == []
     assert [len(ids) for ids in deletion.confirms] == [1_000, 1_000, 10]
@@ -74,10 +74,12 @@ def test_a_segment_that_may_not_be_deleted_keeps_no_other_waiting(
     fake_tools: Tools, deletion: Deletion
 ) -> None:
     fake_tools.store.put_if_absent("precious", b"")
-    deletion.tombstoned.append(tombstoned(fake_tools.told, str(new_uuid7()), "", "precious"))
+    deletion.tombstoned.append(
+        tombstoned(fake_tools.meta_location, str(new_uuid7()), "", "precious")
+    )
     put_tombstoned(fake_tools, deletion, 2)
 
-    chores.delete_tombstoned(fake_tools)
+    jobs.delete_tombstoned(fake_tools)
 
     assert listed(fake_tools) == ["precious"]
     assert len(deletion.tombstoned) == 1
@@ -86,10 +88,10 @@ def test_a_segment_that_may_not_be_deleted_keeps_no_other_waiting(
 def test_a_page_of_nothing_deletable_is_not_asked_for_again(
     fake_tools: Tools, deletion: Deletion
 ) -> None:
-    bad = tombstoned(fake_tools.told, str(new_uuid7()), "", "precious")
+    bad = tombstoned(fake_tools.meta_location, str(new_uuid7()), "", "precious")
     deletion.tombstoned += [bad] * 1_000
 
-    chores.delete_tombstoned(fake_tools)
+    jobs.delete_tombstoned(fake_tools)
 
     assert deletion.polls == 1
     assert deletion.confirms == []
@@ -99,7 +101,7 @@ def test_a_refused_confirmation_ends_the_round(fake_tools: Tools, deletion: Dele
     put_tombstoned(fake_tools, deletion, 1_500)
     deletion.refusal = "SEGMENT_LIVE"
 
-    chores.delete_tombstoned(fake_tools)
+    jobs.delete_tombstoned(fake_tools)
 
     assert deletion.polls == 1
 
@@ -108,11 +110,11 @@ def test_a_confirmation_that_failed_is_made_up_for(fake_tools: Tools, deletion: 
     put_tombstoned(fake_tools, deletion, 3)
     deletion.is_away = True
     with pytest.raises(MetaError):
-        chores.delete_tombstoned(fake_tools)
+        jobs.delete_tombstoned(fake_tools)
     assert listed(fake_tools) == []
     deletion.is_away = False
 
-    chores.delete_tombstoned(fake_tools)
+    jobs.delete_tombstoned(fake_tools)
 
     assert deletion.tombstoned == []
 
@@ -123,7 +125,7 @@ def test_objects_that_cannot_be_deleted_are_not_confirmed(
     put_tombstoned(fake_tools, deletion, 1)
     tmp_path.rename(tmp_path.with_name("unmounted"))
 
-    done = run_once(Chore("delete_tombstoned", 1, chores.delete_tombstoned), fake_tools)
+    done = run_once(Job("delete_tombstoned", 1, jobs.delete_tombstoned), fake_tools)
 
     assert done is False
     assert deletion.confirms == []
@@ -132,7 +134,7 @@ def test_objects_that_cannot_be_deleted_are_not_confirmed(
 def test_a_shutdown_is_heeded_before_the_next_page(fake_tools: Tools, deletion: Deletion) -> None:
     fake_tools.shutdown.request()
 
-    chores.delete_tombstoned(fake_tools)
+    jobs.delete_tombstoned(fake_tools)
 
     assert deletion.polls == 0
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from janitor import config
-from janitor.chores import Tools
 from janitor.config import Settings
-from janitor.loop import Chore, repeat, run_once, schedule
+from janitor.jobs import Tools
+from janitor.loop import Job, repeat, run_once, schedule
 from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, MetricsAddress
 from segments.errors import StoreUnusable
@@ -36,7 +36,7 @@ def test_a_chore_that_fails_is_tried_again(tools: Tools, error: Exception) -> No
             raise error
         tools.shutdown.request()
 
-    repeat(Chore("failing", 0.001, fail_twice), tools)
+    repeat(Job("failing", 0.001, fail_twice), tools)
 
     assert rounds == 3
 
@@ -48,8 +48,8 @@ def test_a_failure_is_told_to_the_caller(tools: Tools) -> None:
     def work(tools: Tools) -> None:
         pass
 
-    assert run_once(Chore("failing", 1, fail), tools) is False
-    assert run_once(Chore("working", 1, work), tools) is True
+    assert run_once(Job("failing", 1, fail), tools) is False
+    assert run_once(Job("working", 1, work), tools) is True
 
 
 def test_every_chore_has_its_own_interval() -> None:
@@ -60,7 +60,7 @@ def test_every_chore_has_its_own_interval() -> None:
         upload_interval_secs=4,
     )
 
-    assert [chore.interval_secs for chore in schedule(settings)] == [1, 2, 3, 4]
+    assert [job.interval_secs for job in schedule(settings)] == [1, 2, 3, 4]
 
 
 def test_settings_are_read_by_their_names() -> None:

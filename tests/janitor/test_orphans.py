@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from janitor.orphans import DELETED_FLOOR, delete_cap, is_ours, sweep
 from meta.process import Shutdown
 from segments.keys import StoreLocation, attempt_prefix, baby_key, merged_prefix, new_uuid7
-from segments.store import ObjectStore, open_store
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 
 FAR_FUTURE = 2**62
 

@@ -30,9 +30,10 @@ from meta.v1.common_pb2 import (
     SegmentInfo,
     TimeRange,
 )
-from segments.footer import SegmentFooter
 from segments.keys import StoreLocation, attempt_prefix, new_merged_key, split_key
-from segments.store import ObjectStore, open_store
+from segments.parquet.footer import SegmentFooter
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 from tests.segments.rows import DATASET, PLAIN, rows_of, write_segment
 
 DEADLINE_SECS = 60.0

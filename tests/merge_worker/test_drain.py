@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from segments.parquet import read_segment
+from segments.parquet.reader import read_segment
 from tests.cluster.standalone import children_of
 from tests.conftest import MetaServer
 from tests.e2e.conftest import wait_until

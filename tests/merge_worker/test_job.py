@@ -10,14 +10,15 @@ import pytest
 
 from merge_worker.job import SparkMerger, merge
 from merge_worker.tasks import Failed, Merged, MergeTask
-from segments.footer import SegmentFooter
 from segments.keys import StoreLocation, attempt_prefix, new_merged_key, parse_key
-from segments.merge import MergeInput
-from segments.parquet import read_footer
-from segments.schema import SegmentSpec
-from segments.spark import open_session
-from segments.spark_settings import SparkSettings
-from segments.store import ObjectStore, open_store
+from segments.merging.merge import MergeInput
+from segments.parquet.footer import SegmentFooter
+from segments.parquet.reader import read_footer
+from segments.parquet.schema import SegmentSpec
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 from tests.segments.rows import DATASET, PLAIN, rows_of, write_segment
 
 

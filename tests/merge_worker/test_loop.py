@@ -14,7 +14,7 @@ from merge_worker.tasks import Failed
 from meta.v1 import merge_task_pb2 as pb
 from meta.v1.common_pb2 import TimeRange
 from segments.keys import join_key
-from segments.parquet import read_footer
+from segments.parquet.reader import read_footer
 from tests.merge_worker.scripted import DEADLINE_SECS, Here, Stage, scripted_stage, until_cancelled
 from tests.segments.rows import DATASET
 

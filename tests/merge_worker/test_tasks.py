@@ -11,7 +11,7 @@ from meta.v1.common_pb2 import (
     PromotedColumn,
     ShardingField,
 )
-from segments import schema
+from segments.parquet import schema
 
 
 def test_the_heaviest_sharding_field_leads_and_equal_ones_keep_their_order() -> None:

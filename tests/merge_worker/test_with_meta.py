@@ -29,11 +29,12 @@ from meta.v1.operations_pb2 import (
     PromotedColumns,
     SetDatasetSettingsRequest,
 )
-from segments.footer import SegmentFooter
 from segments.keys import join_key, new_merged_key, split_key
-from segments.parquet import read_footer, read_segment
-from segments.sorting import sort_by
-from segments.store import ObjectStore, open_store
+from segments.parquet.footer import SegmentFooter
+from segments.parquet.reader import read_footer, read_segment
+from segments.parquet.sorting import sort_by
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 from tests.merge_worker.scripted import DEADLINE_SECS, Here
 from tests.segments.rows import PLAIN, Row, plain, rows_of, write_segment
 

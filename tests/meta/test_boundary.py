@@ -18,7 +18,7 @@ from sqlalchemy import text
 from meta import config, server
 from meta.boundary import STREAM_SHARE
 from meta.decoding import LARGE_BYTES, SMALL_BYTES
-from meta.loop import EventLoop, stepped, to_its_end
+from meta.event_loop import EventLoop, stepped, to_its_end
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_grpc
 from tests.conftest import MetaServer
 from tests.meta.conftest import Catalog, Collector

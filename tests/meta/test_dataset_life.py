@@ -15,9 +15,9 @@ from meta.errors import (
     StillReferenced,
     UndeleteExpired,
 )
-from meta.rpc import Transactions
 from meta.services.operations.promoted_columns import FORMAT_COLUMNS
 from meta.store import dataset_deletion, retention
+from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
 from meta.v1.common_pb2 import (
     ATTRIBUTE_SCOPE_RECORD,
@@ -26,7 +26,7 @@ from meta.v1.common_pb2 import (
     PromotedColumn,
     ShardingField,
 )
-from segments import schema
+from segments.parquet import schema
 from tests.conftest import MetaServer
 from tests.meta.conftest import Catalog, Collector, Nursery
 from tests.meta.drivers import EPOCH, Worker, Writer, segment_of

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from meta import sweeper
+from meta import expiry
 from meta.errors import OffsetTaken, VersionExpired
 from meta.process import Shutdown
-from meta.rpc import Transactions
 from meta.store import lifetimes
 from meta.store.lifetimes import Ages
+from meta.transactions import Transactions
 from tests.conftest import MetaServer
 from tests.meta.conftest import Catalog, Collector, Nursery
 
@@ -52,9 +52,9 @@ def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
 def sweep(server: MetaServer, ages: Ages) -> dict[str, int]:
     transactions = Transactions(server.running.database)
     return {
-        chore.name: taken
-        for chore in (*lifetimes.FREQUENT, *lifetimes.SLOW)
-        if (taken := sweeper.sweep(transactions, chore, ages, Shutdown()))
+        rule.name: taken
+        for rule in (*lifetimes.FREQUENT, *lifetimes.SLOW)
+        if (taken := expiry.sweep(transactions, rule, ages, Shutdown()))
     }
 
 

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from meta import config
 from meta.client import MetaClient
 from meta.process import Environment
-from segments.spark import open_session
-from segments.spark_settings import SparkSettings
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
 from tests.nursery.drivers import Collector, dataset
 
 

@@ -21,10 +21,11 @@ from nursery.execute import Budget, execute
 from nursery.loop import Clock, Nursery
 from nursery.results import TaskResult
 from nursery.tasks import Task
-from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import StoreLocation, baby_key, join_key
-from segments.parquet import read_segment
-from segments.store import ObjectStore, open_store
+from segments.parquet.reader import read_segment
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 
 EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
 BUDGET = Budget(1 << 26, 1 << 28)

@@ -12,13 +12,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from nursery.execute import Budget, execute
-from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
-from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import StoreLocation, baby_key
-from segments.otlp import decode
-from segments.schema import SegmentSpec
-from segments.store import open_store
-from tests.segments.otlp_messages import length_delimited
+from segments.otlp.decode import decode
+from segments.parquet.schema import SegmentSpec
+from segments.store.open import open_store
+from tests.segments.otlp.messages import length_delimited
 
 BUDGET = Budget(decode_bytes_max=1 << 24, held_bytes_max=1 << 25)
 
@@ -35,8 +35,8 @@ def main(folder: Path, millions: int) -> None:
     baby = Baby((part,), BabyKind.DATA, b"f" * 16, 10**18)
     store.put_if_absent(baby_key(stream, 0), encode_baby(baby))
     task = Task(
-        (Work(dataset, SegmentSpec(), (OffsetRange(stream, 0, 0),)),),
-        (BabyRead(stream, 0, is_owner=True),),
+        (DatasetWork(dataset, SegmentSpec(), (OffsetRange(stream, 0, 0),)),),
+        (TaskRead(stream, 0, is_owner=True),),
         (Routes(stream, {dataset: -1}, ()),),
     )
     # What libraries load once is not the task's.

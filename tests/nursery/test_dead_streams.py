@@ -8,10 +8,10 @@ import pytest
 
 from meta.errors import StreamStopped
 from meta.v1 import nursery_pb2, operations_pb2
-from nursery import adoption
+from nursery import dead_streams
 from nursery.loop import Clock
 from nursery.snapshot import StreamInfo, read_snapshot
-from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from tests.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
 
@@ -87,7 +87,7 @@ def test_a_collector_that_commits_before_its_stream_is_stopped_keeps_it(
     before = time.time_ns() - 10**9
     collector.send("back")
 
-    adoption.stop_dead(collector.client, collector.store, stale, silent_since=before)
+    dead_streams.stop_dead(collector.client, collector.store, stale, silent_since=before)
 
     assert not is_stopped(collector)
     collector.send("and on")
@@ -100,7 +100,7 @@ def test_a_baby_that_is_committed_while_it_is_adopted_is_there_once(collector: C
     stale = as_seen_now(collector)
     collector.send("by its collector")
 
-    adoption.stop_dead(collector.client, collector.store, stale, silent_since=time.time_ns())
+    dead_streams.stop_dead(collector.client, collector.store, stale, silent_since=time.time_ns())
 
     assert is_stopped(collector)
     for _ in range(4):
@@ -113,7 +113,7 @@ def test_a_collector_that_comes_back_after_the_stop_acknowledges_nothing_on_the_
 ) -> None:
     collector.send("a")
     adopted = collector.put("adopted")
-    adoption.stop_dead(
+    dead_streams.stop_dead(
         collector.client, collector.store, as_seen_now(collector), silent_since=time.time_ns()
     )
 
@@ -139,7 +139,7 @@ def test_the_records_of_an_adopted_tail_count_for_their_own_datasets(collector: 
     baby = Baby(tuple(parts), BabyKind.DATA, b"f" * 16, NOW)
     collector.store.put_if_absent(baby_key(collector.stream_id, 0), encode_baby(baby))
 
-    adoption.stop_dead(
+    dead_streams.stop_dead(
         collector.client, collector.store, as_seen_now(collector), silent_since=time.time_ns()
     )
 

@@ -12,16 +12,17 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.streams import Period
-from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
-from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
-from segments.footer import OffsetRange as Lineage
 from segments.keys import StoreLocation, baby_key, quarantine_key, quarantine_whole_key
-from segments.parquet import read_footer, read_segment
-from segments.schema import PromotedColumn, SegmentSpec, Signal
-from segments.store import ObjectStore, open_store
-from segments.store_folder import FolderStore
-from tests.segments.otlp_messages import length_delimited
+from segments.parquet.footer import OffsetRange as Lineage
+from segments.parquet.reader import read_footer, read_segment
+from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal
+from segments.store.folder import FolderStore
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from tests.segments.otlp.messages import length_delimited
 
 DAY = 86_400 * 10**9
 NOW = 1_700_000_000 * 10**9
@@ -69,9 +70,10 @@ def task(
 ) -> Task:
     return Task(
         works=tuple(
-            Work(d, spec or SegmentSpec(), (OffsetRange(STREAM, 0, last),)) for d in dataset_ids
+            DatasetWork(d, spec or SegmentSpec(), (OffsetRange(STREAM, 0, last),))
+            for d in dataset_ids
         ),
-        reads=tuple(BabyRead(STREAM, o, is_owner=True) for o in range(last + 1)),
+        reads=tuple(TaskRead(STREAM, o, is_owner=True) for o in range(last + 1)),
         routes=(Routes(STREAM, dict.fromkeys(dataset_ids, -1), periods),),
     )
 
@@ -176,7 +178,7 @@ def test_what_no_entry_accepts_is_put_aside(
 def test_only_the_owner_puts_aside(store: ObjectStore, folder: Path) -> None:
     put(store, 0, part(logs("stray"), TWO))
     wanted = task(0, ONE)
-    other = Task(wanted.works, (BabyRead(STREAM, 0, is_owner=False),), wanted.routes)
+    other = Task(wanted.works, (TaskRead(STREAM, 0, is_owner=False),), wanted.routes)
 
     assert execute(other, store, ROOMY, folder).quarantined == ()
 
@@ -187,7 +189,7 @@ def test_a_dataset_that_the_commit_did_not_announce_is_put_aside(
     put(store, 0, part(logs("hidden"), ONE))
     announced = Task(
         works=(),
-        reads=(BabyRead(STREAM, 0, is_owner=True, dataset_ids=frozenset({TWO})),),
+        reads=(TaskRead(STREAM, 0, is_owner=True, dataset_ids=frozenset({TWO})),),
         routes=(Routes(STREAM, {ONE: -1, TWO: -1}, ()),),
     )
 
@@ -243,13 +245,13 @@ def test_a_missing_baby_stops_its_stream_and_no_other(store: ObjectStore, folder
     store.put_if_absent(baby_key(other, 0), body)
     wanted = Task(
         works=(
-            Work(ONE, SegmentSpec(), (OffsetRange(other, 0, 0),)),
-            Work(TWO, SegmentSpec(), (OffsetRange(STREAM, 0, 1),)),
+            DatasetWork(ONE, SegmentSpec(), (OffsetRange(other, 0, 0),)),
+            DatasetWork(TWO, SegmentSpec(), (OffsetRange(STREAM, 0, 1),)),
         ),
         reads=(
-            BabyRead(STREAM, 0, is_owner=True),
-            BabyRead(STREAM, 1, is_owner=True),
-            BabyRead(other, 0, is_owner=True),
+            TaskRead(STREAM, 0, is_owner=True),
+            TaskRead(STREAM, 1, is_owner=True),
+            TaskRead(other, 0, is_owner=True),
         ),
         routes=(Routes(STREAM, {ONE: 0, TWO: -1}, ()), Routes(other, {ONE: -1}, ())),
     )

@@ -13,13 +13,14 @@ from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
-from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
-from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import StoreLocation, baby_key
-from segments.parquet import read_segment
-from segments.schema import SegmentSpec
-from segments.spark import SparkUnusable, check_alive, check_java
-from segments.store import ObjectStore, open_store
+from segments.parquet.reader import read_segment
+from segments.parquet.schema import SegmentSpec
+from segments.spark.session import SparkUnusable, check_alive, check_java
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)
@@ -41,8 +42,8 @@ def baby_task(store: ObjectStore, text: str) -> Task:
     baby = Baby((part,), BabyKind.DATA, b"f" * 16, 1)
     store.put_if_absent(baby_key(stream, 0), encode_baby(baby))
     return Task(
-        works=(Work(dataset, SegmentSpec(), (OffsetRange(stream, 0, 0),)),),
-        reads=(BabyRead(stream, 0, is_owner=True),),
+        works=(DatasetWork(dataset, SegmentSpec(), (OffsetRange(stream, 0, 0),)),),
+        reads=(TaskRead(stream, 0, is_owner=True),),
         routes=(Routes(stream, {dataset: -1}, ()),),
     )
 

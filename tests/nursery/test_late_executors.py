@@ -12,9 +12,9 @@ from nursery import job
 from nursery.execute import Budget
 from nursery.tasks import Task
 from segments.keys import StoreLocation
-from segments.schema import SegmentSpec
-from segments.spark import SparkUnusable, check_alive, open_session
-from segments.spark_settings import SparkSettings
+from segments.parquet.schema import SegmentSpec
+from segments.spark.session import SparkUnusable, check_alive, open_session
+from segments.spark.settings import SparkSettings
 from tests.cluster.versions import pretend_python, pretend_release
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nursery.planner import Limits, Plan, Span, plan
 from nursery.streams import BabyFacts, Stream
 from nursery.tasks import OffsetRange
-from segments.schema import SegmentSpec
+from segments.parquet.schema import SegmentSpec
 
 NOW = 1_700_000_000 * 10**9
 WIDE = Limits(bytes_max=10**9, babies_max=10_000, tasks_max=2)

@@ -3,7 +3,7 @@
 from merge_worker.tasks import spec_of
 from meta.v1 import common_pb2, nursery_pb2
 from nursery.snapshot import read_snapshot
-from segments.schema import PromotedColumn
+from segments.parquet.schema import PromotedColumn
 
 
 def test_a_datasets_files_are_laid_out_as_merges_lay_them_out() -> None:

@@ -11,11 +11,12 @@ from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
-from nursery.tasks import BabyRead, OffsetRange, Routes, Task, Work
-from segments.combined import Baby, BabyKind, TokenPart, encode_baby
+from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import StoreLocation, baby_key
-from segments.schema import SegmentSpec
-from segments.store import ObjectStore, open_store
+from segments.parquet.schema import SegmentSpec
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
 from tests.cluster.standalone import children_of
 
 pytestmark = pytest.mark.spark
@@ -64,8 +65,8 @@ def task_of(store: ObjectStore, babies: int, export: Callable[[int], LogsData]) 
             baby_key(stream, offset), encode_baby(Baby((part,), BabyKind.DATA, b"f" * 16, 1))
         )
     return Task(
-        works=(Work(dataset, SegmentSpec(), (OffsetRange(stream, 0, babies - 1),)),),
-        reads=tuple(BabyRead(stream, offset, is_owner=True) for offset in range(babies)),
+        works=(DatasetWork(dataset, SegmentSpec(), (OffsetRange(stream, 0, babies - 1),)),),
+        reads=tuple(TaskRead(stream, offset, is_owner=True) for offset in range(babies)),
         routes=(Routes(stream, {dataset: -1}, ()),),
     )
 

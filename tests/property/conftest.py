@@ -9,9 +9,9 @@ from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
 from tests.conftest import MetaServer
+from tests.property.in_process_calls import Scene
 from tests.property.interleaver import Interleaver
 from tests.property.operators import Operator
-from tests.property.scene import Scene
 
 
 @pytest.fixture

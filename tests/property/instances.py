@@ -11,10 +11,10 @@ from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import MetaError
-from meta.rpc import Transactions
 from meta.store import datasets
 from meta.store.engine import Transaction
 from meta.store.tables import metadata
+from meta.transactions import Transactions
 
 Reply = TypeVar("Reply")
 Call = Callable[[MetaClient], Reply]

@@ -7,7 +7,7 @@ from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
 from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2
-from tests.property.scene import NO_CONTEXT, Scene
+from tests.property.in_process_calls import NO_CONTEXT, Scene
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from sqlalchemy import text
 
 from meta.store import versions
 from tests.conftest import MetaServer
+from tests.property.in_process_calls import Scene
 from tests.property.interleaver import Interleaver, Work
-from tests.property.scene import Scene
 
 SET_VERSION = text("UPDATE meta_state SET version = :version")
 

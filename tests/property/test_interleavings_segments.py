@@ -8,8 +8,15 @@ import pytest
 from meta.errors import VersionExpired
 from meta.services.janitor import JanitorServicer
 from meta.v1 import janitor_pb2
+from tests.property.in_process_calls import (
+    NO_CONTEXT,
+    Read,
+    Scene,
+    attempt_of,
+    new_segment,
+    output_of,
+)
 from tests.property.interleaver import Interleaver, Work
-from tests.property.scene import NO_CONTEXT, Read, Scene, attempt_of, new_segment, output_of
 
 INPUTS = 4
 EVENTS = 10 * INPUTS

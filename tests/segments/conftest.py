@@ -14,9 +14,10 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 from segments.keys import StoreLocation
-from segments.store import ObjectStore, open_store
-from tests.segments.faulty_proxy import FaultyProxy, running_proxy
-from tests.segments.versitygw import ACCESS_KEY, SECRET_KEY, running_versitygw
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from tests.segments.store.faulty_proxy import FaultyProxy, running_proxy
+from tests.segments.store.versitygw import ACCESS_KEY, SECRET_KEY, running_versitygw
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

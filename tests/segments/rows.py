@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.footer import BatchPart, OffsetRange, SegmentFacts, SegmentFooter
-from segments.parquet import SegmentWriter, sort_table
-from segments.schema import SIGNALS, SegmentSpec, Signal, section_schema
+from segments.parquet.footer import BatchPart, OffsetRange, SegmentFacts, SegmentFooter
+from segments.parquet.schema import SIGNALS, SegmentSpec, Signal, section_schema
+from segments.parquet.sorting import sort_table
+from segments.parquet.writer import SegmentWriter
 
 DATASET = "0198a7c0-0000-7000-8000-000000000001"
 FOOTER = SegmentFooter(

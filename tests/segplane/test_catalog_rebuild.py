@@ -25,10 +25,11 @@ from nursery.job import JobFailed
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.keys import StoreLocation, join_key, new_attempt_key, split_key
-from segments.merge import MergeInput, MergeOrder, merge_segments
-from segments.parquet import read_segment, upload_segment
-from segments.schema import SegmentSpec
-from segments.store import ObjectStore
+from segments.merging.merge import MergeInput, MergeOrder, merge_segments
+from segments.parquet.reader import read_segment
+from segments.parquet.schema import SegmentSpec
+from segments.parquet.upload import upload_segment
+from segments.store.interface import ObjectStore
 from segplane import fsck
 from segplane.__main__ import app
 from tests.nursery.drivers import Collector, dataset, nursery, run_here

@@ -15,7 +15,7 @@ from meta.config import Settings
 from meta.v1 import common_pb2
 from meta.v1 import ingestion_pb2 as pb
 from segments.keys import new_merged_key, new_uuid7
-from segments.store import open_store
+from segments.store.open import open_store
 from segplane.__main__ import app
 
 Run = Callable[..., Result]

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from segments.footer import BatchPart, SegmentFooter, StoredFooter
 from segments.keys import baby_key, merged_prefix
-from segments.store import ObjectInfo
+from segments.parquet.footer import BatchPart, SegmentFooter, StoredFooter
+from segments.store.interface import ObjectInfo
 from segplane import invariants
 from segplane.invariants import EntryState, SegmentState, StreamState, Totals, Violation
 

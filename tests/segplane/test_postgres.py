@@ -13,7 +13,8 @@ import psycopg
 import pytest
 
 from segplane import postgres, postgres_folder
-from segplane.postgres import EmbeddedPostgres, PostgresError
+from segplane.postgres import EmbeddedPostgres
+from segplane.postgres_folder import PostgresError
 
 DEADLINE_SECS = 30.0
 # Starts a server, says so, and waits to be killed.

@@ -5,11 +5,11 @@ from uuid import UUID
 import grpc
 
 from meta.config import Settings
-from meta.rpc import Transactions
 from meta.services import checks, convert, pages
 from meta.store import dataset_deletion, dataset_layouts, datasets, versions
 from meta.store.dataset_layouts import ShardingField
 from meta.store.engine import Transaction
+from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 

@@ -3,10 +3,10 @@
 import grpc
 
 from meta.config import Settings
-from meta.rpc import Transactions
 from meta.services import checks, pages
 from meta.store import links
 from meta.store.links import Link, LinkFilter, Source
+from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 _Change = (

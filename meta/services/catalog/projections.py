@@ -5,10 +5,10 @@ from typing import TypedDict
 import grpc
 
 from meta.config import Settings
-from meta.rpc import Transactions
 from meta.services import checks, pages
 from meta.store import projections
 from meta.store.projections import Projection, ProjectionChange
+from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 

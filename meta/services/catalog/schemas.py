@@ -6,10 +6,10 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.rpc import Transactions
 from meta.services import checks, pages
 from meta.store import schemas
 from meta.store.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
+from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, common_pb2
 
 

@@ -5,10 +5,10 @@ from typing import TypedDict
 import grpc
 
 from meta.config import Settings
-from meta.rpc import Transactions
 from meta.services import checks, convert, pages
 from meta.store import views
 from meta.store.views import View, ViewChange
+from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 

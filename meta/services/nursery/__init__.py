@@ -10,24 +10,24 @@ import grpc
 from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, VersionExpired
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.services.nursery import reply as replies
 from meta.store import (
     dataset_layouts,
     datasets,
-    merges,
+    registrations,
     stream_ends,
     stream_reads,
     tokens,
     versions,
 )
 from meta.store.engine import Transaction
-from meta.store.merges import Merge
+from meta.store.registrations import Merge
 from meta.store.stream_datasets import Move
 from meta.store.stream_reads import StreamRow, Wanted
 from meta.store.streams import Stop
 from meta.store.versions import Version
+from meta.transactions import Transactions
 from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
 
 MOVES_MAX = 10_000
@@ -53,9 +53,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self._committer: Committer[Merge, Version] = Committer(
             name="register_merged_segment",
             begin=transactions.database.write,
-            keys=merges.keys,
-            run_batch=merges.register_batch,
-            run_alone=lambda merge: transactions.write(lambda tx: merges.register(tx, merge)),
+            keys=registrations.keys,
+            run_batch=registrations.register_batch,
+            run_alone=lambda merge: transactions.write(
+                lambda tx: registrations.register(tx, merge)
+            ),
         )
         # What the answers say is read in one snapshot for all who wait, after their commits.
         self._replies: Committer[_Registered, nursery_pb2.RegisterMergedSegmentResponse] = (

@@ -9,12 +9,12 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.loop import stepped
-from meta.rpc import Transactions
+from meta.event_loop import stepped
 from meta.services import checks
 from meta.store import consistency
 from meta.store.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, LedgerFinding, StreamFacts
 from meta.store.engine import Transaction
+from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
 from segments.keys import BabyKey, ObjectKey, QuarantineKey, parse_key

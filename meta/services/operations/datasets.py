@@ -8,7 +8,6 @@ from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS, Settings
 from meta.errors import InvalidArgument
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.services.operations import promoted_columns
 from meta.store import (
@@ -22,6 +21,7 @@ from meta.store import (
 from meta.store.dataset_layouts import PromotedColumn
 from meta.store.dataset_settings import DatasetSettings
 from meta.store.engine import Transaction
+from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
 # A hundred years: more is a mistake in the unit.

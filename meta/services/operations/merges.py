@@ -8,12 +8,12 @@ import grpc
 from meta.config import Settings
 from meta.errors import NotFound
 from meta.planner import Candidate, Policy, Tier, Verdict, tier_of, verdicts
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import datasets, explanations, merge_leases, merge_planning, merge_tasks, segments
 from meta.store.engine import Transaction
 from meta.store.explanations import ExplainedRow
 from meta.store.merge_planning import SegmentFilter
+from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
 

@@ -4,10 +4,10 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.rpc import Transactions
 from meta.services import checks
 from meta.store import audit, orphans, tombstones
 from meta.store.engine import Transaction
+from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 from segments.keys import check_key
 

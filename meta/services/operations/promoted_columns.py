@@ -8,7 +8,7 @@ from meta.store.dataset_layouts import PromotedColumn
 from meta.v1 import common_pb2
 
 COLUMNS_MAX = 100
-# The columns of segments.schema, which meta does not import: a test compares the two.
+# The columns of segments.parquet.schema, which meta does not import: a test compares the two.
 FORMAT_COLUMNS = frozenset(
     [
         "signal",

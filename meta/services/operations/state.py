@@ -4,9 +4,9 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from meta.config import Settings
-from meta.rpc import Transactions
 from meta.services import convert
 from meta.store import server_state
+from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
 

@@ -4,11 +4,11 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import NotFound
-from meta.rpc import Transactions
 from meta.services import checks, convert
 from meta.store import lineage, usage
 from meta.store.engine import Transaction
 from meta.store.lineage import Place, Whereabouts
+from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
 DATASETS_MAX = 1_000

@@ -1,0 +1,224 @@
+"""One collector process, put together: servers, intake, session, and their order at start and end.
+
+The ports are opened first, and exports refused as UNAVAILABLE until meta has told where objects
+are and the store has proved fit.
+"""
+
+import asyncio
+import signal
+import sys
+from contextlib import AsyncExitStack
+
+import grpc
+import structlog
+from aiohttp import web
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import aio as health_aio
+
+from collector.auth import TokenCache
+from collector.buffer import Buffer
+from collector.config import Settings, split_bind
+from collector.dedupe import CommittedDigests
+from collector.flusher import Session
+from collector.ingestion import Ingestion
+from collector.intake import Intake
+from collector.memory import spare_collections
+from collector.otlp_grpc import SERVICES, OtlpHandler
+from collector.otlp_http import OtlpHttp
+from collector.quotas import Quotas
+from collector.retry import Backoff
+from meta.client import MetaClient
+from meta.errors import MetaError
+from meta.process import ConfigError
+from segments.keys import StoreLocation
+from segments.store.open import open_store
+
+log = structlog.get_logger()
+
+# Answers of the last flush reach their senders before connections are cut.
+ANSWER_SECS = 5.0
+META_CHECK_SECS = 2.0
+
+
+async def serve(settings: Settings) -> bool:
+    """Run one collector; true if all that was taken in was committed before the end."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if settings.process_index is not None:
+        _stop_with_parent(stop)
+    async with AsyncExitStack() as stack:
+        client = stack.enter_context(
+            MetaClient(settings.meta_address, auth_token=settings.meta_auth_token)
+        )
+        ingestion = Ingestion(client, settings.collector_id)
+        stack.callback(ingestion.close)
+        collector = Collector(settings, ingestion)
+        await collector.listen(stack)
+        if not await _prepare(settings, ingestion, stop):
+            return True
+        return await collector.work(stop)
+
+
+class Collector:
+    """The parts of one collector."""
+
+    def __init__(self, settings: Settings, ingestion: Ingestion) -> None:
+        self._settings = settings
+        self._ingestion = ingestion
+        self._shares_ports = settings.process_index is not None
+        tokens = TokenCache(ingestion, settings.token_cache_secs)
+        self._buffer = Buffer(settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max)
+        digests = CommittedDigests(settings.dedupe_secs)
+        self._session = Session(settings, ingestion, tokens, self._buffer, digests)
+        self._health = health_aio.HealthServicer()
+        self._intake = Intake(
+            tokens,
+            Quotas(ingestion, settings.usage_cache_secs),
+            self._buffer,
+            digests,
+            settings.export_size_bytes_max,
+            settings.export_records_max,
+            settings.export_timeout_secs,
+            settings.concurrent_exports_max,
+        )
+
+    async def listen(self, stack: AsyncExitStack) -> None:
+        """Open both ports; raises ConfigError if one cannot be had."""
+        grpc_port = await self._listen_grpc(stack)
+        http_port = await self._listen_http(stack)
+        log.info("listening", grpc_port=grpc_port, http_port=http_port)
+
+    async def _listen_grpc(self, stack: AsyncExitStack) -> int:
+        server = grpc.aio.server(
+            options=(
+                ("grpc.max_receive_message_length", self._settings.export_size_bytes_max),
+                # Two collectors on one port would each get half of the exports by accident.
+                ("grpc.so_reuseport", int(self._shares_ports)),
+            ),
+            # gRPC's own refusal tells exporters not to try again, so ours comes first.
+            maximum_concurrent_rpcs=2 * self._settings.concurrent_exports_max,
+        )
+        server.add_generic_rpc_handlers((OtlpHandler(self._intake),))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        await self._set_health(is_serving=False)
+        try:
+            port = server.add_insecure_port(self._settings.grpc_bind)
+        except RuntimeError as error:
+            raise _taken("COLLECTOR_GRPC_BIND", self._settings.grpc_bind) from error
+        await server.start()
+        stack.push_async_callback(server.stop, ANSWER_SECS)
+        return port
+
+    async def _listen_http(self, stack: AsyncExitStack) -> int:
+        runner = web.AppRunner(
+            OtlpHttp(self._intake).application(),
+            access_log=None,
+            auto_decompress=False,
+            handle_signals=False,
+            shutdown_timeout=ANSWER_SECS,
+        )
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        host, port_wanted = split_bind(self._settings.http_bind)
+        site = web.TCPSite(runner, host, port_wanted, reuse_port=self._shares_ports)
+        try:
+            await site.start()
+        except OSError as error:
+            raise _taken("COLLECTOR_HTTP_BIND", self._settings.http_bind) from error
+        port: int = runner.addresses[0][1]
+        return port
+
+    async def work(self, stop: asyncio.Event) -> bool:
+        """Take exports until `stop`, then commit what was taken and end the stream."""
+        flushing = asyncio.create_task(self._session.run())
+        self._intake.is_open = True
+        await self._set_health(is_serving=True)
+        spare_collections()
+        log.info("ready", collector_id=self._settings.collector_id)
+        watching = asyncio.create_task(self._watch_meta())
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((stopping, flushing), return_when=asyncio.FIRST_COMPLETED)
+        watching.cancel()
+        self._intake.is_open = False
+        await self._set_health(is_serving=False)
+        self._buffer.drain()
+        try:
+            async with asyncio.timeout(self._settings.shutdown_timeout_secs):
+                await flushing
+                await self._session.stop()
+        except (TimeoutError, MetaError) as error:
+            # Nothing of it was acknowledged; what was put is adopted by the next incarnation.
+            size_bytes = self._buffer.size_bytes
+            log.error("shutdown_incomplete", buffered_bytes=size_bytes, error=repr(error))
+            return False
+        finally:
+            self._session.close()
+        log.info("stopped")
+        return True
+
+    async def _watch_meta(self) -> None:
+        """Report NOT_SERVING while meta is away: nothing could be acknowledged."""
+        while True:
+            await asyncio.sleep(META_CHECK_SECS)
+            try:
+                await self._ingestion.object_store()
+                is_reachable = True
+            except MetaError:
+                is_reachable = False
+            if is_reachable != self._intake.is_meta_reachable:
+                log.warning("meta_health", is_reachable=is_reachable)
+                self._intake.is_meta_reachable = is_reachable
+                await self._set_health(is_serving=is_reachable)
+
+    async def _set_health(self, *, is_serving: bool) -> None:
+        status = health_pb2.HealthCheckResponse.SERVING
+        if not is_serving:
+            status = health_pb2.HealthCheckResponse.NOT_SERVING
+        for service in ("", *SERVICES):
+            await self._health.set(service, status)
+
+
+async def _prepare(settings: Settings, ingestion: Ingestion, stop: asyncio.Event) -> bool:
+    """Find the store and prove that it never overwrites; false if told to stop meanwhile.
+
+    Raises StoreError, which ends the process: a collector without a store can keep nothing.
+    """
+    location = settings.object_store
+    asking = asyncio.create_task(_ask_location(settings, ingestion))
+    stopping = asyncio.create_task(stop.wait())
+    if location is None:
+        await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
+        location = asking.result() if asking.done() else None
+    asking.cancel()
+    stopping.cancel()
+    if location is None or stop.is_set():
+        return False
+    store = open_store(location)
+    await asyncio.to_thread(store.probe)
+    return True
+
+
+async def _ask_location(settings: Settings, ingestion: Ingestion) -> StoreLocation:
+    backoff = Backoff()
+    while True:
+        try:
+            return await ingestion.object_store()
+        except MetaError as error:
+            log.warning("meta_unreachable", meta_address=settings.meta_address, reason=error.reason)
+            await backoff.wait()
+
+
+def _stop_with_parent(stop: asyncio.Event) -> None:
+    """End when the other side of stdin is gone: it is a pipe from the parent process."""
+    loop, parent = asyncio.get_running_loop(), sys.stdin.fileno()
+
+    def gone() -> None:
+        loop.remove_reader(parent)
+        stop.set()
+
+    loop.add_reader(parent, gone)
+
+
+def _taken(setting: str, bind: str) -> ConfigError:
+    return ConfigError(f"{bind} cannot be opened (in use?): end what holds it or set {setting}")

@@ -1,0 +1,237 @@
+"""The collector's life with its stream: register, flush what is buffered, stop.
+
+A flush that finds its stream ended is sealed again for the stream that meta gives next, with the
+routing of that moment; its exports were acknowledged to nobody until then.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import structlog
+
+from collector.auth import UNKNOWN, TokenCache
+from collector.babies import StreamBabies
+from collector.baby_builder import baby_of, stop_baby
+from collector.buffer import Buffer, PendingExport
+from collector.config import Settings
+from collector.dedupe import CommittedDigests
+from collector.ingestion import Ingestion, Registration, Token
+from collector.refusal import Refusal, Refused, unavailable
+from collector.stream import Displaced, StreamWriter, Written
+from collector.stream_recovery import StreamEnded, StreamTail, read_recent_digests
+from meta.errors import Code, MetaError, TokenUnknown
+from segments.baby import Baby
+from segments.store.open import open_store
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    """A baby for one stream and the exports in it."""
+
+    stream: StreamWriter
+    baby: Baby
+    exports: tuple[PendingExport, ...]
+    tokens: dict[str, Token]
+
+
+class Session:
+    """Owns the current stream; one per process, on its event loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ingestion: Ingestion,
+        tokens: TokenCache,
+        buffer: Buffer,
+        digests: CommittedDigests,
+    ) -> None:
+        self._settings = settings
+        self._ingestion = ingestion
+        self._tokens = tokens
+        self._buffer = buffer
+        self._digests = digests
+        self._threads = ThreadPoolExecutor(settings.overlapping_puts + 2, "store")
+        self._opening = asyncio.Lock()
+        self._stream: StreamWriter | None = None
+
+    async def run(self) -> None:
+        """Flush until the buffer is drained and every flush has ended."""
+        slots = asyncio.Semaphore(self._settings.overlapping_puts)
+        async with asyncio.TaskGroup() as flushes:
+            while True:
+                # A slot first: while all puts are under way, the batch goes on growing.
+                await slots.acquire()
+                exports = await self._buffer.next_batch()
+                if not exports:
+                    return
+                flush = flushes.create_task(self._flush(exports))
+                flush.add_done_callback(lambda _: slots.release())
+
+    async def stop(self) -> None:
+        """Write and commit the stop message and mark the stream stopped."""
+        if self._stream is None:
+            return
+        while True:
+            try:
+                written = await self._stream.write(stop_baby(time.time_ns()))
+            except Displaced:
+                continue
+            except StreamEnded:
+                return
+            await self._stream.tail.mark_stopped(written.offset)
+            log.info("stream_stopped", stream_id=self._stream.stream_id, offset=written.offset)
+            return
+
+    def close(self) -> None:
+        """Let the store's threads go."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _flush(self, exports: list[PendingExport]) -> None:
+        """Write one batch and answer each of its exports."""
+        try:
+            await self._write(exports)
+        except Exception as error:
+            log.exception("flush_failed", exports=len(exports), error=type(error).__name__)
+            _refuse(exports, unavailable("export could not be committed").refusal)
+        finally:
+            self._buffer.release(exports)
+
+    async def _write(self, exports: Sequence[PendingExport]) -> None:
+        while sealed := await self._seal(exports):
+            try:
+                written = await sealed.stream.write(sealed.baby)
+            except StreamEnded:
+                log.info("stream_ended", stream_id=sealed.stream.stream_id)
+                if self._stream is sealed.stream:
+                    self._stream = None
+            except Displaced as displaced:
+                log.info("flush_displaced", at=str(displaced))
+            else:
+                self._answer(sealed, written)
+                return
+            exports = sealed.exports
+
+    def _answer(self, sealed: _Sealed, written: Written) -> None:
+        log.info(
+            "baby_committed",
+            stream_id=sealed.stream.stream_id,
+            offset=written.offset,
+            exports=len(sealed.exports),
+            records=sealed.baby.num_records,
+            size_bytes=written.size_bytes,
+        )
+        for export in sealed.exports:
+            dataset_id = sealed.tokens[export.token_secret].routing.dataset_id(export.signal)
+            if dataset_id in written.deleted_dataset_ids:
+                text = f"dataset {dataset_id} was deleted"
+                export.resolve(Refusal(Code.PERMISSION_DENIED, text))
+            else:
+                self._digests.add((export.digest,))
+                export.resolve(None)
+
+    async def _seal(self, exports: Sequence[PendingExport]) -> _Sealed | None:
+        """Stamp what may still be written; None if nothing may. The rest is refused."""
+        while True:
+            tokens = await self._checked(exports)
+            exports = [export for export in exports if not export.outcome.done()]
+            if not exports:
+                return None
+            stream = await self._registered({export.token_secret for export in exports}, exports)
+            # Only now: opening a stream or meeting another's baby teaches what is committed.
+            for export in exports:
+                if export.digest in self._digests:
+                    export.resolve(None)
+            if stream is None or any(export.outcome.done() for export in exports):
+                continue
+            return _Sealed(stream, baby_of(exports, tokens, time.time_ns()), tuple(exports), tokens)
+
+    async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, Token]:
+        """Ask for every token's routing; refuses the exports that may no longer be written."""
+        token_secrets = sorted({export.token_secret for export in exports})
+        answers = await asyncio.gather(
+            *(self._tokens.check(token_secret) for token_secret in token_secrets),
+            return_exceptions=True,
+        )
+        tokens: dict[str, Token] = {}
+        for token_secret, answer in zip(token_secrets, answers, strict=True):
+            if isinstance(answer, Token):
+                tokens[token_secret] = answer
+            elif isinstance(answer, Refused):
+                _refuse([e for e in exports if e.token_secret == token_secret], answer.refusal)
+            else:
+                raise answer
+        for export in exports:
+            token = tokens.get(export.token_secret)
+            if token and not token.routing.dataset_id(export.signal):
+                export.resolve(not_routed(export.signal))
+        return tokens
+
+    async def _registered(
+        self, token_secrets: set[str], exports: Sequence[PendingExport]
+    ) -> StreamWriter | None:
+        """Register all tokens on one stream; None if a token was refused or the stream changed."""
+        token_ids = {export.token_secret: export.token_id for export in exports}
+        stream = self._stream
+        known = stream.registered_token_ids if stream else set()
+        missing = [
+            token_secret for token_secret in token_secrets if token_ids[token_secret] not in known
+        ]
+        if not missing:
+            return stream
+        for token_secret, refused in zip(
+            missing,
+            await asyncio.gather(*(self._register(token_secret) for token_secret in missing)),
+            strict=True,
+        ):
+            if refused:
+                _refuse([e for e in exports if e.token_secret == token_secret], refused.refusal)
+        return None
+
+    async def _register(self, token_secret: str) -> Refused | None:
+        try:
+            registration = await self._ingestion.register(token_secret)
+        except TokenUnknown:
+            return UNKNOWN
+        except MetaError as error:
+            log.warning("registration_failed", reason=error.reason, error=error.message)
+            return unavailable("stream cannot be registered now")
+        async with self._opening:
+            stream = self._stream
+            if stream is None or stream.stream_id != registration.stream_id:
+                try:
+                    stream = await self._open(registration)
+                except StreamEnded:
+                    # Its tail ended in a stop message: the next registration opens another one.
+                    return None
+                self._stream = stream
+        stream.registered_token_ids.add(registration.token_id)
+        return None
+
+    async def _open(self, registration: Registration) -> StreamWriter:
+        """Take over a stream: remember its latest exports, commit what was only put."""
+        stream_id, next_offset = registration.stream_id, registration.next_offset
+        store = open_store(self._settings.object_store or registration.store)
+        babies = StreamBabies(store, self._threads, stream_id)
+        tail = StreamTail(stream_id, self._ingestion, babies, self._digests)
+        read_bytes_max = self._settings.dedupe_read_bytes_max
+        await read_recent_digests(tail, next_offset, read_bytes_max, time.time_ns())
+        adopted_to = await tail.adopt_all(next_offset)
+        self._buffer.flush_timeout_secs = registration.flush_timeout_secs
+        self._buffer.batch_size_bytes_max = registration.segment_size_bytes_max
+        log.info("stream_opened", stream_id=stream_id, offset=next_offset, adopted_to=adopted_to)
+        return StreamWriter(tail, adopted_to)
+
+
+def not_routed(signal: str) -> Refusal:
+    """The token exists, but this signal goes nowhere."""
+    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
+
+
+def _refuse(exports: Sequence[PendingExport], refusal: Refusal) -> None:
+    for export in exports:
+        export.resolve(refusal)

@@ -1,0 +1,133 @@
+"""OTLP over HTTP: protobuf and JSON, plain, gzip or zstd.
+
+aiohttp, because it shares the gRPC server's event loop: a slow client costs a socket, no thread.
+"""
+
+import asyncio
+import math
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aiohttp import web
+from google.protobuf.json_format import MessageToJson
+
+from collector.decompress import DECOMPRESSORS
+from collector.intake import Intake
+from collector.otlp_grpc import token_of
+from collector.otlp_json import to_protobuf
+from collector.refusal import Refusal, Refused, malformed, too_large, unavailable
+from collector.responses import json_answer, protobuf_answer
+from meta.errors import Code, QuotaExceeded
+from segments.baby import Signal
+
+PROTOBUF = "application/x-protobuf"
+JSON = "application/json"
+PATHS: dict[str, Signal] = {"/v1/logs": "logs", "/v1/metrics": "metrics", "/v1/traces": "traces"}
+READ_TIMEOUT_SECS = 30.0
+# OTLP/HTTP clients send a 429 again. Longer than they commonly try, so that they give up at once
+# rather than come back for nothing; short enough that a raised limit is noticed by the others.
+QUOTA_RETRY_AFTER_SECS = 3600
+_STATUSES = {
+    Code.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
+    Code.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
+    Code.PERMISSION_DENIED: HTTPStatus.FORBIDDEN,
+    Code.RESOURCE_EXHAUSTED: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    Code.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpHttp:
+    """The routes of one collector."""
+
+    intake: Intake
+
+    def application(self) -> web.Application:
+        """Build the aiohttp application."""
+        app = web.Application()
+        for path in PATHS:
+            app.router.add_post(path, self.export)
+        app.router.add_get("/healthz", self.healthz)
+        return app
+
+    async def healthz(self, _: web.Request) -> web.Response:
+        """Answer 200 while exports can be taken."""
+        is_serving = self.intake.is_open and self.intake.is_meta_reachable
+        status = HTTPStatus.OK if is_serving else HTTPStatus.SERVICE_UNAVAILABLE
+        text = "SERVING" if is_serving else "NOT_SERVING"
+        return web.json_response({"status": text}, status=status)
+
+    async def export(self, request: web.Request) -> web.Response:
+        """Take one export and answer once it is committed."""
+        content_type = request.content_type
+        if content_type not in (PROTOBUF, JSON):
+            text = f"content type is {content_type}, expected {PROTOBUF} or {JSON}"
+            refusal = Refusal(Code.INVALID_ARGUMENT, text)
+            return _refused(refusal, PROTOBUF, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        signal = PATHS[request.path]
+        try:
+            num_rejected = await self._accept(request, signal, content_type == JSON)
+        except Refused as refused:
+            self.intake.count_refused(signal, refused.refusal)
+            return _refused(refused.refusal, content_type, _status_of(refused.refusal))
+        answer = json_answer if content_type == JSON else protobuf_answer
+        body = answer(signal, num_rejected)
+        return web.Response(body=body, content_type=content_type)
+
+    async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> int:
+        token_secret = token_of([(name.lower(), value) for name, value in request.headers.items()])
+        await self.intake.admit(signal, token_secret)
+        payload = await self._body(request)
+        if is_json:
+            # In a thread, since a large body takes long enough to hold up the others.
+            most = self.intake.export_records_max
+            payload = await asyncio.to_thread(to_protobuf, signal, payload, most)
+        return await self.intake.accept(signal, token_secret, payload)
+
+    async def _body(self, request: web.Request) -> bytes:
+        try:
+            with self.intake.reading():
+                async with asyncio.timeout(READ_TIMEOUT_SECS):
+                    return await read_body(request, self.intake.export_size_bytes_max)
+        except TimeoutError:
+            raise unavailable("body did not arrive in time") from None
+        except (ConnectionError, web.RequestPayloadError) as error:
+            # Nobody may be left to read this; raised all the same, so that the call ends here.
+            raise malformed("body ended before its end") from error
+
+
+async def read_body(request: web.Request, size_bytes_max: int) -> bytes:
+    """Read a body and decompress it; raises Refused if either form passes `size_bytes_max`."""
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("identity", *DECOMPRESSORS):
+        raise malformed(f"content encoding is {encoding}, expected gzip, zstd or none")
+    if (request.content_length or 0) > size_bytes_max:
+        raise too_large(size_bytes_max)
+    body = bytearray()
+    async for piece in request.content.iter_any():
+        body += piece
+        if len(body) > size_bytes_max:
+            raise too_large(size_bytes_max)
+    if encoding == "identity":
+        return bytes(body)
+    return await asyncio.to_thread(DECOMPRESSORS[encoding], bytes(body), size_bytes_max)
+
+
+def _status_of(refusal: Refusal) -> HTTPStatus:
+    if refusal.reason == QuotaExceeded.reason:
+        return HTTPStatus.TOO_MANY_REQUESTS
+    return _STATUSES[refusal.code]
+
+
+def _refused(refusal: Refusal, content_type: str, status: HTTPStatus) -> web.Response:
+    """The google.rpc.Status of a refusal, in the form that the request had."""
+    message = refusal.status()
+    body = message.SerializeToString()
+    if content_type == JSON:
+        body = MessageToJson(message, indent=None).encode()
+    response = web.Response(body=body, status=status, content_type=content_type)
+    if status is HTTPStatus.TOO_MANY_REQUESTS:
+        response.headers["Retry-After"] = str(QUOTA_RETRY_AFTER_SECS)
+    if refusal.retry_after_secs is not None:
+        response.headers["Retry-After"] = str(math.ceil(refusal.retry_after_secs))
+    return response

@@ -1,0 +1,161 @@
+"""Committing what stands in a stream's store: one's own babies, and those that others left.
+
+A baby that was put and not committed belongs to a flush whose collector died, or to another
+incarnation that is alive. Either way it is committed as it stands, in order; a hole below it is
+filled first. Nothing that stands is ever overwritten.
+"""
+
+from dataclasses import dataclass
+from os import urandom
+from time import time_ns
+
+import structlog
+
+from collector.babies import FoundBaby, ListedBaby, StreamBabies, read_found
+from collector.dedupe import CommittedDigests
+from collector.ingestion import Commit, Ingestion
+from collector.retry import Backoff
+from meta.errors import (
+    DeadlineExceeded,
+    NotFound,
+    OffsetGap,
+    OffsetTaken,
+    Overloaded,
+    RaceLost,
+    StopMismatch,
+    StreamStopped,
+    Unavailable,
+)
+from meta.metrics import ADOPTED_BABIES
+from segments.baby import Baby, BabyKind, encode_baby
+
+log = structlog.get_logger()
+
+FLUSH_ID_BYTES = 16
+# More than any collector has puts under way: what lies further off was not left by one of ours.
+HOLE_OFFSETS_MAX = 1000
+TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
+
+
+class StreamEnded(Exception):
+    """The stream takes no more babies. Register for a new one and write there."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTail:
+    """The end of one stream, where the store and meta have to be brought together."""
+
+    stream_id: str
+    ingestion: Ingestion
+    babies: StreamBabies
+    digests: CommittedDigests
+
+    async def commit(self, offset: int, commit: Commit) -> frozenset[str]:
+        """Commit one baby, after what is missing below it; returns stamped datasets now deleted.
+
+        Raises StreamEnded if the baby is not committed and never will be, OffsetTaken if another
+        flush was committed at this offset.
+        """
+        backoff = Backoff()
+        while True:
+            try:
+                return await self.ingestion.commit(self.stream_id, offset, commit)
+            except (StreamStopped, NotFound) as error:
+                raise StreamEnded(self.stream_id) from error
+            except OffsetGap as gap:
+                expected = int(gap.metadata["expected_offset"])
+                log.warning("offset_gap", stream_id=self.stream_id, expected=expected, mine=offset)
+                await self.adopt(range(expected, offset))
+            except TRANSIENT as error:
+                log.warning("commit_delayed", stream_id=self.stream_id, reason=error.reason)
+                await backoff.wait()
+
+    async def adopt_all(self, next_offset: int) -> int:
+        """Commit every baby found from `next_offset` on; returns the offset after the last."""
+        end = end_of_tail(next_offset, await self.babies.listed(next_offset))
+        await self.adopt(range(next_offset, end))
+        return end
+
+    async def adopt(self, offsets: range) -> None:
+        """Commit what stands at each offset, in order, with a filler where nothing stands.
+
+        Raises StreamEnded where a stop message stands: the stream ends there, and what lies beyond
+        was acknowledged to nobody.
+        """
+        for offset in offsets:
+            await self.commit_found(offset)
+
+    async def commit_found(self, offset: int) -> None:
+        """Commit the baby at one offset, whoever wrote it."""
+        found = await self._found(offset)
+        try:
+            await self.commit(offset, found.commit)
+        except OffsetTaken:
+            # Whoever else commits this stream has dealt with it.
+            log.info("offset_taken", stream_id=self.stream_id, offset=offset)
+        ADOPTED_BABIES.inc()
+        log.info("baby_adopted", stream_id=self.stream_id, offset=offset, stop=found.is_stop)
+        self.digests.add(found.digests)
+        if found.is_stop:
+            await self.mark_stopped(offset)
+            raise StreamEnded(self.stream_id)
+
+    async def mark_stopped(self, offset: int) -> None:
+        """End the stream at its committed stop message."""
+        backoff = Backoff()
+        while True:
+            try:
+                return await self.ingestion.mark_stopped(self.stream_id, offset)
+            except TRANSIENT:
+                await backoff.wait()
+            except (StopMismatch, NotFound, StreamStopped) as error:
+                # It ended elsewhere already, or another incarnation goes on with it.
+                log.warning("stream_not_stopped", stream_id=self.stream_id, reason=error.reason)
+                return None
+
+    async def _found(self, offset: int) -> FoundBaby:
+        filler = encode_baby(Baby((), BabyKind.FILLER, urandom(FLUSH_ID_BYTES), time_ns()))
+        while True:
+            body = await self.babies.get(offset)
+            if body is not None:
+                return read_found(body)
+            if await self.babies.put(offset, (filler,)):
+                return read_found(filler)
+
+
+async def read_recent_digests(
+    tail: StreamTail, next_offset: int, read_bytes_max: int, now_nanos: int
+) -> None:
+    """Remember the exports of the stream's latest committed babies, the newest first.
+
+    Bounded in bytes: what matters most is what was committed just before a crash.
+    """
+    window_nanos = int(tail.digests.keep_secs * 1e9)
+    first = max(0, next_offset - HOLE_OFFSETS_MAX)
+    recent = [
+        listed
+        for listed in await tail.babies.listed(first)
+        if listed.offset < next_offset and listed.info.modified_at_nanos > now_nanos - window_nanos
+    ]
+    read: list[tuple[float, tuple[bytes, ...]]] = []
+    for listed in reversed(recent):
+        read_bytes_max -= listed.info.size_bytes
+        if read_bytes_max < 0:
+            break
+        body = await tail.babies.get(listed.offset)
+        if body is not None:
+            age_secs = (now_nanos - listed.info.modified_at_nanos) / 1e9
+            read.append((age_secs, read_found(body).digests))
+    for age_secs, digests in reversed(read):
+        tail.digests.add(digests, max(0.0, age_secs))
+
+
+def end_of_tail(next_offset: int, listed: list[ListedBaby]) -> int:
+    """The offset after the last baby that can be this stream's tail."""
+    end = next_offset
+    for baby in listed:
+        if baby.offset - end > HOLE_OFFSETS_MAX:
+            log.error("baby_out_of_place", key=baby.info.key, expected_offset=end)
+            break
+        end = max(end, baby.offset + 1)
+    return end

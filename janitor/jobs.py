@@ -1,0 +1,132 @@
+"""What the janitor does, one function per job. Each may be cut off anywhere and run again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from janitor.config import Settings
+from janitor.orphans import sweep
+from meta import metrics
+from meta.client import MetaClient, location
+from meta.process import Shutdown
+from meta.v1.janitor_pb2 import CreateMergeTasksRequest
+from meta.v1.operations_pb2 import CondemnObjectsRequest, GetServerStateRequest
+from meta.v1.segment_deletion_pb2 import (
+    ConfirmTombstoneDeletionRequest,
+    GetTombstonedSegmentsForDeletionRequest,
+    TombstonedSegmentInfo,
+)
+from segments.keys import (
+    BABIES_ROOT,
+    DATASETS_ROOT,
+    QUARANTINE_ROOT,
+    StoreLocation,
+    join_key,
+    merged_prefix,
+)
+from segments.store.interface import ObjectStore
+
+log = structlog.get_logger()
+TOMBSTONED_PAGE = 1_000
+NANOS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What the jobs work with; `meta_location` is where meta says the objects are."""
+
+    meta: MetaClient
+    store: ObjectStore
+    meta_location: StoreLocation
+    settings: Settings
+    shutdown: Shutdown
+
+
+def plan_merges(tools: Tools) -> None:
+    """Let meta put mergeable segments into tasks; the policy is its own."""
+    reply = tools.meta.janitor.CreateMergeTasks(CreateMergeTasksRequest())
+    if reply.tasks_created:
+        log.info(
+            "merges_planned",
+            tasks_created=reply.tasks_created,
+            segments_included=reply.segments_included,
+        )
+
+
+def delete_tombstoned(tools: Tools) -> None:
+    """Delete the objects of segments tombstoned past their grace, then confirm, page by page."""
+    while not tools.shutdown.is_requested:
+        segments = tools.meta.segment_deletion.GetTombstonedSegmentsForDeletion(
+            GetTombstonedSegmentsForDeletionRequest()
+        ).segments
+        keys: dict[str, str] = {}
+        for segment in segments:
+            key = deletable_key(segment, tools.meta_location)
+            if key is None:
+                at = segment.cloud_object_key
+                log.error("tombstone_refused", segment_id=segment.segment_id, object_key=at.key)
+            else:
+                keys[segment.segment_id] = key
+        # A full page of which something went: there may be more.
+        if not _delete_confirmed(tools, keys) or len(segments) < TOMBSTONED_PAGE:
+            return
+
+
+def deletable_key(segment: TombstonedSegmentInfo, meta_location: StoreLocation) -> str | None:
+    """The key of a tombstoned segment's object; None unless it lies under its dataset's prefix."""
+    at = segment.cloud_object_key
+    try:
+        key = join_key(at.prefix.prefix, at.key)
+        is_within = key.startswith(merged_prefix(segment.dataset_id))
+    except ValueError:
+        return None
+    return key if is_within and location(at.prefix.bucket) == meta_location else None
+
+
+def _delete_confirmed(tools: Tools, keys: dict[str, str]) -> bool:
+    """Delete objects, given by segment id, and tell meta; false if nothing came of it."""
+    if not keys:
+        return False
+    tools.store.delete(list(keys.values()))
+    reply = tools.meta.segment_deletion.ConfirmTombstoneDeletion(
+        ConfirmTombstoneDeletionRequest(segment_ids=list(keys))
+    )
+    if reply.WhichOneof("result") == "error":
+        log.error("confirm_refused", reason=reply.error.reason, message=reply.error.message)
+        return False
+    metrics.DELETED_OBJECTS.labels("tombstoned").inc(reply.success.deleted_count)
+    log.info("tombstoned_deleted", segments=reply.success.deleted_count)
+    return True
+
+
+def collect_orphans(tools: Tools) -> None:
+    """Delete objects that no row knows and that are old enough to stay unknown."""
+
+    def condemn(keys: Sequence[str], *, dry_run: bool) -> Sequence[str]:
+        request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
+        return tools.meta.operations.CondemnObjects(request).condemned_keys
+
+    # Whoever wrote a younger one may still register it.
+    min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
+    # By the store's clock, as the objects' times are.
+    until = tools.store.now_nanos() - min_age.ToNanoseconds()
+    swept = sweep(tools.store, condemn, until, tools.shutdown)
+    metrics.ORPHANS_LEFT.set(swept.left)
+    log.info(
+        "orphans_swept",
+        listed=swept.listed,
+        deleted=swept.deleted,
+        left=swept.left,
+        foreign=swept.foreign,
+    )
+
+
+def abort_uploads(tools: Tools) -> None:
+    """Drop what writers that died half-way left in the store."""
+    before = tools.store.now_nanos() - int(tools.settings.upload_max_age_secs * NANOS)
+    for root in (BABIES_ROOT, DATASETS_ROOT, QUARANTINE_ROOT):
+        aborted = tools.store.abort_stale_uploads(root, before)
+        if aborted:
+            metrics.DELETED_OBJECTS.labels("unfinished").inc(aborted)
+            log.info("uploads_aborted", prefix=root, uploads=aborted)

@@ -1,0 +1,159 @@
+"""Completed merges: the output takes its inputs' place at one version."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import insert
+
+from meta.errors import MetaError, NotFound, RaceLost
+from meta.store import (
+    datasets,
+    merge_attempts,
+    merge_tasks,
+    object_keys,
+    segments,
+    tombstones,
+    versions,
+)
+from meta.store.engine import Transaction
+from meta.store.merge_attempts import Outcome
+from meta.store.merge_tasks import MergeTask, TaskInput, TaskState
+from meta.store.segments import Claim, NewSegment
+from meta.store.tables import segment_lineage
+from meta.store.versions import Version
+from segments.keys import attempt_prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The same output was taken before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The output cannot be used: drop it. `reason` as docs/contract.md lists it."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A completion that holds all its locks and waits for its version."""
+
+    task: MergeTask
+    output: Claim
+    inputs: tuple[TaskInput, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One call: a task and its complete output."""
+
+    task_id: UUID
+    output: NewSegment
+
+
+Verdict = Done | Rejected
+_LINK = insert(segment_lineage)
+
+
+def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Swap | Done | Rejected:
+    """Check and lock everything but the version. Raises NotFound for an unknown task.
+
+    INPUTS_GONE also cancels the task: commit whatever the answer is.
+    """
+    # Ahead of the task, in the order of locks; a dataset that is gone has cancelled its tasks.
+    datasets.lock_live(tx, [output.dataset_id])
+    task = merge_tasks.lock(tx, task_id)
+    if task is None:
+        raise NotFound("there is no such merge task", task_id=task_id)
+    if task.state == TaskState.COMPLETED:
+        return _completed_before(tx, task, output)
+    if rejected := _fence(task, output):
+        return rejected
+    inputs = merge_tasks.lock_live_inputs(tx, task.id)
+    if len(inputs) < task.segment_count:
+        merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
+        merge_tasks.close(tx, task, TaskState.CANCELLED)
+        return Rejected("INPUTS_GONE", "an input is no longer live; the task is cancelled")
+    if rejected := _compare(inputs, output):
+        return rejected
+    (claim,) = segments.claim(tx, [output])
+    if isinstance(claim.refusal, RaceLost):
+        # No verdict on the output: the next try finds the key free.
+        raise claim.refusal
+    if claim.refusal is not None:
+        return Rejected(claim.refusal.reason, claim.refusal.message)
+    if claim.registered_at is not None:
+        return Rejected("KEY_TAKEN", "the output is registered as a segment of its own")
+    return Swap(task, claim, tuple(inputs))
+
+
+def complete_batch(tx: Transaction, batch: Sequence[Completion]) -> list[Verdict | MetaError]:
+    """Complete tasks that differ, all at one version; each is answered in order, errors too."""
+    prepared: dict[UUID, Swap | Verdict | MetaError] = {}
+    for one in sorted(batch, key=lambda completion: completion.task_id):
+        try:
+            prepared[one.task_id] = prepare(tx, one.task_id, one.output)
+        except MetaError as error:
+            prepared[one.task_id] = error
+    swaps = [swap for swap in prepared.values() if isinstance(swap, Swap)]
+    version = versions.allocate(tx) if swaps else None
+    for swap in swaps:
+        assert version is not None
+        apply(tx, swap, version)
+    answers = (prepared[one.task_id] for one in batch)
+    return [Done() if isinstance(answer, Swap) else answer for answer in answers]
+
+
+def apply(tx: Transaction, swap: Swap, version: Version) -> None:
+    """Show the output and bury the inputs at `version`."""
+    task, output = swap.task, swap.output
+    segments.insert(tx, [output], version, merge_count=task.output_merge_count)
+    tombstones.bury(tx, [one.segment_id for one in swap.inputs], version)
+    tx.execute(
+        _LINK,
+        [{"input_id": i.segment_id, "output_id": output.segment_id} for i in swap.inputs],
+    )
+    merge_attempts.end(tx, task.id, task.attempt, Outcome.COMPLETED)
+    merge_tasks.close(tx, task, TaskState.COMPLETED, output.segment_id)
+
+
+def _completed_before(tx: Transaction, task: MergeTask, output: NewSegment) -> Done | Rejected:
+    # The key decides: the output may be merged away or even deleted by now.
+    identity = object_keys.find(tx, [output.object_key]).get(output.object_key)
+    if identity is not None and identity.segment_id == task.output_segment_id:
+        return Done()
+    return Rejected("TASK_NOT_OPEN", "the task was completed with another output")
+
+
+def _fence(task: MergeTask, output: NewSegment) -> Rejected | None:
+    if task.state != TaskState.OPEN:
+        return Rejected("TASK_NOT_OPEN", f"the task is {TaskState(task.state).name.lower()}")
+    if task.dataset_id != output.dataset_id:
+        return Rejected(
+            "OUTPUT_MISMATCH", f"the dataset is {output.dataset_id}, not {task.dataset_id}"
+        )
+    if task.worker_id is None:
+        return Rejected("TASK_FENCED", "nobody holds the task now")
+    prefix = attempt_prefix(str(task.dataset_id), str(task.id), task.attempt)
+    if not output.object_key.startswith(prefix):
+        return Rejected("TASK_FENCED", f"the key is not under {prefix}")
+    return None
+
+
+def _compare(inputs: list[TaskInput], output: NewSegment) -> Rejected | None:
+    events = sum(one.number_of_events for one in inputs)
+    if output.number_of_events != events:
+        return Rejected(
+            "OUTPUT_MISMATCH", f"the output has {output.number_of_events} events, not {events}"
+        )
+    start, end = min(one.start_ns for one in inputs), max(one.end_ns for one in inputs)
+    if output.start_ns < start or output.end_ns > end:
+        return Rejected(
+            "OUTPUT_MISMATCH",
+            f"the range [{output.start_ns}, {output.end_ns}] leaves [{start}, {end}]",
+        )
+    return None

@@ -1,0 +1,212 @@
+"""RegisterMergedSegment: segments become visible and offsets move, many calls in one transaction.
+
+A registration remembers which babies a segment holds. It is how a repeated call is recognised, how
+LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+
+from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
+from meta.store import datasets, pg_arrays, segments, stream_datasets, streams, versions
+from meta.store.engine import Transaction
+from meta.store.segments import Claim, NewSegment
+from meta.store.stream_datasets import Key, Move
+from meta.store.versions import Version
+
+# How many current offsets a refusal tells.
+CURRENT_VALUES_MAX = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """One call: segments of one dataset (none = offsets only), and what they move."""
+
+    dataset_id: UUID
+    segments: tuple[NewSegment, ...]
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the checks of a batch go by: the locked entries, and heads that only rise."""
+
+    merged: Mapping[Key, int]
+    committed: Mapping[UUID, int]
+
+
+# Arrays travel as literals: see meta.store.pg_arrays.
+_REMEMBER = text(
+    "INSERT INTO registrations (stream_id, dataset_id, start_offset, end_offset,"
+    " ingest_time_nanos, version, segment_id, part, created_at)"
+    " SELECT s, d, a, b, t, :version, g, p, clock_timestamp()"
+    " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),"
+    "  cast(:ends AS bigint[]), cast(:times AS bigint[]), cast(:segments AS uuid[]),"
+    "  cast(:parts AS smallint[])) AS new (s, d, a, b, t, g, p)"
+)
+# The entry's lock makes created_at rise with the version.
+_CHECKPOINT = text(
+    "INSERT INTO offset_checkpoints (stream_id, dataset_id, version, stream_offset,"
+    " ingest_timestamp_nanos, created_at)"
+    " SELECT s, d, :version, b, t, clock_timestamp()"
+    " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:ends AS bigint[]),"
+    "  cast(:times AS bigint[])) AS new (s, d, b, t)"
+)
+_OF_MOVES = text(
+    "SELECT r.stream_id, r.dataset_id, r.start_offset, r.end_offset, r.segment_id, r.version"
+    " FROM registrations r JOIN unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]),"
+    "  cast(:ends AS bigint[])) AS k (s, d, b)"
+    " ON r.stream_id = s AND r.dataset_id = d AND r.end_offset = b"
+)
+
+
+def keys(merge: Merge) -> list[Hashable]:
+    """What two calls of one batch must not share: entries and object keys."""
+    return [*(_key(move) for move in merge.moves), *(s.object_key for s in merge.segments)]
+
+
+def register(tx: Transaction, merge: Merge) -> Version:
+    """Register one call; answers the version that shows it, raises what it is refused for."""
+    (answer,) = register_batch(tx, [merge])
+    if isinstance(answer, MetaError):
+        raise answer
+    return answer
+
+
+def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | MetaError]:
+    """Register calls that share no entry and no object key, all at one version.
+
+    Each is answered in order: the version that shows it, or what it is refused for, in which case
+    nothing of it happens. Raises NotFound if a dataset of the batch is not live.
+    """
+    datasets.lock_shared(tx, [merge.dataset_id for merge in batch])
+    entries = [_key(move) for merge in batch for move in merge.moves]
+    merged = stream_datasets.lock(tx, entries)
+    heads = streams.find_heads(tx, {stream_id for stream_id, _ in entries})
+    state = _State(merged, {head.stream_id: head.committed_offset for head in heads.values()})
+    claims = _claim(tx, batch)
+    answers: list[Version | MetaError | None] = [
+        _decide(tx, merge, own, state) for merge, own in zip(batch, claims, strict=True)
+    ]
+    refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]
+    segments.release(tx, [claimed for own in refused for claimed in own])
+    fresh = [
+        (merge, own)
+        for merge, own, answer in zip(batch, claims, answers, strict=True)
+        if answer is None
+    ]
+    if not fresh:
+        return [answer for answer in answers if answer is not None]
+    version = _write(tx, fresh)
+    return [version if answer is None else answer for answer in answers]
+
+
+def _claim(tx: Transaction, batch: Sequence[Merge]) -> list[tuple[Claim, ...]]:
+    """Claim the keys of all calls at once, so that they are locked in one order."""
+    new = [segment for merge in batch for segment in merge.segments]
+    claims = iter(segments.claim(tx, new) if new else ())
+    return [tuple(next(claims) for _ in merge.segments) for merge in batch]
+
+
+def _decide(
+    tx: Transaction, merge: Merge, claims: Sequence[Claim], state: _State
+) -> Version | MetaError | None:
+    """The answer of a call that writes nothing; None = everything about it is in order."""
+    refusal = next((c.refusal for c in claims if c.refusal is not None), None)
+    if refusal is not None:
+        return refusal
+    is_known = any(claimed.registered_at is not None for claimed in claims)
+    is_moved = all(state.merged.get(_key(move)) == move.end_offset for move in merge.moves)
+    if is_known or (is_moved and not claims):
+        version = _remembered(tx, merge, claims)
+        if version is not None:
+            return version
+    if is_known:
+        return KeyTaken(
+            "the object key is registered for other offsets",
+            object_key=merge.segments[0].object_key,
+        )
+    return _refused_moves(merge, state)
+
+
+def _refused_moves(merge: Merge, state: _State) -> MetaError | None:
+    for move in merge.moves:
+        if move.stream_id not in state.committed:
+            return NotFound("there is no such stream", stream_id=move.stream_id)
+    moved = [move for move in merge.moves if state.merged.get(_key(move)) != move.start_offset]
+    if moved:
+        # gRPC refuses metadata above 8 KiB.
+        current = {
+            f"merged_offset.{move.stream_id}": state.merged.get(_key(move), "no entry")
+            for move in moved[:CURRENT_VALUES_MAX]
+        }
+        return OffsetConflict(
+            f"{len(moved)} of {len(merge.moves)} merged offsets are not what they were",
+            dataset_id=merge.dataset_id,
+            **current,
+        )
+    for move in merge.moves:
+        committed = state.committed[move.stream_id]
+        if move.end_offset > committed:
+            return OffsetNotCommitted(
+                f"the committed offset is {committed}, below {move.end_offset}",
+                stream_id=move.stream_id,
+                committed_offset=committed,
+            )
+    return None
+
+
+def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Version | None:
+    """The version of an earlier call that made exactly these moves with these segments."""
+    segment_ids: list[UUID | None] = [claimed.segment_id for claimed in claims]
+    wanted = {
+        (m.stream_id, m.dataset_id, m.start_offset, m.end_offset, segment_id)
+        for m in merge.moves
+        for segment_id in segment_ids or [None]
+    }
+    rows = tx.execute(_OF_MOVES, _columns(merge.moves)).all()
+    found = {(r.stream_id, r.dataset_id, r.start_offset, r.end_offset, r.segment_id) for r in rows}
+    found_versions = {row.version for row in rows}
+    if found != wanted or len(found_versions) != 1:
+        return None
+    return Version(found_versions.pop())
+
+
+def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
+    moves = [move for merge, _ in fresh for move in merge.moves]
+    rows = [
+        (move, claimed.segment_id if claimed else None, part)
+        for merge, claims in fresh
+        for part, claimed in enumerate(claims or (None,))
+        for move in merge.moves
+    ]
+    # Last of all locks; what follows writes rows that are new or locked already.
+    version = versions.allocate(tx)
+    segments.insert(tx, [claimed for _, claims in fresh for claimed in claims], version)
+    stream_datasets.move(tx, moves, version)
+    tx.execute(_CHECKPOINT, {**_columns(moves), "version": version})
+    remembered = {
+        **_columns([move for move, _, _ in rows]),
+        "starts": pg_arrays.numbers([move.start_offset for move, _, _ in rows]),
+        "segments": pg_arrays.uuids([segment_id for _, segment_id, _ in rows]),
+        "parts": pg_arrays.numbers([part for _, _, part in rows]),
+        "version": version,
+    }
+    tx.execute(_REMEMBER, remembered)
+    return version
+
+
+def _key(move: Move) -> Key:
+    return move.stream_id, move.dataset_id
+
+
+def _columns(moves: Sequence[Move]) -> dict[str, object]:
+    return {
+        "streams": pg_arrays.uuids([move.stream_id for move in moves]),
+        "datasets": pg_arrays.uuids([move.dataset_id for move in moves]),
+        "ends": pg_arrays.numbers([move.end_offset for move in moves]),
+        "times": pg_arrays.numbers([move.ingest_time_nanos for move in moves]),
+    }

@@ -1,0 +1,233 @@
+"""Merges sorted segments of one dataset into one, section by section, in bounded memory.
+
+Of each input one batch of rows is held. The batch that ends first is used up and replaced by the
+next of its input, some times over; then every row that is not above the last of those ends is
+sorted as a block and handed to the writer. Memory depends on the number of inputs, not on their
+size. Inputs in another order become sorted runs on local disk first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from segments.errors import CorruptObject, ObjectMissing, SegmentsError
+from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
+from segments.merging.runs import sorted_runs
+from segments.merging.schema_adapter import SectionAdapter
+from segments.parquet.footer import SegmentFacts, merged_footer
+from segments.parquet.reader import SegmentFile
+from segments.parquet.schema import SIGNALS, SegmentSpec, Signal
+from segments.parquet.writer import SegmentWriter
+from segments.store.interface import ObjectStore
+
+# Of one input at a time; less when many inputs or runs share the task's memory.
+BATCH_BYTES_MAX = 8 * 1024 * 1024
+BATCH_ROWS_MIN = 256
+# Half of this takes 8 % more CPU in all, twice of it 3 % less and 150 MB more with 12 inputs.
+BATCH_ROWS_MAX = 8_192
+
+
+class InputFailed(SegmentsError):
+    """One input cannot be merged, whoever tries: its bytes or its facts are wrong."""
+
+    def __init__(self, segment_id: str, message: str) -> None:
+        super().__init__(f"segment {segment_id}: {message}")
+        self.segment_id = segment_id
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class MergeInput:
+    """A segment as meta has it registered; times in nanoseconds, both ends inclusive."""
+
+    segment_id: str
+    key: str
+    rows: int
+    start_time: int
+    end_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeOrder:
+    """What to make of the inputs. `memory_bytes` bounds the batches held at once, before decoding.
+
+    `progress` is told the rows merged so far, now and then.
+    """
+
+    dataset_id: str
+    producer: str
+    spec: SegmentSpec
+    memory_bytes: int = 128 * 1024 * 1024
+    progress: Callable[[int], None] = lambda _rows: None
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    """The finished file's facts, and how many attributes did not fit their promoted column."""
+
+    facts: SegmentFacts
+    unconverted: int
+
+
+def merge_segments(
+    store: ObjectStore, inputs: Sequence[MergeInput], order: MergeOrder, folder: Path
+) -> MergeResult:
+    """Merge inputs into `folder`/merged.parquet, the bag of their rows preserved exactly.
+
+    Raises InputFailed where one input is to blame; StoreUnavailable passes through.
+    """
+    with ExitStack() as stack:
+        opened = [_open(stack, store, item, order.dataset_id) for item in inputs]
+        signals = {signal for item in opened for signal in item.segment.signals}
+        footers = (item.segment.stored.footer for item in opened)
+        writer = stack.enter_context(
+            SegmentWriter(
+                folder / "merged.parquet",
+                signals,
+                order.spec,
+                merged_footer(order.dataset_id, order.producer, footers),
+            )
+        )
+        rows = unconverted = 0
+        for signal in SIGNALS:
+            sections = [_Section(item, order.spec, signal) for item in opened if item.has(signal)]
+            for table in _merge_section(sections, order.memory_bytes, folder):
+                writer.write(signal, table)
+                rows += table.num_rows
+                order.progress(rows)
+            unconverted += sum(section.adapter.unconverted for section in sections)
+        for item in opened:
+            with _blame(item.registered):
+                item.check_hull()
+        facts = writer.close()
+    _check_output(facts, inputs)
+    return MergeResult(facts, unconverted)
+
+
+@dataclass(slots=True)
+class _Opened:
+    """An input whose footer agrees with its registration; `time_bounds` of the rows read."""
+
+    registered: MergeInput
+    segment: SegmentFile
+    time_bounds: tuple[int, int] | None = None
+
+    def has(self, signal: Signal) -> bool:
+        return signal in self.segment.signals
+
+    def take_times(self, batch: pa.RecordBatch) -> None:
+        """Widen the time bounds; raises CorruptObject for a time outside of what is registered."""
+        found = pc.min_max(batch.column("timestamp").cast(pa.int64()))
+        low, high = found["min"].as_py(), found["max"].as_py()
+        start, end = self.registered.start_time, self.registered.end_time
+        if low < start or high > end:
+            raise CorruptObject(f"holds times {low}..{high} outside {start}..{end}")
+        self.time_bounds = (
+            (low, high) if self.time_bounds is None else _widened(self.time_bounds, (low, high))
+        )
+
+    def check_hull(self) -> None:
+        """Raise CorruptObject if its rows do not reach what is registered."""
+        expected = (self.registered.start_time, self.registered.end_time)
+        if self.time_bounds not in (None, expected):
+            raise CorruptObject(f"its rows lie in {self.time_bounds}, registered is {expected}")
+
+
+def _widened(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+class _Section:
+    """One signal's rows of one input, adapted as they are read."""
+
+    def __init__(self, opened: _Opened, spec: SegmentSpec, signal: Signal) -> None:
+        self.opened = opened
+        self.signal = signal
+        self.adapter = SectionAdapter(opened.segment.stored, spec, signal)
+
+    @property
+    def bytes_per_row(self) -> float:
+        segment = self.opened.segment
+        return max(1.0, segment.section_bytes(self.signal) / segment.rows(self.signal))
+
+    def batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Read the section; raises InputFailed over rows that are not what they should be."""
+        segment, registered = self.opened.segment, self.opened.registered
+        with _blame(registered):
+            for batch in segment.batches(self.signal, batch_rows):
+                self.opened.take_times(batch)
+                yield self.adapter.apply(batch)
+
+
+@contextmanager
+def _blame(registered: MergeInput) -> Iterator[None]:
+    try:
+        yield
+    except (CorruptObject, ObjectMissing) as error:
+        raise InputFailed(registered.segment_id, f"{registered.key}: {error}") from error
+
+
+def _open(stack: ExitStack, store: ObjectStore, item: MergeInput, dataset_id: str) -> _Opened:
+    with _blame(item):
+        segment = stack.enter_context(SegmentFile(store.open_input(item.key)))
+        stored = segment.stored
+        if stored.footer.dataset_id != dataset_id:
+            raise CorruptObject(f"belongs to dataset {stored.footer.dataset_id}, not {dataset_id}")
+        says = (stored.rows, stored.start_time, stored.end_time)
+        expected = (item.rows, item.start_time, item.end_time)
+        if says != expected:
+            raise CorruptObject(
+                f"the footer says (rows, start, end) {says}, registered are {expected}"
+            )
+    return _Opened(item, segment)
+
+
+def _merge_section(
+    sections: Sequence[_Section], memory_bytes: int, folder: Path
+) -> Iterator[pa.Table]:
+    if not sections:
+        return
+    share = min(BATCH_BYTES_MAX, memory_bytes // (len(sections) + BLOCK_BATCHES))
+    # Within a section all signals are equal.
+    keys = tuple(name for name in sections[0].adapter.keys if name != "signal")
+    sources: list[Iterator[pa.RecordBatch]] = []
+    owners: list[MergeInput] = []
+    for number, section in enumerate(sections):
+        batch_rows = _batch_rows(section, share)
+        if section.adapter.is_sorted:
+            sources.append(section.batches(batch_rows))
+            owners.append(section.opened.registered)
+            continue
+        path = folder / f"runs-{section.signal}-{number}.parquet"
+        runs = sorted_runs(section.batches(batch_rows), keys, path)
+        # Each run becomes a source, so the section's share is theirs together.
+        run_rows = max(BATCH_ROWS_MIN, batch_rows // max(1, len(runs)))
+        sources.extend(run.batches(run_rows) for run in runs)
+        owners.extend(section.opened.registered for _ in runs)
+    try:
+        yield from merge_sorted(sources, keys)
+    except NotSorted as error:
+        owner = owners[error.source]
+        raise InputFailed(owner.segment_id, f"{owner.key}: {error}") from error
+
+
+def _batch_rows(section: _Section, share_bytes: int) -> int:
+    rows = int(share_bytes / section.bytes_per_row)
+    return max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, rows))
+
+
+def _check_output(facts: SegmentFacts, inputs: Sequence[MergeInput]) -> None:
+    """Compare what was written with what went in; a difference is our own mistake."""
+    rows = sum(item.rows for item in inputs)
+    start, end = min(i.start_time for i in inputs), max(i.end_time for i in inputs)
+    if facts.rows != rows or (facts.start_time, facts.end_time) != (start, end):
+        raise CorruptObject(
+            f"the merge wrote {facts.rows} rows in {facts.start_time}..{facts.end_time}, "
+            f"its inputs hold {rows} in {start}..{end}"
+        )

@@ -1,0 +1,169 @@
+"""Makes one OTLP payload safe to decode: refuses what would end the process, cuts what is huge.
+
+An empty record is 2 bytes of OTLP and 100 to 250 bytes of columns, so a payload of very many
+records is cut into payloads that hold some of them each, with the same containers around. And the
+columnar decoder recurses into unknown groups without a limit: bytes that nobody has checked yet go
+through the official classes first.
+"""
+
+from collections.abc import Iterator
+
+from segments.otlp.wire import UndecodableSlice, canonical
+from segments.parquet.schema import Signal
+
+# About 60 MB of columns if the records are empty.
+RECORDS_MAX = 262_144
+# Groups nested in fewer bytes leave half of an ordinary stack of 8 MiB.
+UNCHECKED_BYTES_MAX = 65_536
+
+_Level = tuple[int, ...]
+# Field numbers from the payload down to its records: containers, then log records, spans, or
+# metrics, their kinds and the kinds' data points.
+_LEVELS: dict[Signal, tuple[_Level, ...]] = {
+    "logs": ((1,), (2,), (2,)),
+    "traces": ((1,), (2,), (2,)),
+    "metrics": ((1,), (2,), (2,), (5, 7, 9, 10, 11), (1,)),
+}
+# First bytes of the tags of what there can be very many of.
+_MANY: dict[Signal, bytes] = {"logs": b"\x12", "traces": b"\x12", "metrics": b"\x12\x0a"}
+_LENGTH_DELIMITED = 2
+_START_GROUP, _END_GROUP = 3, 4
+_FIXED_BYTES = {1: 8, 5: 4}
+
+
+def records_at_most(signal: Signal, payload: bytes) -> int:
+    """A number that the payload's records do not exceed; found without parsing."""
+    tags = _MANY[signal]
+    # A tag may be written longer than it needs to be, which sets its first byte's highest bit.
+    return sum(payload.count(tag) + payload.count(tag | 0x80) for tag in tags)
+
+
+def cut(
+    signal: Signal, payload: bytes, *, is_validated: bool, records_max: int = RECORDS_MAX
+) -> Iterator[bytes]:
+    """Give the payload as one or more of which none holds more than about twice `records_max`.
+
+    `is_validated` says that the official classes have accepted it. Raises UndecodableSlice at
+    once, not while pieces are taken.
+    """
+    # An element takes two bytes.
+    is_small = len(payload) <= 4 * records_max
+    if is_small or records_at_most(signal, payload) <= 2 * records_max:
+        if not is_validated and len(payload) > UNCHECKED_BYTES_MAX:
+            canonical(signal, payload)
+        return iter((payload,))
+    # All of a payload is refused or none of it. Only metrics have a oneof between the levels.
+    for piece in (
+        _pieces(signal, payload, records_max) if not is_validated or signal == "metrics" else ()
+    ):
+        if not is_validated:
+            canonical(signal, piece)
+    return _pieces(signal, payload, records_max)
+
+
+def _pieces(signal: Signal, payload: bytes, records_max: int) -> Iterator[bytes]:
+    return (piece for piece, _ in _cut(payload, _LEVELS[signal], records_max))
+
+
+def _cut(
+    message: bytes, levels: tuple[_Level, ...], elements_max: int
+) -> Iterator[tuple[bytes, int]]:
+    """Cut one message; answers each piece with the number of elements in it, itself for one."""
+    numbers, below = levels[0], levels[1:]
+    header = _header(message, numbers)
+    piece, count = bytearray(header), 1
+    for number, start, content, end in _fields(message):
+        if number not in numbers or not content:
+            continue
+        elements = (
+            _cut(message[content:end], below, elements_max)
+            if below
+            else ((message[content:end], 1),)
+        )
+        for element, size in elements:
+            if count > 1 and count + size > elements_max:
+                yield bytes(piece), count
+                piece, count = bytearray(header), 1
+            piece += message[start:content] if not below else _tag(number, len(element))
+            piece += element
+            count += size
+    yield bytes(piece), count
+
+
+def _header(message: bytes, numbers: _Level) -> bytes:
+    """What every piece of a message repeats: all but the elements that it is cut into."""
+    kept, elements = bytearray(), 0
+    for number, start, content, end in _fields(message):
+        if number in numbers and content:
+            elements += 1
+        else:
+            kept += message[start:end]
+    # The same member twice is one of merged fields, which its parts alone do not tell.
+    if len(numbers) > 1 and elements > 1:
+        raise UndecodableSlice("a oneof occurs twice in a payload of very many records")
+    return bytes(kept)
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (number, start, content, end) of each field; content is 0 if it has no length."""
+    place = 0
+    try:
+        while place < len(message):
+            start, tag = place, message[place]
+            # Two bytes in nearly all of millions of fields: not worth two calls.
+            if tag & 0x87 == _LENGTH_DELIMITED and (size := message[place + 1]) < 0x80:
+                content, place = place + 2, place + 2 + size
+            else:
+                tag, place = _varint(message, place)
+                content = 0
+                if tag & 7 == _LENGTH_DELIMITED:
+                    size, content = _varint(message, place)
+                    place = content + size
+                else:
+                    place = _skipped(message, tag, place)
+            if place > len(message):
+                raise IndexError
+            yield tag >> 3, start, content, place
+    except IndexError:
+        raise UndecodableSlice("a field is longer than its message") from None
+
+
+def _skipped(message: bytes, tag: int, place: int) -> int:
+    """The end of a field that has no length; groups, however deep, cost no stack."""
+    groups: list[int] = []
+    while True:
+        wire_type, number = tag & 7, tag >> 3
+        if wire_type == 0:
+            _, place = _varint(message, place)
+        elif wire_type == _LENGTH_DELIMITED:
+            size, place = _varint(message, place)
+            place += size
+        elif wire_type in _FIXED_BYTES:
+            place += _FIXED_BYTES[wire_type]
+        elif wire_type == _START_GROUP:
+            groups.append(number)
+        elif wire_type != _END_GROUP or not groups or groups.pop() != number:
+            raise UndecodableSlice("wire format was corrupt")
+        if not groups:
+            return place
+        tag, place = _varint(message, place)
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    """A whole number and where it ends."""
+    value, shift = 0, 0
+    while (byte := message[place]) >= 0x80 and shift < 63:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        place += 1
+    return value | byte << shift, place + 1
+
+
+def _tag(number: int, size_bytes: int) -> bytes:
+    """The head of a length-delimited field with a number below 16."""
+    head = bytearray((number << 3 | _LENGTH_DELIMITED,))
+    while size_bytes > 0x7F:
+        head.append(size_bytes & 0x7F | 0x80)
+        size_bytes >>= 7
+    head.append(size_bytes)
+    return bytes(head)

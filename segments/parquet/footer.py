@@ -1,0 +1,230 @@
+"""The footer of a merged segment: what the file says of itself, as Parquet key-value metadata.
+
+From footers alone a catalog can be rebuilt: a superset of (batch, part) pairs supersedes, a batch
+whose last part is missing is dropped.
+"""
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from segments.errors import CorruptObject, SegmentsError
+from segments.parquet.schema import SIGNALS, PromotedColumn, Signal
+
+FORMAT_VERSION = 1
+# A footer is read whole by every query; lineage of this size means a plan without bounds.
+LINEAGE_BYTES_MAX = 16 * 1024 * 1024
+
+_PREFIX = b"segplane."
+# More than a batch or a range can take, packed.
+_ENTRY_BYTES_MAX = 128
+
+
+class LineageTooLarge(SegmentsError):
+    """A file would come from more batches and offset ranges than its footer may name."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BatchPart:
+    """One of the files that one nursery batch wrote for a dataset.
+
+    `part` counts from 1; `parts`, the number of them, is known to the last part only, else 0.
+    """
+
+    batch_id: str
+    part: int
+    parts: int = 0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class OffsetRange:
+    """Babies of one stream whose records are in the file; both ends inclusive."""
+
+    stream_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFooter:
+    """What a writer knows before its first row: whose segment it is and where it comes from.
+
+    `producer` names the program and its version.
+    """
+
+    dataset_id: str
+    producer: str
+    batches: tuple[BatchPart, ...] = ()
+    ranges: tuple[OffsetRange, ...] = ()
+    format_version: int = FORMAT_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFooter:
+    """A footer as read back: the writer's part, and what it found while writing.
+
+    `rows_by_signal` names every signal whose columns the file has, also those without rows.
+    Times are nanoseconds, both ends inclusive. `sort_order` is the order of the whole file,
+    `sharding_fields` are the dataset's, heaviest first, also those that the file has no column for.
+    """
+
+    footer: SegmentFooter
+    rows_by_signal: Mapping[Signal, int]
+    start_time: int
+    end_time: int
+    sort_order: tuple[str, ...]
+    promoted: tuple[PromotedColumn, ...]
+    sharding_fields: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows of all signals."""
+        return sum(self.rows_by_signal.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFacts:
+    """What a finished file holds. Times are nanoseconds, both ends inclusive.
+
+    `size_bytes` is the size before compression, `compressed_size_bytes` the file's.
+    """
+
+    rows: int
+    rows_by_signal: Mapping[Signal, int]
+    size_bytes: int
+    compressed_size_bytes: int
+    start_time: int
+    end_time: int
+    crc32c: int
+
+
+def coalesce(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
+    """Join ranges of one stream that touch or overlap; the answer is sorted."""
+    joined: list[OffsetRange] = []
+    for item in sorted(ranges):
+        last = joined[-1] if joined else None
+        if last and last.stream_id == item.stream_id and item.start <= last.end + 1:
+            joined[-1] = replace(last, end=max(last.end, item.end))
+        else:
+            joined.append(item)
+    return tuple(joined)
+
+
+def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter]) -> SegmentFooter:
+    """Make the footer of a merge's output: all the batches and ranges of its inputs.
+
+    Raises LineageTooLarge: before the merge, not when its last row is written.
+    """
+    found = list(inputs)
+    footer = SegmentFooter(
+        dataset_id,
+        producer,
+        batches=tuple(sorted({batch for footer in found for batch in footer.batches})),
+        ranges=coalesce(item for footer in found for item in footer.ranges),
+    )
+    if _ENTRY_BYTES_MAX * (len(footer.batches) + len(footer.ranges)) > LINEAGE_BYTES_MAX:
+        _pack_lineage(footer)
+    return footer
+
+
+def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
+    """Turn a footer into Parquet key-value metadata, all of it printable text."""
+    footer = stored.footer
+    fields: dict[str, object] = {
+        "format_version": footer.format_version,
+        "dataset_id": footer.dataset_id,
+        "producer": footer.producer,
+        "rows": dict(stored.rows_by_signal),
+        "start_time": stored.start_time,
+        "end_time": stored.end_time,
+        "sort_order": stored.sort_order,
+        "sharding_fields": stored.sharding_fields,
+        "promoted": [[c.name, c.kql_type, c.scope, c.attribute] for c in stored.promoted],
+    }
+    metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
+    metadata[_PREFIX + b"lineage"] = _pack_lineage(footer)
+    return metadata
+
+
+def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
+    """Read a footer back; raises CorruptObject for a file that is not a segment of ours."""
+    try:
+        found = {k.removeprefix(_PREFIX).decode(): v for k, v in (metadata or {}).items()}
+        version = _int(json.loads(found["format_version"]))
+        if version > FORMAT_VERSION:
+            raise CorruptObject(
+                f"segment has format version {version}, this release reads up to {FORMAT_VERSION}"
+            )
+        rows = json.loads(found["rows"])
+        batches, ranges = _unpack_lineage(found["lineage"])
+        sort_order = tuple(map(str, json.loads(found["sort_order"])))
+        sharding = found.get("sharding_fields")
+        return StoredFooter(
+            SegmentFooter(
+                str(json.loads(found["dataset_id"])),
+                str(json.loads(found["producer"])),
+                batches,
+                ranges,
+                version,
+            ),
+            {signal: _int(rows[signal]) for signal in SIGNALS if signal in rows},
+            _int(json.loads(found["start_time"])),
+            _int(json.loads(found["end_time"])),
+            sort_order,
+            tuple(PromotedColumn(*map(str, item)) for item in json.loads(found["promoted"])),
+            _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
+        )
+    except (KeyError, ValueError, TypeError, binascii.Error, zlib.error) as error:
+        raise CorruptObject(f"the footer is not that of a merged segment: {error!r}") from error
+
+
+def _fields_of(sort_order: tuple[str, ...]) -> tuple[str, ...]:
+    """The sharding fields of a file from before they were written down, as far as it has them."""
+    fields = [name for name in sort_order if name != "signal"]
+    for last in ("timestamp", "service_name"):
+        if fields and fields[-1] == last:
+            fields.pop()
+    return tuple(fields)
+
+
+def _pack_lineage(footer: SegmentFooter) -> bytes:
+    """Pack batches and ranges: ranges by stream, as [start, length, gap, length, ...]."""
+    batches = [[b.batch_id, b.part, b.parts] for b in footer.batches]
+    ranges: dict[str, list[int]] = {}
+    position = 0
+    for item in coalesce(footer.ranges):
+        if item.stream_id not in ranges:
+            position = 0
+        ranges.setdefault(item.stream_id, []).extend((item.start - position, item.end - item.start))
+        position = item.end
+    packed = base64.b64encode(zlib.compress(_json([batches, ranges]), 9))
+    if len(packed) > LINEAGE_BYTES_MAX:
+        raise LineageTooLarge(
+            f"{len(footer.batches)} batches and {len(footer.ranges)} offset ranges pack to "
+            f"{len(packed)} bytes, more than {LINEAGE_BYTES_MAX}: merge fewer segments"
+        )
+    return packed
+
+
+def _unpack_lineage(packed: bytes) -> tuple[tuple[BatchPart, ...], tuple[OffsetRange, ...]]:
+    batches, streams = json.loads(zlib.decompress(base64.b64decode(packed, validate=True)))
+    ranges: list[OffsetRange] = []
+    for stream_id, steps in streams.items():
+        position = 0
+        for gap, length in zip(steps[::2], steps[1::2], strict=True):
+            ranges.append(OffsetRange(stream_id, position + gap, position + gap + length))
+            position = ranges[-1].end
+    return tuple(BatchPart(*item) for item in batches), tuple(ranges)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{value!r} is not a whole number")
+    return value

@@ -1,0 +1,182 @@
+"""Reads merged segments: footer, sections, batches of rows."""
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from segments.errors import CorruptObject
+from segments.parquet.footer import FORMAT_VERSION, StoredFooter, decode_footer
+from segments.parquet.schema import (
+    SIGNALS,
+    Signal,
+    dictionary_columns,
+    section_columns,
+    wide_columns,
+)
+from segments.store.interface import ObjectStore
+
+
+class SegmentFile:
+    """One open segment. Everything that is wrong with its bytes raises CorruptObject."""
+
+    def __init__(self, source: Path | io.IOBase) -> None:
+        """Open a local file, or an object opened by `ObjectStore.open_input`."""
+        self._close = None if isinstance(source, Path) else source.close
+        where = str(source) if isinstance(source, Path) else pa.PythonFile(source, mode="r")
+        with _corruption_found("not a readable Parquet file"):
+            self._footer_only = pq.read_metadata(where)
+            self.stored: StoredFooter = decode_footer(self._footer_only.metadata)
+            present = _checked_names(self._footer_only, self.stored)
+            dictionaries = dictionary_columns(self.stored.promoted)
+            self._file = pq.ParquetFile(
+                where,
+                metadata=self._footer_only,
+                memory_map=isinstance(source, Path),
+                read_dictionary=[name for name in dictionaries if name in present],
+                page_checksum_verification=True,
+            )
+        self._groups = _groups_by_signal(self._footer_only, self.stored)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close(force=True)
+        if self._close:
+            self._close()
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The sections that hold rows, in file order."""
+        return tuple(self._groups)
+
+    def row_groups(self, signal: Signal) -> tuple[int, ...]:
+        """The row groups of a section, in file order; none for a signal that is absent."""
+        return self._groups.get(signal, ())
+
+    def rows(self, signal: Signal) -> int:
+        """Rows of a section."""
+        return self.stored.rows_by_signal.get(signal, 0)
+
+    def section_bytes(self, signal: Signal) -> int:
+        """Bytes of a section's row groups before compression."""
+        return sum(self._footer_only.row_group(i).total_byte_size for i in self.row_groups(signal))
+
+    def batches(self, signal: Signal, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Read a section in file order, only the columns that the file's format gives it.
+
+        At its end the rows are counted: raises CorruptObject if they are not what the footer says.
+        """
+        present = set(self._file.schema_arrow.names)
+        columns = section_columns(signal, self.stored.promoted)
+        rows = 0
+        with _corruption_found(f"rows of {signal} cannot be read"):
+            # One row group at a time: Arrow keeps the bytes of all that it was asked for.
+            for row_group in self.row_groups(signal):
+                for batch in self._file.iter_batches(
+                    batch_size=batch_rows,
+                    row_groups=[row_group],
+                    columns=[c.name for c in columns if c.name in present],
+                    use_threads=False,
+                ):
+                    rows += batch.num_rows
+                    yield batch
+        if rows != self.rows(signal):
+            raise CorruptObject(
+                f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"
+            )
+
+
+@contextmanager
+def _corruption_found(what: str) -> Iterator[None]:
+    """Turn what Arrow raises over bad bytes into CorruptObject.
+
+    A failed page checksum is an OSError without errno; with one it is the disk or the network.
+    """
+    try:
+        yield
+    except pa.ArrowMemoryError:
+        raise
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise CorruptObject(f"{what}: {error}") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise CorruptObject(f"{what}: {error}") from error
+
+
+def read_footer(store: ObjectStore, key: str) -> StoredFooter:
+    """Read what a segment says of itself; raises CorruptObject, ObjectMissing."""
+    with SegmentFile(store.open_input(key)) as segment:
+        return segment.stored
+
+
+def check_segment(body: bytes) -> StoredFooter:
+    """Check a whole segment in memory as opening it would, and return what it says of itself."""
+    with _corruption_found("not a readable Parquet file"):
+        metadata = pq.read_metadata(pa.BufferReader(body))
+        stored = decode_footer(metadata.metadata)
+        _checked_names(metadata, stored)
+    _groups_by_signal(metadata, stored)
+    return stored
+
+
+def read_segment(store: ObjectStore, key: str) -> Mapping[Signal, pa.Table]:
+    """Read a whole segment, a table per section that holds rows; for tests and small files."""
+    with SegmentFile(store.open_input(key)) as segment:
+        return {
+            signal: pa.Table.from_batches(segment.batches(signal, 65_536))
+            for signal in segment.signals
+        }
+
+
+def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset[str]:
+    """Return the file's column names; raises CorruptObject if they are not the format's.
+
+    Nothing but this finds a flipped bit in a column's name, which would read as a null column.
+    """
+    found = metadata.schema.to_arrow_schema()
+    columns = wide_columns(stored.rows_by_signal, stored.promoted)
+    types = {c.name: pa.string() if pa.types.is_dictionary(c.type) else c.type for c in columns}
+    unknown = [f.name for f in found if types.get(f.name) != f.type]
+    missing = set(types).difference(found.names)
+    if unknown or (missing and stored.footer.format_version == FORMAT_VERSION):
+        raise CorruptObject(
+            f"its columns are not those of the format: unknown {unknown}, missing {sorted(missing)}"
+        )
+    return frozenset(found.names)
+
+
+def _groups_by_signal(
+    metadata: pq.FileMetaData, stored: StoredFooter
+) -> dict[Signal, tuple[int, ...]]:
+    """Deal the row groups to the sections by the footer's row counts, which must come out even."""
+    groups: dict[Signal, tuple[int, ...]] = {}
+    index = 0
+    for signal in SIGNALS:
+        left, start = stored.rows_by_signal.get(signal, 0), index
+        while left > 0 and index < metadata.num_row_groups:
+            left -= metadata.row_group(index).num_rows
+            index += 1
+        if left != 0:
+            raise CorruptObject(f"row groups of {signal} do not hold the rows that the footer says")
+        if index > start:
+            groups[signal] = tuple(range(start, index))
+    if index != metadata.num_row_groups:
+        raise CorruptObject("the file has row groups beyond those that the footer counts")
+    return groups

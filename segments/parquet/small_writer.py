@@ -1,0 +1,157 @@
+"""Small merged segments, made in memory: many datasets' rows are brought into order together.
+
+A file of a thousand rows costs as much in calls as in bytes, so whatever can be done for many files
+in one call is. What is left for each is Parquet itself: one row group a section, one page a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import google_crc32c
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from segments.parquet.footer import SegmentFacts, SegmentFooter, StoredFooter, encode_footer
+from segments.parquet.layout import Shape, WriterSettings
+from segments.parquet.schema import (
+    SIGNALS,
+    SegmentSpec,
+    Signal,
+    file_sort_columns,
+    sort_columns,
+    wide_columns,
+)
+from segments.parquet.sorting import sort_owned
+
+# Above, a file is worth row groups with pages of its own.
+SMALL_ROWS_MAX = 8_192
+# Text that the dictionaries of one call's rows become.
+TEXT_BYTES_MAX = 64 * 1024 * 1024
+_PAGE_BYTES = 1024 * 1024
+
+
+class NotSmall(Exception):
+    """The rows take more memory than many small files together should."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallSection:
+    """One owner's rows of one signal: sorted, with all columns of the file as they are stored."""
+
+    table: pa.Table
+    start_time: int
+    end_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class SmallSegment:
+    """A finished file."""
+
+    body: bytes
+    facts: SegmentFacts
+
+
+class SmallFormat:
+    """How small files with the same signals and settings are written."""
+
+    def __init__(self, signals: Sequence[Signal], spec: SegmentSpec) -> None:
+        self._signals = signals
+        self._spec = spec
+        self._order = file_sort_columns(spec, signals)
+        columns = wide_columns(signals, spec.promoted)
+        shape = Shape(SMALL_ROWS_MAX, _PAGE_BYTES, SMALL_ROWS_MAX, is_small=True)
+        self._settings = WriterSettings(columns, self._order, shape)
+
+    def sections(
+        self, signal: Signal, table: pa.Table, owners: pa.Array[Any]
+    ) -> Iterator[tuple[int, SmallSection]]:
+        """Sort rows of many owners and cut them apart; yields owners in ascending order.
+
+        `owners` is each row's; the table's schema is `section_schema(signal, promoted)`. Raises
+        NotSmall if its dictionaries are too much text.
+        """
+        keys = sort_columns(self._spec, signal)
+        ordered = sort_owned(table, owners, keys)
+        if pc.unique(ordered["signal"]).to_pylist() != [signal] or ordered["timestamp"].null_count:
+            raise ValueError(f"rows of {signal} are of another signal or without a timestamp")
+        times = ordered["timestamp"].chunk(0).cast(pa.int64())
+        wide = self._widened(ordered)
+        start = 0
+        for owner, rows in sorted(_rows_by_owner(owners)):
+            time_bounds = pc.min_max(times.slice(start, rows))
+            yield (
+                owner,
+                SmallSection(
+                    wide.slice(start, rows), time_bounds["min"].as_py(), time_bounds["max"].as_py()
+                ),
+            )
+            start += rows
+
+    def write(self, sections: Mapping[Signal, SmallSection], footer: SegmentFooter) -> SmallSegment:
+        """Make the file of one owner; it has a section of each of the format's signals."""
+        stored = StoredFooter(
+            footer,
+            {signal: sections[signal].table.num_rows for signal in self._signals},
+            min(section.start_time for section in sections.values()),
+            max(section.end_time for section in sections.values()),
+            self._order,
+            self._spec.promoted,
+            self._spec.sharding_fields,
+        )
+        sink, collected = pa.BufferOutputStream(), list[pq.FileMetaData]()
+        with self._settings.open(sink, collected) as writer:
+            for signal in self._signals:
+                table = sections[signal].table
+                writer.write_table(table, row_group_size=table.num_rows)
+            writer.add_key_value_metadata(encode_footer(stored))  # type: ignore[arg-type]
+        body = sink.getvalue().to_pybytes()
+        (metadata,) = collected
+        groups = range(metadata.num_row_groups)
+        facts = SegmentFacts(
+            rows=stored.rows,
+            rows_by_signal=stored.rows_by_signal,
+            size_bytes=sum(metadata.row_group(i).total_byte_size for i in groups),
+            compressed_size_bytes=len(body),
+            start_time=stored.start_time,
+            end_time=stored.end_time,
+            crc32c=google_crc32c.value(body),
+        )
+        return SmallSegment(body, facts)
+
+    def _widened(self, table: pa.Table) -> pa.Table:
+        """Bring one section's rows to the columns of the file; absent ones are null."""
+        names = set(table.schema.names)
+        room = TEXT_BYTES_MAX
+        columns: list[Any] = []
+        for field in self._settings.schema:
+            if field.name not in names:
+                columns.append(pa.nulls(table.num_rows, field.type))
+                continue
+            column: Any = table[field.name].chunk(0)
+            if isinstance(column, pa.DictionaryArray):
+                values: Any = column.dictionary
+                room -= pc.sum(pc.binary_length(values).take(column.indices)).as_py() or 0
+                if room < 0:
+                    raise NotSmall(f"{table.num_rows} rows hold more text than {TEXT_BYTES_MAX}")
+                column = values.take(column.indices)
+            columns.append(column)
+        return pa.table(columns, schema=self._settings.schema)
+
+
+@lru_cache(maxsize=64)
+def small_format(signals: tuple[Signal, ...], spec: SegmentSpec) -> SmallFormat:
+    """Return the format of files with these signals, in the order of SIGNALS."""
+    assert signals == tuple(s for s in SIGNALS if s in signals)
+    return SmallFormat(signals, spec)
+
+
+def _rows_by_owner(owners: pa.Array[Any]) -> Iterator[tuple[int, int]]:
+    counts: Any = pc.value_counts(owners)
+    yield from zip(
+        counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True
+    )

@@ -1,0 +1,145 @@
+"""Writes one merged segment: a Parquet file on local disk, section after section.
+
+Reading is in `segments.parquet.reader`; both ends of the format are offered from here.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from segments.parquet.footer import SegmentFacts, SegmentFooter, StoredFooter, encode_footer
+from segments.parquet.layout import ParquetLayout
+from segments.parquet.reader import SegmentFile, read_footer, read_segment
+from segments.parquet.row_groups import ChecksumSink, GroupBuffer
+from segments.parquet.schema import (
+    SIGNALS,
+    SegmentSpec,
+    Signal,
+    file_sort_columns,
+    section_schema,
+    wide_columns,
+)
+from segments.parquet.sorting import sort_table
+from segments.parquet.upload import upload_segment
+
+__all__ = [
+    "SegmentFacts",
+    "SegmentFile",
+    "SegmentFooter",
+    "SegmentWriter",
+    "read_footer",
+    "read_segment",
+    "sort_table",
+    "upload_segment",
+]
+
+
+class SegmentWriter:
+    """Writes a segment's sections in the order of SIGNALS to a new local file.
+
+    A file is complete only after `close`; leaving the `with` block without it removes the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        signals: Iterable[Signal],
+        spec: SegmentSpec,
+        footer: SegmentFooter,
+    ) -> None:
+        """Open the file, which must not exist; its columns are those of `signals`."""
+        present = set(signals)
+        self._signals = tuple(s for s in SIGNALS if s in present)
+        self._spec = spec
+        self._footer = footer
+        self._columns = wide_columns(self._signals, spec.promoted)
+        self._order = file_sort_columns(spec, self._signals)
+        self._sections = {s: section_schema(s, spec.promoted) for s in self._signals}
+        self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
+        self._times: list[int] = []
+        self._buffer = GroupBuffer()
+        self._signal: Signal | None = None
+        self._sink = ChecksumSink(path)
+        self._writer: ParquetLayout | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._sink.closed:
+            # Arrow's writer finishes its file when it is collected; it finishes nothing then.
+            self._sink.abandon()
+            if self._writer:
+                self._writer.close()
+            self._sink.close()
+
+    def write(self, signal: Signal, table: pa.Table) -> None:
+        """Append sorted rows to a section; the schema is `section_schema(signal, promoted)`.
+
+        Sections come in the order of SIGNALS; one section may come in many calls.
+        """
+        schema = self._sections.get(signal)
+        if schema is None or (self._signal and SIGNALS.index(signal) < SIGNALS.index(self._signal)):
+            raise ValueError(f"section {signal} is out of order or not announced: {self._signals}")
+        if table.schema != schema:
+            raise ValueError(f"columns of {signal} are not those of the format: {table.schema}")
+        if signal != self._signal:
+            self._write_groups(self._buffer.flush())
+            self._signal = signal
+        for batch in table.to_batches():
+            self._write_groups(self._buffer.push(batch))
+
+    def close(self) -> SegmentFacts:
+        """Write the footer and finish the file; a file must hold at least one row."""
+        self._write_groups(self._buffer.flush())
+        if self._writer is None:
+            raise ValueError("a segment without rows is never written")
+        stored = StoredFooter(
+            self._footer,
+            dict(self._rows),
+            min(self._times),
+            max(self._times),
+            self._order,
+            self._spec.promoted,
+            self._spec.sharding_fields,
+        )
+        metadata = self._writer.close(encode_footer(stored))
+        self._sink.close()
+        groups = range(metadata.num_row_groups)
+        return SegmentFacts(
+            rows=stored.rows,
+            rows_by_signal=stored.rows_by_signal,
+            size_bytes=sum(metadata.row_group(i).total_byte_size for i in groups),
+            compressed_size_bytes=self._sink.size_bytes,
+            start_time=stored.start_time,
+            end_time=stored.end_time,
+            crc32c=self._sink.crc32c,
+        )
+
+    def _write_groups(self, groups: Iterable[pa.Table]) -> None:
+        """Write row groups of the current section."""
+        for group in groups:
+            assert self._signal is not None
+            self._note(self._signal, group)
+            if self._writer is None:
+                self._writer = ParquetLayout(self._sink, self._columns, self._order, group)
+            self._writer.write(group)
+
+    def _note(self, signal: Signal, group: pa.Table) -> None:
+        """Count the rows, widen the time bounds; refuses rows of no section or without a time."""
+        times = group["timestamp"]
+        found = pc.unique(group["signal"]).to_pylist()
+        if times.null_count or found != [signal]:
+            raise ValueError(f"section {signal} holds signal {found} or rows without a timestamp")
+        time_bounds = pc.min_max(times.cast(pa.int64()))
+        self._times.extend((time_bounds["min"].as_py(), time_bounds["max"].as_py()))
+        self._rows[signal] += group.num_rows

@@ -1,0 +1,278 @@
+"""What a catalog was, told from the bucket alone: live segments, and offsets per stream. Pure.
+
+Two things are known for sure. A batch that a merge took in was registered. And a baby segment that
+is still there can be merged again, so only where babies are gone must their records be found.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from segments.keys import AttemptKey, MergedKey, parse_key
+from segments.parquet.footer import SegmentFooter, coalesce
+from segments.parquet.schema import SegmentSpec
+from segments.rebuild.batches import Batch, Dropped, History, Tail, greedy, settle
+from segments.rebuild.exact_cover import choose, components
+
+MERGE_INPUTS_MAX = 16
+MERGE_COUNT_MAX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFound:
+    """A merged segment in the bucket and what its footer says; times in nanoseconds."""
+
+    key: str
+    footer: SegmentFooter
+    rows: int
+    start_time: int
+    end_time: int
+    size_bytes: int
+    compressed_size_bytes: int
+    modified_at_nanos: int
+    spec: SegmentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class BabyFound:
+    """A baby segment in the bucket; `dataset_ids` None: it holds records and nothing says whose."""
+
+    stream_id: str
+    offset: int
+    dataset_ids: frozenset[str] | None
+    num_records: int
+    start_time: int
+    end_time: int
+    size_bytes: int
+    flush_id: bytes
+    is_stop: bool
+    modified_at_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSegment:
+    """A segment that readers shall see; `merge_count` is a guess by the number of its batches."""
+
+    found: SegmentFound
+    merge_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How far a dataset has merged a stream."""
+
+    dataset_id: str
+    merged_offset: int
+    ingest_time_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltStream:
+    """A stream, ended at its committed offset; `babies` are those above its deleted offset."""
+
+    stream_id: str
+    committed_offset: int
+    deleted_offset: int
+    entries: tuple[Entry, ...]
+    babies: tuple[BabyFound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """The whole answer; `dropped` stay in the bucket as orphans, `warnings` want to be read.
+
+    `specs` are the datasets' settings by their newest live segments.
+    """
+
+    dataset_ids: tuple[str, ...]
+    segments: tuple[LiveSegment, ...]
+    streams: tuple[RebuiltStream, ...]
+    dropped: tuple[Dropped, ...]
+    warnings: tuple[str, ...]
+    specs: Mapping[str, SegmentSpec]
+
+
+def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebuild:
+    """Decide which segments were live and how far each dataset had merged each stream."""
+    dropped: list[Dropped] = []
+    warnings: list[str] = []
+    by_dataset: dict[str, list[SegmentFound]] = {}
+    for found in sorted(segments, key=lambda one: one.key):
+        if reason := _unusable(found):
+            dropped.append(Dropped(found.key, reason))
+        else:
+            by_dataset.setdefault(found.footer.dataset_id, []).append(found)
+    by_stream: dict[str, dict[int, BabyFound]] = {}
+    for baby in babies:
+        by_stream.setdefault(baby.stream_id, {})[baby.offset] = baby
+    tails = _tails(by_dataset.values(), by_stream)
+    runs = {
+        stream_id: tuple(by_stream[stream_id][o] for o in range(tail.first, tail.committed + 1))
+        for stream_id, tail in tails.items()
+    }
+    stamped = {d for run in runs.values() for baby in run for d in baby.dataset_ids or ()}
+    live: list[LiveSegment] = []
+    entries: dict[str, list[Entry]] = {stream_id: [] for stream_id in tails}
+    dataset_ids = tuple(sorted(stamped | by_dataset.keys()))
+    for dataset_id in dataset_ids:
+        own = by_dataset.get(dataset_id, [])
+        history = _history(dataset_id, own, tails, runs)
+        dropped += history.dropped
+        warnings += history.warnings
+        chosen = [found for found in own if found.key in history.live_keys]
+        live += [LiveSegment(found, _merge_count(found)) for found in chosen]
+        newest = _newest(chosen)
+        for stream_id, offset in history.merged_offsets.items():
+            # Without the baby itself, a time that is not too early.
+            last = by_stream.get(stream_id, {}).get(offset)
+            at = last.modified_at_nanos if last else newest.get(stream_id, 0)
+            entries[stream_id].append(Entry(dataset_id, offset, at // 10**9 * 10**9))
+    return Rebuild(
+        dataset_ids,
+        tuple(live),
+        tuple(
+            RebuiltStream(s, t.committed, t.first - 1, tuple(entries[s]), runs[s])
+            for s, t in sorted(tails.items())
+        ),
+        tuple(sorted(dropped)),
+        tuple(warnings),
+        _specs(live),
+    )
+
+
+def _specs(live: Iterable[LiveSegment]) -> dict[str, SegmentSpec]:
+    oldest_first = sorted(live, key=lambda one: (one.found.modified_at_nanos, one.found.key))
+    return {one.found.footer.dataset_id: one.found.spec for one in oldest_first}
+
+
+def _history(
+    dataset_id: str,
+    found: Sequence[SegmentFound],
+    tails: Mapping[str, Tail],
+    runs: Mapping[str, Sequence[BabyFound]],
+) -> History:
+    """One dataset's segments: first what merges prove, then the batches that no merge took in."""
+    merged = [one for one in found if isinstance(parse_key(one.key), AttemptKey)]
+    proven_ids = {b.batch_id for one in merged for b in one.footer.batches}
+    raw = [one for one in found if isinstance(parse_key(one.key), MergedKey)]
+    proven = merged + [one for one in raw if one.footer.batches[0].batch_id in proven_ids]
+    live_keys, dropped, warnings = _disjoint(dataset_id, proven)
+    batches: dict[str, list[SegmentFound]] = {}
+    for one in raw:
+        if (batch_id := one.footer.batches[0].batch_id) not in proven_ids:
+            batches.setdefault(batch_id, []).append(one)
+    history = settle(
+        dataset_id,
+        [_batch(batch_id, files) for batch_id, files in sorted(batches.items())],
+        [r for one in proven for r in one.footer.ranges],
+        tails,
+        {s: {b.offset: b.dataset_ids for b in run} for s, run in runs.items()},
+    )
+    return History(
+        history.live_keys | live_keys,
+        history.merged_offsets,
+        (*dropped, *history.dropped),
+        (*warnings, *history.warnings),
+    )
+
+
+def _disjoint(
+    dataset_id: str, proven: Sequence[SegmentFound]
+) -> tuple[frozenset[str], list[Dropped], list[str]]:
+    """Of files whose batches are known to be registered, those that hold each part once.
+
+    A merge's output supersedes its inputs. A merge that was never completed may overlap others
+    that were: then one of them has to go, such that nothing is lost.
+    """
+    parts = {
+        one.key: frozenset((b.batch_id, b.part) for b in one.footer.batches)
+        for one in sorted(proven, key=lambda one: (-len(one.footer.batches), one.key))
+    }
+    live: set[str] = set()
+    warnings = []
+    for group in components(parts):
+        options = {key: parts[key] for key in sorted(group, key=lambda k: (-len(parts[k]), k))}
+        every = frozenset[tuple[str, int]]().union(*options.values())
+        chosen = choose(options)
+        if chosen is None:
+            chosen = greedy(options)
+        lost = every.difference(*(options[key] for key in chosen))
+        if lost:
+            warnings.append(
+                f"dataset {dataset_id}: {len(lost)} parts of batches are only in files that"
+                f" overlap others, such as {sorted(options.keys() - chosen)[0]}"
+            )
+        live |= chosen
+    dropped = [Dropped(key, "superseded") for key in sorted(parts.keys() - live)]
+    return frozenset(live), dropped, warnings
+
+
+def _batch(batch_id: str, files: Sequence[SegmentFound]) -> Batch:
+    parts = {one.footer.batches[0].part for one in files}
+    count = max(one.footer.batches[0].parts for one in files)
+    return Batch(
+        batch_id,
+        tuple(one.key for one in files),
+        # A baby too large for one file spreads over several, which differ in what else they hold.
+        coalesce(span for one in files for span in one.footer.ranges),
+        is_complete=parts == set(range(1, count + 1)),
+    )
+
+
+def _tails(
+    found: Iterable[Sequence[SegmentFound]], by_stream: Mapping[str, Mapping[int, BabyFound]]
+) -> dict[str, Tail]:
+    """Where each stream's babies begin and end.
+
+    Offsets above what segments cover count as committed up to the first hole, as whoever adopts a
+    tail does: beyond a hole nothing was acknowledged.
+    """
+    covered: dict[str, int] = dict.fromkeys(by_stream, -1)
+    for segments in found:
+        for one in segments:
+            for span in one.footer.ranges:
+                covered[span.stream_id] = max(covered.get(span.stream_id, -1), span.end)
+    return {s: _tail(top, by_stream.get(s, {})) for s, top in covered.items()}
+
+
+def _tail(covered: int, present: Mapping[int, BabyFound]) -> Tail:
+    end = covered
+    above = [offset for offset in present if offset > covered]
+    # Offsets are reaped in order. If the highest covered baby is gone, those missing above it may
+    # be as well: merged, and of no interest to any dataset.
+    if above and covered not in present:
+        end = min(above) - 1
+    while end + 1 in present and not (end in present and present[end].is_stop):
+        end += 1
+    first = end + 1
+    while first - 1 in present:
+        first -= 1
+    return Tail(first, end)
+
+
+def _unusable(found: SegmentFound) -> str:
+    """Why a segment can have no place in a rebuilt catalog, if so."""
+    key = parse_key(found.key)
+    if not isinstance(key, MergedKey | AttemptKey):
+        return "foreign: not a segment's key"
+    if key.dataset_id != found.footer.dataset_id:
+        return f"foreign: its footer names dataset {found.footer.dataset_id}"
+    if not found.footer.batches or (isinstance(key, MergedKey) and len(found.footer.batches) > 1):
+        return "foreign: its footer does not name the batch that it is of"
+    return ""
+
+
+def _merge_count(found: SegmentFound) -> int:
+    if isinstance(parse_key(found.key), MergedKey):
+        return 0
+    count, inputs = 1, MERGE_INPUTS_MAX
+    while inputs < len(found.footer.batches) and count < MERGE_COUNT_MAX:
+        count, inputs = count + 1, inputs * MERGE_INPUTS_MAX
+    return count
+
+
+def _newest(chosen: Iterable[SegmentFound]) -> dict[str, int]:
+    times: dict[str, int] = {}
+    for found in chosen:
+        for span in found.footer.ranges:
+            times[span.stream_id] = max(times.get(span.stream_id, 0), found.modified_at_nanos)
+    return times

@@ -1,0 +1,204 @@
+"""The Spark session: one builder, for the nursery and the merge worker alike.
+
+Only plain tasks over Python objects run in it: no record passes through the JVM.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from segments.errors import SegmentsError
+from segments.spark.settings import SparkSettings
+from segments.spark.versions import (
+    ADVICE,
+    Row,
+    difference,
+    refusal,
+    survey,
+    versions_here,
+)
+
+# PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
+# forks beside two busy channels). gRPC reads this when it starts, so it is set on import.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+JAVA_MAJOR_MIN = 17
+_JAVA_TIMEOUT_SECS = 30
+_PY4J = "An error occurred while calling"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+
+class SparkUnusable(SegmentsError):
+    """Spark cannot run as the machine is set up; the message says what an operator must change."""
+
+
+class SparkDied(SegmentsError):
+    """The session's JVM is gone. Nothing can be run in this process any more: end it."""
+
+
+def open_session(settings: SparkSettings) -> SparkSession:
+    """Start the process's one session, which takes seconds: do it before the first poll.
+
+    Raises SparkUnusable if Java is missing or too old, the session will not start, no executor
+    comes in time, or one runs another release than we do.
+    """
+    check_java()
+    os.environ["PYSPARK_PYTHON"] = _executors_python(settings)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    with as_file(files("segments.spark") / "log4j2.properties") as log_config:
+        try:
+            spark = _builder(settings, log_config).getOrCreate()
+            executors = _survey(spark, settings)
+        except SparkUnusable:
+            raise
+        except Exception as error:
+            check_versions(error)
+            raise SparkUnusable(
+                f"Spark at {settings.master} did not start: {cause_of(error)}"
+            ) from error
+    if found := difference(versions_here(), executors):
+        raise SparkUnusable(f"{found}: {ADVICE}")
+    return spark
+
+
+def cores(spark: SparkSession, settings: SparkSettings) -> int:
+    """How many tasks run at once."""
+    if settings.is_local:
+        return spark.sparkContext.defaultParallelism
+    return settings.cores_max
+
+
+def first_line(error: Exception) -> str:
+    """What a job failed of, by its first line; Py4J's own says only that something did."""
+    stripped = (line.strip(" :\t") for line in str(error).splitlines())
+    lines = [line for line in stripped if line and not line.startswith(_PY4J)]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]
+
+
+def cause_of(error: Exception) -> str:
+    """One line of what may be pages of Java and Python stack traces: the innermost message."""
+    text = str(error)
+    if "stopped SparkContext" in text:
+        # Says where it was stopped, never why.
+        return "its master does not answer, or turned us away"
+    lines = text.partition("\n\tat ")[0].strip().splitlines()
+    return lines[-1].lstrip(": ") if lines else type(error).__name__
+
+
+def _executors_python(settings: SparkSettings) -> str:
+    """Executors run the interpreter that runs us, unless a cluster has one of its own for them."""
+    told = "" if settings.is_local else os.environ.get("PYSPARK_PYTHON", "")
+    return dict(settings.conf).get("spark.pyspark.python", "") or told or sys.executable
+
+
+def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
+    """Learn what executors run. Starts their Python as well, which takes seconds more."""
+    context = spark.sparkContext
+    is_late = threading.Event()
+
+    def give_up() -> None:
+        is_late.set()
+        context.cancelAllJobs()
+
+    timer = threading.Timer(settings.start_secs, give_up)
+    timer.daemon = True
+    timer.start()
+    rows: list[Row] = []
+    try:
+        # The first job waits for the first executor. The second is as wide as jobs will be, so
+        # that it meets the others that came meanwhile.
+        for tasks in (1, cores(spark, settings)):
+            rows += context.parallelize(range(tasks), tasks).mapPartitions(survey()).collect()
+    except Exception as error:
+        if not is_late.is_set():
+            raise
+        raise SparkUnusable(
+            f"no executor of {settings.master} was free within {settings.start_secs:g} s: start"
+            " workers, ask for fewer cores, or less memory than they have; executors that fail to"
+            " start say why in their own logs"
+        ) from error
+    finally:
+        timer.cancel()
+    return rows
+
+
+def check_versions(error: Exception) -> None:
+    """Raise SparkUnusable if a job failed because an executor runs another release than we do."""
+    if found := refusal(str(error)):
+        raise SparkUnusable(found) from error
+
+
+def check_alive(spark: SparkSession) -> None:
+    """Raise SparkDied if the JVM is gone: a dead gateway poisons every later session."""
+    gateway = spark.sparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is not None and process.poll() is not None:
+        raise SparkDied(f"the Spark JVM ended with code {process.returncode}")
+    try:
+        is_stopped = bool(spark.sparkContext._jsc.sc().isStopped())
+    except Exception as error:
+        raise SparkDied(f"the Spark JVM does not answer: {type(error).__name__}") from error
+    if is_stopped:
+        raise SparkDied("the Spark context was stopped")
+
+
+def cancel_jobs(spark: SparkSession) -> None:
+    """End all jobs: who waits for one gets an error. With the JVM gone there is nothing to end."""
+    with suppress(Exception):
+        spark.sparkContext.cancelAllJobs()
+
+
+def check_java() -> None:
+    """Raise SparkUnusable unless Java 17 or newer can be started."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    advice = f"install Java {JAVA_MAJOR_MIN} or newer, or set JAVA_HOME"
+    if java is None or not os.access(java, os.X_OK):
+        raise SparkUnusable(f"no java found{f' in {home}' if home else ''}: {advice}")
+    try:
+        done = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_SECS
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SparkUnusable(f"{java} does not start: {error}") from error
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    if done.returncode or not found:
+        raise SparkUnusable(f"{java} does not say its version: {advice}")
+    if int(found[1]) < JAVA_MAJOR_MIN:
+        raise SparkUnusable(f"{java} is Java {found[1]}: {advice}")
+
+
+def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # A second copy of a task does no harm, but it writes a second copy of its files.
+        "spark.speculation": "false",
+        "spark.cores.max": str(settings.cores_max),
+        "spark.driver.memory": settings.driver_memory,
+        # Arrow's allocator else gives every freed block back at once: 8 % of a merge's time.
+        "spark.executorEnv.MIMALLOC_PURGE_DELAY": "10000",
+        "spark.log.level": "ERROR",
+        # Several merge tasks run side by side as jobs of their own.
+        "spark.scheduler.mode": "FAIR",
+    }
+    if settings.is_on_this_machine:
+        # Whatever the host is called, nobody else is spoken to.
+        options["spark.driver.host"] = options["spark.driver.bindAddress"] = "127.0.0.1"
+    options.update(settings.conf)
+    java_options = options.get(_JAVA_OPTIONS, "")
+    options[_JAVA_OPTIONS] = f"-Dlog4j2.configurationFile={log_config} {java_options}".strip()
+    # pyspark's `builder` is a class property that its types do not know.
+    builder: SparkSession.Builder = SparkSession.Builder().appName(settings.app_name)
+    builder = builder.master(settings.master)
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    return builder

@@ -1,0 +1,113 @@
+"""Whether executors run what the driver runs: another release would read our tasks wrongly."""
+
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass, fields
+from functools import cache
+from typing import TypeVar
+
+Row = tuple[str, ...]
+T = TypeVar("T")
+R = TypeVar("R")
+ADVICE = "executors need what is installed here, see `segplane spark-env`"
+# What was found to be the same in this process, so that it is looked at once.
+agreed: set[Row] = set()
+_DIFFERS = "versions differ:"
+_FOUND = re.compile(rf"{_DIFFERS} (\S*)")
+# PySpark's own refusal, before it reads anything of a task.
+_PYTHON_DIFFERS = re.compile(r"\[PYTHON_VERSION_MISMATCH\]\D*(\d+\.\d+)\D*(\d+\.\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What one Python process has; "none" for a package that is not installed there."""
+
+    host: str
+    python: str
+    pyspark: str
+    segplane: str
+    pyarrow: str
+
+
+def survey() -> Callable[[Iterable[int]], Iterator[Row]]:
+    """Make the function that tells, where it runs, the values of a Versions."""
+
+    # Nested, so that it is pickled by value: an executor may have nothing of ours to import.
+    def look(_: Iterable[int]) -> Iterator[Row]:
+        import platform
+        import sys
+        from importlib import metadata
+
+        def version(name: str) -> str:
+            try:
+                return metadata.version(name)
+            except metadata.PackageNotFoundError:
+                return "none"
+
+        # Spark puts it on the path itself, where it has no metadata; who runs this has it.
+        pyspark = getattr(sys.modules.get("pyspark"), "__version__", "none")
+        python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        yield platform.node(), python, pyspark, version("segplane"), version("pyarrow")
+
+    return look
+
+
+def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterable[T]], Iterator[R]]:
+    """Make a task that runs `function` only where the versions are those of this process.
+
+    An executor may have come after the survey at the start, or been upgraded since.
+    """
+    wanted, look, body = astuple(versions_here())[1:], survey(), pickle.dumps(function)
+
+    # Nested, and all of ours that it needs still packed: as above.
+    def run(items: Iterable[T]) -> Iterator[R]:
+        import pickle
+        import sys
+
+        ours = sys.modules.get("segments.spark.versions")
+        if ours is None or wanted not in ours.agreed:
+            (found,) = look(())
+            if found[1:] != wanted:
+                raise RuntimeError(f"{_DIFFERS} {'|'.join(found)}")
+            import segments.spark.versions
+
+            segments.spark.versions.agreed.add(wanted)
+        # As trustworthy as the task that brought it.
+        function: Callable[[Iterable[T]], Iterator[R]] = pickle.loads(body)  # noqa: S301
+        return function(items)
+
+    return run
+
+
+def refusal(error: str) -> str:
+    """What an operator must know of a failed job's error, if versions were its cause; else ""."""
+    if found := _PYTHON_DIFFERS.search(error):
+        return f"an executor has python {found[1]} (here {found[2]}): {ADVICE}"
+    if found := _FOUND.search(error):
+        return f"{difference(versions_here(), [tuple(found[1].split('|'))])}: {ADVICE}"
+    return ""
+
+
+@cache
+def versions_here() -> Versions:
+    """What this process started with, whatever has been installed since."""
+    return Versions(*next(survey()(())))
+
+
+def difference(driver: Versions, executors: Iterable[Row]) -> str:
+    """Name the first executor that differs, with all in which it does; "" if none does."""
+    wanted = dict(zip(_NAMES, astuple(driver), strict=True))
+    for row in executors:
+        found = dict(zip(_NAMES, row, strict=True))
+        differing = [
+            f"{name} {found[name]} (here {wanted[name]})"
+            for name in _NAMES[1:]
+            if found[name] != wanted[name]
+        ]
+        if differing:
+            return f"the executor on {found['host']} has {', '.join(differing)}"
+    return ""
+
+
+_NAMES = tuple(field.name for field in fields(Versions))

@@ -1,0 +1,88 @@
+"""The interface of an object store."""
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from segments.keys import StoreLocation
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """What a listing says of one object; the time is the store's clock."""
+
+    key: str
+    size_bytes: int
+    modified_at_nanos: int
+
+
+class ObjectStore(Protocol):
+    """Objects under one location; complete and immutable from the moment their key is seen.
+
+    Every call may raise StoreUnavailable (no answer: try again) and StoreUnusable (bucket gone,
+    no permission: an operator must act); a key that no store can hold raises ValueError.
+    Stores are safe to share between threads and pickle as their location.
+    """
+
+    @property
+    def location(self) -> StoreLocation:
+        """Where the objects are."""
+        ...
+
+    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+        """Write an object unless one stands there; raises ObjectExists even if it is equal.
+
+        Tries that the call repeats by itself do not count: if an earlier one may have won, an
+        equal object is success. After StoreUnavailable the outcome is unknown: call again, and on
+        ObjectExists read the object and compare.
+        """
+        ...
+
+    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
+        """Write an object that is in pieces, like put_if_absent."""
+        ...
+
+    def put_file_if_absent(self, key: str, path: Path) -> None:
+        """Write a local file's content as an object, like put_if_absent."""
+        ...
+
+    def get(self, key: str) -> bytes:
+        """Read an object whole; raises ObjectMissing."""
+        ...
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """Read bytes from start on; fewer than length only at the object's end."""
+        ...
+
+    def head(self, key: str) -> ObjectInfo:
+        """Read an object's size and time; raises ObjectMissing."""
+        ...
+
+    def list(self, prefix: str, start_after: str = "") -> Iterator[ObjectInfo]:
+        """List the objects whose key starts with prefix and lies after start_after, by key.
+
+        Keys order as their UTF-8 bytes do. Objects written meanwhile may be missing.
+        """
+        ...
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects; an absent one is fine. On an error some may be deleted already."""
+        ...
+
+    def open_input(self, key: str) -> io.IOBase:
+        """Open an object as a seekable binary file, fit for pyarrow.PythonFile."""
+        ...
+
+    def probe(self) -> None:
+        """Prove that the store is reachable and never overwrites; raises StoreUnusable."""
+        ...
+
+    def now_nanos(self) -> int:
+        """The store's own clock, to tell the age of its objects by."""
+        ...
+
+    def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:
+        """Drop what unfinished writes under prefix left behind; returns how many there were."""
+        ...

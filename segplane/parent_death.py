@@ -1,0 +1,46 @@
+"""Runs a command that dies with its parent.
+
+Usage: `python -I -S parent_death.py PARENT SIGNUM UID GID COMMAND`.
+
+The kernel sends the command SIGNUM when PARENT dies, even of SIGKILL. Done by a program of its own,
+not between fork and exec: in a process with gRPC threads, Python code that runs there can crash.
+UID and GID "-" mean the ones we are. Imports nothing of ours, so that it starts in milliseconds.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+
+
+def tethered(
+    command: Sequence[str | Path],
+    signum: signal.Signals,
+    uid: int | None = None,
+    gid: int | None = None,
+) -> list[str]:
+    """The command line that runs `command` tied to this process, as another user where given."""
+    ids = ["-" if value is None else str(value) for value in (uid, gid)]
+    prefix = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(int(signum)), *ids]
+    return [*prefix, *map(str, command)]
+
+
+def main(parent: str, signum: str, uid: str, gid: str, *command: str) -> None:
+    """Drop to the user, tie to the parent, become the command."""
+    if uid != "-":
+        os.setgroups([])
+        os.setgid(int(gid))
+        os.setuid(int(uid))
+    # After the change of user, which would clear it.
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(signum))
+    if os.getppid() != int(parent):
+        sys.exit(1)
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,215 @@
+"""Flushes of a session: stamps, refusals, new streams, and exports met again in others' babies."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from collector.auth import TokenCache
+from collector.buffer import Buffer
+from collector.config import Settings, load
+from collector.dedupe import CommittedDigests
+from collector.export import digest_of
+from collector.flusher import Session
+from collector.ingestion import Commit, Ingestion
+from collector.intake import Intake
+from collector.quotas import Quotas
+from collector.refusal import Refused
+from meta.errors import Code
+from meta.process import Environment
+from meta.v1 import ingest_token_pb2
+from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
+from segments.keys import baby_key
+from tests.collector.conftest import Ground, IngestToken, log_export, run
+
+
+class MetaWithDeletedDatasets(Ingestion):
+    """Meta where every stamped dataset was deleted a moment ago."""
+
+    async def commit(self, stream_id: str, offset: int, commit: Commit) -> frozenset[str]:
+        await super().commit(stream_id, offset, commit)
+        return frozenset(commit.dataset_records)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def settings() -> Settings:
+    """Settings of a collector that trusts meta's word for a tenth of a second."""
+    return load(Environment("COLLECTOR_", {"COLLECTOR_TOKEN_CACHE_SECS": "0.1"}))
+
+
+@asynccontextmanager
+async def working(
+    settings: Settings,
+    ingestion: Ingestion,
+    digests: CommittedDigests,
+    clock: Callable[[], float] = time.monotonic,
+) -> AsyncIterator[Intake]:
+    """Run a session without its servers; `clock` is what tokens age by."""
+    tokens = TokenCache(ingestion, settings.token_cache_secs, clock)
+    buffer = Buffer(10**8, 10**8, flush_timeout_secs=0.05)
+    session = Session(settings, ingestion, tokens, buffer, digests)
+    quotas = Quotas(ingestion, settings.usage_cache_secs)
+    intake = Intake(tokens, quotas, buffer, digests, 10**7, 10**5, 10.0, 100, is_open=True)
+    flushing = asyncio.create_task(session.run())
+    try:
+        yield intake
+    finally:
+        buffer.drain()
+        await flushing
+        session.close()
+
+
+def test_an_export_whose_dataset_is_gone_is_refused_and_not_remembered(
+    ground: Ground, settings: Settings
+) -> None:
+    token, digests = ground.new_token(), CommittedDigests(600.0)
+
+    async def scenario() -> Code:
+        ingestion = MetaWithDeletedDatasets(ground.client, "collector-1")
+        async with working(settings, ingestion, digests) as intake:
+            with pytest.raises(Refused) as caught:
+                await intake.accept("logs", token.token_secret, log_export("a"))
+            return caught.value.refusal.code
+
+    assert run(scenario()) is Code.PERMISSION_DENIED
+    assert len(digests) == 0
+
+
+def test_a_baby_is_stamped_with_the_routing_of_its_flush(
+    ground: Ground, settings: Settings
+) -> None:
+    token, other = ground.new_token(), ground.new_token()
+
+    async def scenario() -> None:
+        ingestion = Ingestion(ground.client, "collector-1")
+        clock = Clock()
+        async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
+            await intake.accept("logs", token.token_secret, log_export("before"))
+            route(ground, token, other.dataset_id)
+            clock.now += 1.0
+            await intake.accept("logs", token.token_secret, log_export("after"))
+
+    run(scenario())
+    stamps = [baby.parts[0].dataset_id for baby in ground.committed_babies()]
+    assert stamps == [token.dataset_id, other.dataset_id]
+
+
+def test_an_export_met_in_anothers_baby_is_acknowledged_and_not_written_again(
+    ground: Ground, settings: Settings
+) -> None:
+    token = ground.new_token()
+    stream_id, _ = ground.register("collector-1", token)
+    digests = CommittedDigests(600.0)
+    payload = log_export("sent to both incarnations")
+
+    async def scenario() -> None:
+        ingestion = Ingestion(ground.client, "collector-1")
+        async with working(settings, ingestion, digests) as intake:
+            await intake.accept("logs", token.token_secret, log_export("first"))
+            # The other incarnation writes at the next offset what is then resent to this one.
+            baby = baby_with(token, payload)
+            ground.store.put_if_absent(baby_key(stream_id, 1), encode_baby(baby))
+            await intake.accept("logs", token.token_secret, payload)
+
+    run(scenario())
+    assert ground.committed_ids() == ["first", "sent to both incarnations"]
+
+
+def test_exports_of_many_tokens_share_a_baby_and_keep_their_order(
+    ground: Ground, settings: Settings
+) -> None:
+    tokens = [ground.new_token() for _ in range(3)]
+
+    async def scenario() -> None:
+        ingestion = Ingestion(ground.client, "collector-1")
+        async with working(settings, ingestion, CommittedDigests(600.0), Clock()) as intake:
+            for token in tokens:
+                await intake.accept("logs", token.token_secret, log_export("warm"))
+            intake.buffer.flush_timeout_secs = 3600.0
+            accepting = [
+                asyncio.create_task(
+                    intake.accept("logs", token.token_secret, log_export(f"{n}-{index}"))
+                )
+                for n in range(4)
+                for index, token in enumerate(tokens)
+            ]
+            await asyncio.sleep(0)
+            intake.buffer.drain()
+            await asyncio.gather(*accepting)
+
+    run(scenario())
+    baby = ground.committed_babies()[-1]
+    assert {part.token_id: part.dataset_id for part in baby.parts} == {
+        token.token_id: token.dataset_id for token in tokens
+    }
+    assert [len(part.slices) for part in baby.parts] == [4, 4, 4]
+    sent = [f"{n}-{i}" for n in range(4) for i in range(3)]
+    assert ground.committed_ids() == sorted([*sent, "warm", "warm", "warm"])
+
+
+def test_only_the_exports_of_a_revoked_token_are_refused(
+    ground: Ground, settings: Settings
+) -> None:
+    good, bad = ground.new_token(), ground.new_token()
+
+    async def scenario() -> list[object]:
+        ingestion = Ingestion(ground.client, "collector-1")
+        clock = Clock()
+        async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
+            for token in (good, bad):
+                await intake.accept(
+                    "logs", token.token_secret, log_export(f"warm {token.token_id}")
+                )
+            intake.buffer.flush_timeout_secs = 3600.0
+            waiting = [
+                asyncio.create_task(intake.accept("logs", t.token_secret, log_export("last")))
+                for t in (good, bad)
+            ]
+            await asyncio.sleep(0)
+            ground.client.ingest_token.RevokeIngestToken(
+                ingest_token_pb2.RevokeIngestTokenRequest(token_id=bad.token_id)
+            )
+            clock.now += 1.0
+            intake.buffer.drain()
+            return list(await asyncio.gather(*waiting, return_exceptions=True))
+
+    accepted, refused = run(scenario())
+
+    assert accepted == 0
+    assert isinstance(refused, Refused)
+    assert refused.refusal.code is Code.UNAUTHENTICATED
+    assert ground.committed_ids().count("last") == 1
+
+
+def route(ground: Ground, token: IngestToken, dataset_id: str) -> None:
+    """Send all signals of a token elsewhere."""
+    ground.client.ingest_token.UpdateIngestTokenRouting(
+        ingest_token_pb2.UpdateIngestTokenRoutingRequest(
+            token_id=token.token_id,
+            routing=ingest_token_pb2.IngestTokenRouting(
+                logs_dataset_id=dataset_id,
+                metrics_dataset_id=dataset_id,
+                traces_dataset_id=dataset_id,
+            ),
+        )
+    )
+
+
+def baby_with(token: IngestToken, payload: bytes) -> Baby:
+    digest = digest_of(token.token_id, "logs", payload)
+    part = TokenPart(
+        token.token_id, "logs", (payload,), token.dataset_id, 1, 5, 5, (Export(digest, 5),)
+    )
+    return Baby((part,), BabyKind.DATA, b"the other flush.", 5)

@@ -1,0 +1,314 @@
+"""The merge of segments: every row once, in order, whatever the inputs look like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from segments.errors import CorruptObject
+from segments.keys import StoreLocation, new_merged_key
+from segments.merging import merge
+from segments.merging.kway_merge import BLOCK_BATCHES, merge_sorted
+from segments.merging.merge import InputFailed, MergeInput, MergeOrder, MergeResult, merge_segments
+from segments.parquet import row_groups
+from segments.parquet.footer import BatchPart, OffsetRange, SegmentFooter
+from segments.parquet.reader import SegmentFile, read_footer
+from segments.parquet.schema import SIGNALS, PromotedColumn, SegmentSpec, Signal, sort_columns
+from segments.parquet.sorting import sort_by
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from tests.segments.rows import DATASET, PLAIN, Row, concat, plain, rows_of, write_segment
+
+STATUS = PromotedColumn("status", "long", "record", "status")
+USER = PromotedColumn("user", "string", "resource", "user.id")
+SPECS = [
+    PLAIN,
+    SegmentSpec(("severity_text", "metric_name")),
+    SegmentSpec(("status",), (STATUS,)),
+    SegmentSpec(("user", "trace_id"), (USER, STATUS)),
+    SegmentSpec(("timestamp",), (replace(STATUS, kql_type="string"),)),
+    SegmentSpec(("value_double", "is_monotonic", "severity_number")),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A store with some segments in it."""
+
+    store: ObjectStore
+    folder: Path
+
+    def put(
+        self,
+        tables: Mapping[Signal, pa.Table],
+        spec: SegmentSpec = PLAIN,
+        footer: SegmentFooter | None = None,
+    ) -> MergeInput:
+        """Write a segment and describe it as meta would."""
+        key = new_merged_key(DATASET)
+        path = self.folder / key.rpartition("/")[2]
+        footer = footer or SegmentFooter(DATASET, "test")
+        _, facts = write_segment(path, tables, spec, footer)
+        self.store.put_file_if_absent(key, path)
+        return MergeInput(key[-20:], key, facts.rows, facts.start_time, facts.end_time)
+
+    def merge(self, inputs: Sequence[MergeInput], order: MergeOrder) -> MergeResult:
+        """Merge into the shelf's folder, in the place of an earlier output."""
+        (self.folder / "merged.parquet").unlink(missing_ok=True)
+        return merge_segments(self.store, inputs, order, self.folder)
+
+    def merged(self) -> dict[Signal, pa.Table]:
+        """Read the output."""
+        with SegmentFile(self.folder / "merged.parquet") as segment:
+            return {s: pa.Table.from_batches(segment.batches(s, 1_000)) for s in segment.signals}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return _shelf(tmp_path)
+
+
+def order(spec: SegmentSpec = PLAIN) -> MergeOrder:
+    return MergeOrder(DATASET, "merge_worker test", spec)
+
+
+def test_segments_with_different_signals_become_one_with_all_of_them(shelf: Shelf) -> None:
+    contents: list[dict[Signal, pa.Table]] = [
+        {"logs": rows_of("logs", 300, seed=1), "traces": rows_of("traces", 200, seed=1)},
+        {"metrics": rows_of("metrics", 100, seed=2)},
+        {"logs": rows_of("logs", 50, seed=3)},
+    ]
+
+    result = shelf.merge([shelf.put(tables) for tables in contents], order())
+
+    assert result.facts.rows_by_signal == {"logs": 350, "metrics": 100, "traces": 200}
+    merged = shelf.merged()
+    for signal in SIGNALS:
+        rows = concat(tables[signal] for tables in contents if signal in tables)
+        assert Counter(plain(merged[signal])) == Counter(plain(rows))
+        assert _keys(merged[signal], PLAIN, signal) == _keys(
+            sort_by(rows, sort_columns(PLAIN, signal)), PLAIN, signal
+        )
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_segments_merge_to_the_sorted_bag_of_their_rows(data: st.DataObject) -> None:
+    spec = data.draw(st.sampled_from(SPECS), "wanted")
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        shelf = _shelf(Path(folder))
+        patch.setattr(row_groups, "GROUP_ROWS_MAX", data.draw(st.integers(1, 60), "row group"))
+        patch.setattr(merge, "BATCH_ROWS_MIN", 1)
+        patch.setattr(merge, "BATCH_ROWS_MAX", data.draw(st.integers(1, 40), "batch"))
+        inputs, expected = _draw_inputs(data, shelf, spec)
+
+        result = shelf.merge(inputs, order(spec))
+
+        merged = shelf.merged()
+    assert result.facts.rows == sum(item.rows for item in inputs)
+    assert {s: Counter(rows) for s, rows in _keyless(merged).items()} == expected
+    for signal, table in merged.items():
+        keys = sort_columns(spec, signal)
+        assert plain(table.select(keys)) == plain(sort_by(table, keys).select(keys))
+
+
+def test_equal_keys_do_not_drain_their_inputs_at_once() -> None:
+    batches = 50
+    taken = [0, 0, 0]
+
+    def source(index: int) -> object:
+        table = rows_of("logs", 10, seed=index, times=1)
+        one = table.set_column(2, table.schema.field(2), pa.nulls(10, table.schema.field(2).type))
+        for _ in range(batches):
+            taken[index] += 1
+            yield from one.combine_chunks().to_batches()
+
+    keys = sort_columns(PLAIN, "logs")
+    rows = 0
+    for block in merge_sorted([source(i) for i in range(3)], keys):  # type: ignore[misc]
+        rows += block.num_rows
+        assert sum(taken) * 10 - rows <= 10 * (3 + BLOCK_BATCHES)
+    assert rows == 3 * batches * 10
+
+
+def test_segments_of_different_times_are_joined_one_after_the_other() -> None:
+    sources = []
+    for index in range(3):
+        table = rows_of("logs", 100, seed=index, times=1_000)
+        names = pa.nulls(100, table.schema.field("service_name").type)
+        table = table.set_column(2, table.schema.field("service_name"), names)
+        times = pa.array(range(index * 100, index * 100 + 100)).cast(pa.timestamp("ns", "UTC"))
+        table = table.set_column(1, table.schema.field("timestamp"), times)
+        sources.append(iter(table.combine_chunks().to_batches()))
+
+    found = list(merge_sorted(sources, ("timestamp",)))
+
+    assert [table.num_rows for table in found] == [100, 100, 100]
+    merged = concat(found)["timestamp"].cast(pa.int64())
+    assert merged.to_pylist() == list(range(300))
+
+
+def test_a_source_that_is_not_sorted_is_found_out() -> None:
+    table = rows_of("logs", 100)
+    batches = table.combine_chunks().to_batches(max_chunksize=10)
+
+    with pytest.raises(CorruptObject, match="not sorted by signal, service_name, timestamp"):
+        list(merge_sorted([iter(batches)], sort_columns(PLAIN, "logs")))
+
+
+def test_two_rows_out_of_order_within_a_batch_are_found_out() -> None:
+    table = sort_by(rows_of("logs", 100), ("timestamp",))
+    order = [*range(40), 41, 40, *range(42, 100)]
+    batches = table.take(order).combine_chunks().to_batches()
+
+    with pytest.raises(CorruptObject, match="not sorted by timestamp"):
+        list(merge_sorted([iter(batches)], ("timestamp",)))
+
+
+def test_the_output_carries_the_lineage_of_its_inputs(shelf: Shelf) -> None:
+    footers = [
+        SegmentFooter(
+            DATASET, "n", (BatchPart("a", 1), BatchPart("a", 2, 2)), (OffsetRange("s", 0, 4),)
+        ),
+        SegmentFooter(
+            DATASET, "n", (BatchPart("b", 1, 1),), (OffsetRange("s", 5, 9), OffsetRange("r", 0, 0))
+        ),
+    ]
+    inputs = [shelf.put({"logs": rows_of("logs", 5, seed=i)}, PLAIN, footers[i]) for i in range(2)]
+
+    shelf.merge(inputs, order())
+
+    with SegmentFile(shelf.folder / "merged.parquet") as segment:
+        footer = segment.stored.footer
+    assert footer.batches == (BatchPart("a", 1), BatchPart("a", 2, 2), BatchPart("b", 1, 1))
+    assert footer.ranges == (OffsetRange("r", 0, 0), OffsetRange("s", 0, 9))
+    assert footer.producer == "merge_worker test"
+
+
+def test_a_newly_promoted_column_is_filled_from_the_attributes(shelf: Shelf) -> None:
+    result = shelf.merge(
+        [shelf.put({"logs": rows_of("logs", 200)})], order(SegmentSpec((), (STATUS,)))
+    )
+
+    table = shelf.merged()["logs"]
+    pairs = zip(table["attributes"].to_pylist(), table["status"].to_pylist(), strict=True)
+    found = Counter(pairs)
+    assert all(
+        (text, status)
+        in {
+            (None, None),
+            ("{}", None),
+            ('{"status":"no number","nested":{"status":1}}', None),
+            ('{"status":7,"status":8}', 7),
+        }
+        or f'"status":{status}}}' in str(text)
+        for text, status in found
+    )
+    failed = sum(n for (text, _), n in found.items() if text and "no number" in text)
+    assert result.unconverted == failed > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": 11}, "registered are"),
+        ({"start_time": 0}, "registered are"),
+        ({"key": f"dataset/{DATASET}/merged/nothing.parquet"}, "nothing"),
+    ],
+    ids=["rows", "time_bounds", "absent"],
+)
+def test_an_input_that_is_not_as_registered_is_named(
+    shelf: Shelf, change: dict[str, object], message: str
+) -> None:
+    good, bad = (shelf.put({"logs": rows_of("logs", 10, seed=i)}) for i in range(2))
+
+    with pytest.raises(InputFailed, match=message) as caught:
+        shelf.merge([good, replace(bad, **change)], order())  # type: ignore[arg-type]
+
+    assert caught.value.segment_id == bad.segment_id
+    assert not (shelf.folder / "merged.parquet").exists()
+
+
+def test_an_input_of_another_dataset_is_named(shelf: Shelf) -> None:
+    bad = shelf.put({"logs": rows_of("logs", 10)}, PLAIN, SegmentFooter("other", "test"))
+
+    with pytest.raises(InputFailed, match="belongs to dataset other"):
+        shelf.merge([bad], order())
+
+
+def test_a_corrupt_page_names_its_input(shelf: Shelf) -> None:
+    good, bad = (shelf.put({"logs": rows_of("logs", 900, seed=i)}) for i in range(2))
+    path = shelf.folder / "store" / bad.key
+    broken = bytearray(path.read_bytes())
+    broken[2_000] ^= 16
+    path.chmod(0o600)
+    path.write_bytes(broken)
+
+    with pytest.raises(InputFailed) as caught:
+        shelf.merge([good, bad], order())
+
+    assert caught.value.segment_id == bad.segment_id
+
+
+def test_a_merged_segment_can_be_merged_again(shelf: Shelf) -> None:
+    first = [shelf.put({"logs": rows_of("logs", 50, seed=i)}) for i in range(3)]
+    facts = shelf.merge(first, order()).facts
+    key = new_merged_key(DATASET)
+    shelf.store.put_file_if_absent(key, shelf.folder / "merged.parquet")
+    again = MergeInput("again", key, facts.rows, facts.start_time, facts.end_time)
+    other = shelf.put({"traces": rows_of("traces", 50)})
+
+    result = shelf.merge([again, other], order())
+
+    assert result.facts.rows_by_signal == {"logs": 150, "traces": 50}
+    assert read_footer(shelf.store, key).rows == 150
+
+
+def _shelf(folder: Path) -> Shelf:
+    (folder / "store").mkdir()
+    return Shelf(open_store(StoreLocation.from_url(f"file://{folder}/store")), folder)
+
+
+def _draw_inputs(
+    data: st.DataObject, shelf: Shelf, wanted: SegmentSpec
+) -> tuple[list[MergeInput], dict[Signal, Counter[Row]]]:
+    """Draw segments of any settings; also returns their rows, less promoted columns."""
+    inputs: list[MergeInput] = []
+    tables: dict[Signal, list[pa.Table]] = {}
+    for _ in range(data.draw(st.integers(1, 5), "inputs")):
+        spec = data.draw(st.one_of(st.just(wanted), st.sampled_from(SPECS)), "written with")
+        signals = data.draw(st.lists(st.sampled_from(SIGNALS), min_size=1, unique=True), "signals")
+        sections: dict[Signal, pa.Table] = {}
+        for signal in signals:
+            rows, times = (
+                data.draw(st.integers(1, 40)),
+                data.draw(st.sampled_from([1, 20, 10**15])),
+            )
+            sections[signal] = rows_of(signal, rows, spec, data.draw(st.integers(0, 999)), times)
+            tables.setdefault(signal, []).append(sections[signal])
+        inputs.append(shelf.put(sections, spec))
+    return inputs, {
+        s: sum((Counter(_keyless({s: t})[s]) for t in found), Counter())
+        for s, found in tables.items()
+    }
+
+
+def _keyless(tables: Mapping[Signal, pa.Table]) -> dict[Signal, list[Row]]:
+    """Rows without promoted columns, which depend on the settings a segment is written with."""
+    return {s: plain(_without(t, {"status", "user"})) for s, t in tables.items()}
+
+
+def _without(table: pa.Table, names: set[str]) -> pa.Table:
+    return table.select([name for name in table.schema.names if name not in names])
+
+
+def _keys(table: pa.Table, spec: SegmentSpec, signal: Signal) -> list[Row]:
+    return plain(table.select(sort_columns(spec, signal)))

@@ -1,0 +1,153 @@
+"""The footer: what is written is what is read, and garbage is refused."""
+
+import json
+from itertools import pairwise
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segments.errors import CorruptObject
+from segments.parquet import footer as footers
+from segments.parquet.footer import (
+    FORMAT_VERSION,
+    BatchPart,
+    LineageTooLarge,
+    OffsetRange,
+    SegmentFooter,
+    StoredFooter,
+    coalesce,
+    decode_footer,
+    encode_footer,
+    merged_footer,
+)
+from segments.parquet.schema import PromotedColumn
+
+ranges = st.lists(
+    st.builds(
+        lambda stream, start, length: OffsetRange(stream, start, start + length),
+        st.sampled_from(["a", "b", "c"]),
+        st.integers(0, 60),
+        st.integers(0, 9),
+    ),
+    max_size=12,
+)
+
+
+def stored(footer: SegmentFooter) -> StoredFooter:
+    promoted = (PromotedColumn("c", "long", "record", 'a "key"'),)
+    return StoredFooter(
+        footer,
+        {"logs": 3, "traces": 0},
+        -5,
+        7,
+        ("signal", "timestamp"),
+        promoted,
+        ("severity_text", "no column"),
+    )
+
+
+def offsets(items: list[OffsetRange] | tuple[OffsetRange, ...]) -> set[tuple[str, int]]:
+    return {(r.stream_id, n) for r in items for n in range(r.start, r.end + 1)}
+
+
+@settings(deadline=None)
+@given(ranges)
+def test_a_footer_survives_the_file(found: list[OffsetRange]) -> None:
+    footer = SegmentFooter("dataset", "producer", (BatchPart("x", 2, 2),), coalesce(found))
+
+    assert decode_footer(encode_footer(stored(footer))) == stored(footer)
+
+
+@settings(deadline=None)
+@given(ranges)
+def test_joined_ranges_hold_the_same_offsets_and_never_touch(found: list[OffsetRange]) -> None:
+    joined = coalesce(found)
+
+    assert offsets(joined) == offsets(found)
+    for a, b in pairwise(joined):
+        assert a.stream_id < b.stream_id or a.end + 1 < b.start
+
+
+@settings(deadline=None)
+@given(ranges, ranges)
+def test_a_merge_carries_everything_of_its_inputs(
+    first: list[OffsetRange], second: list[OffsetRange]
+) -> None:
+    inputs = [
+        SegmentFooter("d", "p", (BatchPart("x", 1),), coalesce(first)),
+        SegmentFooter("d", "p", (BatchPart("x", 1), BatchPart("x", 2, 2)), coalesce(second)),
+    ]
+
+    merged = merged_footer("d", "m", inputs)
+
+    assert merged.batches == (BatchPart("x", 1), BatchPart("x", 2, 2))
+    assert offsets(merged.ranges) == offsets(first) | offsets(second)
+
+
+def test_a_merge_of_more_lineage_than_a_footer_takes_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(footers, "LINEAGE_BYTES_MAX", 3_000)
+    inputs = [
+        SegmentFooter("d", "p", (), tuple(OffsetRange(str(uuid4()), n, n) for n in range(60)))
+        for _ in range(2)
+    ]
+
+    assert len(merged_footer("d", "m", inputs[:1]).ranges) == 60
+    with pytest.raises(LineageTooLarge, match="120 offset ranges"):
+        merged_footer("d", "m", inputs)
+
+
+def test_many_streams_pack_small() -> None:
+    many = tuple(OffsetRange(f"{n:032x}", n, n + 9) for n in range(10_000))
+
+    metadata = encode_footer(stored(SegmentFooter("d", "p", (), many)))
+
+    assert len(metadata[b"segplane.lineage"]) < 200_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {b"segplane.rows": None},
+        {b"segplane.rows": b'{"logs":"three"}'},
+        {b"segplane.rows": b"\xff"},
+        {b"segplane.lineage": b"no base64!"},
+        {b"segplane.lineage": b"aGVsbG8="},
+        {b"segplane.promoted": b"[[1,2]]"},
+        {b"segplane.start_time": b"now"},
+        {b"segplane.format_version": json.dumps(FORMAT_VERSION + 1).encode()},
+        {b"segplane.\xff": b"x"},
+    ],
+)
+def test_a_footer_that_is_not_ours_is_corrupt(change: dict[bytes, bytes | None]) -> None:
+    metadata = {**encode_footer(stored(SegmentFooter("d", "p"))), **change}
+
+    with pytest.raises(CorruptObject):
+        decode_footer({k: v for k, v in metadata.items() if v is not None})
+
+
+@pytest.mark.parametrize(
+    ("order", "fields"),
+    [
+        (["signal", "service_name", "timestamp"], ()),
+        (["signal", "severity_text", "service_name", "timestamp"], ("severity_text",)),
+        (["signal", "timestamp", "service_name"], ("timestamp",)),
+        (["signal", "service_name", "name", "timestamp"], ("service_name", "name")),
+    ],
+)
+def test_sharding_fields_of_a_file_that_does_not_name_them_follow_from_its_order(
+    order: list[str], fields: tuple[str, ...]
+) -> None:
+    metadata = encode_footer(stored(SegmentFooter("d", "p")))
+    del metadata[b"segplane.sharding_fields"]
+    metadata[b"segplane.sort_order"] = json.dumps(order).encode()
+
+    assert decode_footer(metadata).sharding_fields == fields
+
+
+def test_a_file_without_metadata_is_corrupt() -> None:
+    with pytest.raises(CorruptObject):
+        decode_footer(None)

@@ -1,0 +1,97 @@
+"""The race that a real store must survive: conditional writers of one key, one of them wins."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from botocore.exceptions import ClientError
+
+from segments.errors import ObjectExists
+from segments.keys import StoreLocation
+from segments.store.s3.client import PATIENT, client_of
+from segments.store.s3.store import S3Store
+
+WRITERS = 12
+
+
+def race(keys: list[str], prepare: Callable[[str, int], Callable[[], bool]]) -> dict[str, int]:
+    """Let twelve writers write each key at once; returns who won, and refuses two winners.
+
+    `prepare(key, writer)` returns the last step of a write, which says whether it won.
+    """
+    start = threading.Barrier(WRITERS)
+
+    def write(key: str, writer: int) -> bool:
+        finish = prepare(key, writer)
+        start.wait()
+        return finish()
+
+    won = {}
+    with ThreadPoolExecutor(WRITERS) as pool:
+        for key in keys:
+            outcomes = list(pool.map(write, [key] * WRITERS, range(WRITERS)))
+            assert outcomes.count(True) == 1, (key, outcomes)
+            won[key] = outcomes.index(True)
+    return won
+
+
+def test_each_of_two_hundred_keys_has_one_winner_among_twelve_writers(
+    versitygw_location: StoreLocation,
+) -> None:
+    store = S3Store(versitygw_location)
+
+    def prepare(key: str, writer: int) -> Callable[[], bool]:
+        def put() -> bool:
+            try:
+                store.put_if_absent(key, b"%d" % writer)
+            except ObjectExists:
+                return False
+            return True
+
+        return put
+
+    won = race([f"raced/{number}" for number in range(200)], prepare)
+
+    assert all(store.get(key) == b"%d" % writer for key, writer in won.items())
+
+
+@pytest.mark.parametrize("keys", [30, pytest.param(200, marks=pytest.mark.slow)])
+def test_each_upload_in_parts_has_one_winner_among_twelve_writers(
+    versitygw_location: StoreLocation, keys: int
+) -> None:
+    location = versitygw_location
+    client = client_of(location, PATIENT)
+
+    def prepare(key: str, writer: int) -> Callable[[], bool]:
+        name = f"{location.path}/{key}"
+        made = client.create_multipart_upload(Bucket=location.bucket, Key=name)
+        part = client.upload_part(
+            Bucket=location.bucket,
+            Key=name,
+            UploadId=made["UploadId"],
+            PartNumber=1,
+            Body=b"%d" % writer,
+        )
+
+        def complete() -> bool:
+            try:
+                client.complete_multipart_upload(
+                    Bucket=location.bucket,
+                    Key=name,
+                    UploadId=made["UploadId"],
+                    IfNoneMatch="*",
+                    MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]},
+                )
+            except ClientError as error:
+                if error.response["Error"]["Code"] != "PreconditionFailed":
+                    raise
+                return False
+            return True
+
+        return complete
+
+    won = race([f"raced/{number}" for number in range(keys)], prepare)
+
+    store = S3Store(location)
+    assert all(store.get(key) == b"%d" % writer for key, writer in won.items())

@@ -1,0 +1,414 @@
+"""What the S3 store does when the network or the store misbehaves."""
+
+import base64
+import dataclasses
+import hashlib
+import multiprocessing
+import re
+import socket
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    NoCredentialsError,
+)
+
+from segments.errors import (
+    ObjectExists,
+    StoreError,
+    StoreUnavailable,
+    StoreUnusable,
+)
+from segments.keys import StoreLocation
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from segments.store.s3.client import Patience
+from segments.store.s3.errors import refused
+from segments.store.s3.store import S3Store
+from segments.store.s3.write import PART_BYTES
+from tests.segments.store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
+
+SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)
+HASTY = dataclasses.replace(SOON, deadline_secs=0.5)
+TWO_PARTS = b"p" * (PART_BYTES + 5)
+
+
+@pytest.fixture
+def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
+    """Open a store whose requests pass through the proxy, and that soon asks again."""
+    return S3Store(dataclasses.replace(s3_location, endpoint=proxy.url), SOON)
+
+
+@pytest.fixture
+def hasty(store: S3Store) -> S3Store:
+    """Open the same store, soon to give up."""
+    return dataclasses.replace(store, patience=HASTY)
+
+
+def on_first(
+    matches: Callable[[Request], bool], fault: Callable[[Request, Forward], Answer]
+) -> Callable[[Request, Forward], Answer]:
+    """Break the first request that matches and forward all others."""
+    seen: list[Request] = []
+
+    def act(request: Request, forward: Forward) -> Answer:
+        if matches(request) and not seen:
+            seen.append(request)
+            return fault(request, forward)
+        return forward(request)
+
+    return act
+
+
+def always(answer: Answer) -> Callable[[Request, Forward], Answer]:
+    """Answer every request so, and forward none."""
+
+    def act(request: Request, forward: Forward) -> Answer:
+        return answer
+
+    return act
+
+
+def is_put(request: Request) -> bool:
+    return request.method == "PUT" and "uploadId" not in request.target
+
+
+def is_complete(request: Request) -> bool:
+    return request.method == "POST" and "uploadId" in request.target
+
+
+def is_get(request: Request) -> bool:
+    return request.method == "GET" and "list-type" not in request.target
+
+
+def lose_answer(request: Request, forward: Forward) -> Answer:
+    forward(request)
+    raise Dropped
+
+
+def ignore_condition(request: Request, forward: Forward) -> Answer:
+    headers = {k: v for k, v in request.headers.items() if k.lower() != "if-none-match"}
+    return forward(dataclasses.replace(request, headers=headers))
+
+
+def test_a_put_whose_answer_was_lost_is_recognised_as_its_own(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    proxy.fault = on_first(is_put, lose_answer)
+
+    store.put_if_absent("key", b"body")
+
+    assert store.get("key") == b"body"
+    assert [r.method for r in proxy.requests[:3]] == ["PUT", "PUT", "GET"]
+
+
+def test_a_put_that_another_beat_is_refused_although_it_was_repeated(
+    store: ObjectStore, proxy: FaultyProxy, s3_location: StoreLocation
+) -> None:
+    def other_writes(request: Request, forward: Forward) -> Answer:
+        open_store(s3_location).put_if_absent("key", b"other")
+        raise Dropped
+
+    proxy.fault = on_first(is_put, other_writes)
+
+    with pytest.raises(ObjectExists):
+        store.put_if_absent("key", b"mine!")
+
+    assert store.get("key") == b"other"
+
+
+def test_an_upload_whose_completion_was_lost_is_recognised_as_its_own(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    proxy.fault = on_first(is_complete, lose_answer)
+
+    store.put_if_absent("key", TWO_PARTS)
+
+    assert store.get("key") == TWO_PARTS
+
+
+def test_an_upload_that_another_aborted_is_begun_again(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    def abort_first(request: Request, forward: Forward) -> Answer:
+        forward(Request("DELETE", request.target, {}, b""))
+        return Answer(404, body=b"<Error><Code>NoSuchUpload</Code></Error>")
+
+    proxy.fault = on_first(is_complete, abort_first)
+
+    store.put_if_absent("key", TWO_PARTS)
+
+    assert store.get("key") == TWO_PARTS
+
+
+@pytest.mark.parametrize("body", [b"small", TWO_PARTS], ids=["put", "multipart"])
+def test_a_conflict_is_tried_again(store: ObjectStore, proxy: FaultyProxy, body: bytes) -> None:
+    conflict = Answer(409, body=b"<Error><Code>ConditionalRequestConflict</Code></Error>")
+    is_last = is_put if body == b"small" else is_complete
+    proxy.fault = on_first(is_last, always(conflict))
+
+    store.put_if_absent("key", body)
+
+    assert store.get("key") == body
+    assert store.abort_stale_uploads("", time.time_ns() + 10**12) == 0
+
+
+def test_a_failing_server_is_asked_again(store: ObjectStore, proxy: FaultyProxy) -> None:
+    proxy.fault = on_first(is_put, always(Answer(503)))
+
+    store.put_if_absent("key", b"body")
+
+    assert store.get("key") == b"body"
+
+
+def test_a_body_that_breaks_off_is_read_again(store: ObjectStore, proxy: FaultyProxy) -> None:
+    store.put_if_absent("key", b"0123456789")
+
+    proxy.fault = on_first(is_get, truncate)
+    assert store.get("key") == b"0123456789"
+    proxy.fault = on_first(is_get, truncate)
+    assert store.get_range("key", 0, 10) == b"0123456789"
+
+
+def test_a_body_that_always_breaks_off_is_an_error_never_a_short_object(
+    hasty: ObjectStore, proxy: FaultyProxy
+) -> None:
+    hasty.put_if_absent("key", b"0123456789")
+    reader = hasty.open_input("key")
+    proxy.fault = truncate
+
+    with pytest.raises(StoreUnavailable):
+        hasty.get("key")
+    with pytest.raises(StoreUnavailable):
+        hasty.get_range("key", 2, 5)
+    with pytest.raises(StoreUnavailable):
+        reader.read()
+
+
+def truncate(request: Request, forward: Forward) -> Answer:
+    answer = forward(request)
+    return dataclasses.replace(answer, body=answer.body[:-3], claimed_length=len(answer.body))
+
+
+def test_a_body_that_does_not_match_the_stores_checksum_is_refused(
+    hasty: ObjectStore, proxy: FaultyProxy
+) -> None:
+    hasty.put_if_absent("key", b"0123456789")
+    digest = base64.b64encode(hashlib.sha256(b"0123456789").digest()).decode()
+
+    def flip(request: Request, forward: Forward) -> Answer:
+        answer = forward(request)
+        headers = [*answer.headers, ("x-amz-checksum-sha256", digest)]
+        return dataclasses.replace(answer, headers=headers, body=b"0123456_89")
+
+    proxy.fault = flip
+
+    with pytest.raises(StoreUnavailable):
+        hasty.get("key")
+
+
+def test_every_write_carries_a_checksum_of_its_body(store: ObjectStore, proxy: FaultyProxy) -> None:
+    store.put_if_absent("small", b"body")
+    store.put_if_absent("large", TWO_PARTS)
+
+    writes = [r for r in proxy.requests if r.method == "PUT"]
+    assert [len(r.body) for r in writes] == [4, PART_BYTES, 5]
+    for request in writes:
+        digest = hashlib.sha256(request.body)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        assert headers["x-amz-content-sha256"] == digest.hexdigest()
+        assert headers["x-amz-checksum-sha256"] == base64.b64encode(digest.digest()).decode()
+
+
+def test_an_echoed_checksum_of_other_bytes_is_an_error(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    echo = ("x-amz-checksum-sha256", base64.b64encode(hashlib.sha256(b"x").digest()).decode())
+
+    def answer_other(request: Request, forward: Forward) -> Answer:
+        return dataclasses.replace(forward(request), headers=[echo])
+
+    proxy.fault = answer_other
+
+    with pytest.raises(StoreError, match="other bytes"):
+        store.put_if_absent("key", b"body")
+
+
+def test_a_key_that_was_not_deleted_is_an_error(hasty: ObjectStore, proxy: FaultyProxy) -> None:
+    failure = b"<DeleteResult><Error><Key>k</Key><Code>InternalError</Code></Error></DeleteResult>"
+    proxy.fault = always(Answer(200, body=failure))
+
+    with pytest.raises(StoreUnavailable, match="InternalError"):
+        hasty.delete(["k"])
+
+
+def test_only_uploads_started_before_the_given_time_are_aborted(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    def started_now(request: Request, forward: Forward) -> Answer:
+        # moto says that every upload was started in 2010.
+        answer, now = forward(request), datetime.now(UTC).isoformat().encode()
+        body = re.sub(rb"<Initiated>.*?<", b"<Initiated>" + now + b"<", answer.body)
+        return dataclasses.replace(answer, body=body)
+
+    proxy.fault = started_now
+    location = store.location
+    client = boto3.client("s3", endpoint_url=location.endpoint, region_name="us-east-1")
+    for name in ("dataset/a", "dataset/b", "elsewhere/c"):
+        client.create_multipart_upload(Bucket=location.bucket, Key=f"{location.path}/{name}")
+
+    now = time.time_ns()
+    assert store.abort_stale_uploads("dataset/", now - 3600 * 10**9) == 0
+    assert store.abort_stale_uploads("dataset/", now + 3600 * 10**9) == 2
+    assert store.abort_stale_uploads("dataset/", now + 3600 * 10**9) == 0
+    assert store.abort_stale_uploads("", now + 3600 * 10**9) == 1
+
+
+def test_the_probe_refuses_a_store_that_ignores_the_condition(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    proxy.fault = ignore_condition
+
+    with pytest.raises(StoreUnusable, match="ignores If-None-Match") as refusal:
+        store.probe()
+
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_probe_refuses_a_store_that_ignores_the_condition_of_uploads(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    proxy.fault = lambda request, forward: (
+        ignore_condition(request, forward) if is_complete(request) else forward(request)
+    )
+
+    with pytest.raises(StoreUnusable, match="CompleteMultipartUpload"):
+        store.probe()
+
+
+def test_the_probe_refuses_a_store_that_says_exists_and_overwrites(
+    store: ObjectStore, proxy: FaultyProxy
+) -> None:
+    def lie(request: Request, forward: Forward) -> Answer:
+        answer = ignore_condition(request, forward)
+        refusal = b"<Error><Code>PreconditionFailed</Code></Error>"
+        return Answer(412, body=refusal) if is_put(request) else answer
+
+    proxy.fault = lie
+
+    with pytest.raises(StoreUnusable, match="overwrote it"):
+        store.probe()
+
+
+def test_the_probe_names_a_missing_bucket(s3_location: StoreLocation) -> None:
+    store = open_store(dataclasses.replace(s3_location, bucket="no-such-bucket"))
+
+    with pytest.raises(StoreUnusable, match=r"no-such-bucket at http.* does not exist: create it"):
+        store.probe()
+    for use in (
+        lambda: store.put_if_absent("key", b""),
+        lambda: store.get("key"),
+        lambda: store.head("key"),
+        lambda: list(store.list("")),
+        lambda: store.delete(["key"]),
+    ):
+        with pytest.raises(StoreUnusable, match="does not exist"):
+            use()
+
+
+def test_the_probe_names_an_endpoint_that_nobody_listens_at(s3_location: StoreLocation) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        store = open_store(dataclasses.replace(s3_location, endpoint=endpoint))
+
+        with pytest.raises(StoreUnusable, match=f"{endpoint} cannot be reached") as refusal:
+            store.probe()
+
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_probe_names_refused_credentials(store: ObjectStore, proxy: FaultyProxy) -> None:
+    proxy.fault = always(Answer(403))
+
+    with pytest.raises(StoreUnusable, match="check the keys"):
+        store.probe()
+
+
+def test_the_probe_names_missing_credentials(
+    s3_location: StoreLocation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    # A region of its own, so that no client with credentials is reused.
+    store = open_store(dataclasses.replace(s3_location, region="eu-west-9"))
+
+    with pytest.raises(StoreUnusable, match="no credentials"):
+        store.probe()
+
+
+def test_an_endpoint_that_is_no_url_is_a_matter_of_configuration(
+    s3_location: StoreLocation,
+) -> None:
+    store = open_store(dataclasses.replace(s3_location, endpoint="http://a b"))
+
+    with pytest.raises(StoreUnusable, match="cannot be opened"):
+        store.probe()
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("SlowDown", 503, StoreUnavailable),
+        ("InternalError", 500, StoreUnavailable),
+        ("", 502, StoreUnavailable),
+        ("TooManyRequests", 429, StoreUnavailable),
+        ("RequestTimeout", 400, StoreUnavailable),
+        ("BadDigest", 400, StoreUnavailable),
+        ("AccessDenied", 403, StoreUnusable),
+        ("ExpiredToken", 400, StoreUnusable),
+        ("NoSuchBucket", 404, StoreUnusable),
+        ("PermanentRedirect", 301, StoreUnusable),
+        ("EntityTooLarge", 400, StoreError),
+    ],
+)
+def test_an_answer_is_told_apart_by_what_the_caller_can_do(
+    s3_location: StoreLocation, code: str, status: int, kind: type[StoreError]
+) -> None:
+    error = ClientError(
+        {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}},  # type: ignore[typeddict-item]
+        "PutObject",
+    )
+
+    assert type(refused(error, s3_location)) is kind
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ConnectTimeoutError(endpoint_url="http://x"), StoreUnavailable),
+        (NoCredentialsError(), StoreUnusable),
+    ],
+)
+def test_no_answer_is_told_apart_by_what_the_caller_can_do(
+    s3_location: StoreLocation, error: BotoCoreError, kind: type[StoreError]
+) -> None:
+    assert type(refused(error, s3_location)) is kind
+
+
+def test_a_forked_child_makes_connections_of_its_own(store: ObjectStore) -> None:
+    store.put_if_absent("key", b"body")
+
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(store.get, ["key"] * 8) == [b"body"] * 8
+
+    assert store.get("key") == b"body"

@@ -1,0 +1,88 @@
+"""VersityGW, a real S3 server over a folder, as a process for tests; `make tools` builds it."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ACCESS_KEY, SECRET_KEY = "test", "test"
+DEADLINE_SECS = 20.0
+STARTS = 5
+POLL_SECS = 0.02
+
+
+def find_versitygw() -> str | None:
+    """Where the server's program is, if anywhere."""
+    found = shutil.which("versitygw", path=str(ROOT / "build" / "tools"))
+    return found or shutil.which("versitygw")
+
+
+@contextmanager
+def running_versitygw(folder: Path) -> Iterator[str]:
+    """Run the server over an empty folder of its own; gives its URL, skips without its program."""
+    program = find_versitygw()
+    if program is None:
+        pytest.skip("versitygw is not installed: `make tools` builds it where Go is")
+    process, url = _started(program, folder)
+    try:
+        yield url
+    finally:
+        process.terminate()
+        process.wait(DEADLINE_SECS)
+
+
+def _started(program: str, folder: Path) -> "tuple[subprocess.Popen[bytes], str]":
+    # It does not say which port it got, so it is told one, which another may take meanwhile.
+    for _ in range(STARTS):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        process = _start(program, folder, port)
+        if _is_listening(process, port):
+            return process, f"http://127.0.0.1:{port}"
+    raise AssertionError((folder / "log").read_text())
+
+
+def _start(program: str, folder: Path, port: int) -> "subprocess.Popen[bytes]":
+    objects, metadata = folder / "objects", folder / "metadata"
+    objects.mkdir(exist_ok=True)
+    metadata.mkdir(exist_ok=True)
+    beside = [] if _has_attributes(objects) else ["--sidecar", str(metadata)]
+    address = ["--port", f"127.0.0.1:{port}", "--quiet", "--keep-alive"]
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [program, *address, "posix", *beside, str(objects)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY},
+        )
+
+
+def _has_attributes(folder: Path) -> bool:
+    try:
+        os.setxattr(folder, "user.test", b"")
+        os.removexattr(folder, "user.test")
+    except OSError:
+        return False
+    return True
+
+
+def _is_listening(process: "subprocess.Popen[bytes]", port: int) -> bool:
+    deadline = time.monotonic() + DEADLINE_SECS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(POLL_SECS)
+        else:
+            return True
+    process.kill()
+    process.wait()
+    return False

@@ -19,7 +19,8 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 from nursery.streams import BabyFacts, Stream
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
-from segments.keys import StoreLocation, baby_key
+from segments.keys import baby_key
+from segments.location import StoreLocation
 from segments.parquet.schema import Signal
 from segments.store.open import open_store
 

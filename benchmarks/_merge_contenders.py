@@ -19,7 +19,8 @@ from benchmarks._merge_peers import LIBRARIES, THREADS
 from benchmarks._segments import DATASET_ID
 from merge_worker.job import SparkMerger
 from merge_worker.tasks import Merged, MergeTask
-from segments.keys import StoreLocation, attempt_prefix
+from segments.keys import attempt_prefix
+from segments.location import StoreLocation
 from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SIGNALS, SegmentSpec

@@ -23,7 +23,8 @@ from nursery.planner import Limits, plan
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.baby import decode_baby
-from segments.keys import StoreLocation, baby_key
+from segments.keys import baby_key
+from segments.location import StoreLocation
 from segments.otlp.arrow import make
 from segments.otlp.decode import decode
 from segments.parquet.schema import SIGNALS, Signal, wide_columns

@@ -18,7 +18,7 @@ from benchmarks import _nursery_runs
 from benchmarks._babies import BabySet, BabySpec, write_babies
 from benchmarks._merge_contenders import PEERS
 from benchmarks.results import Result, compare
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 CORES = 2
 ROUNDS = 3

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from benchmarks._segments import DATASET_ID, write_segments
 from benchmarks._timing import interleaved
 from benchmarks.results import Result, compare
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import PromotedColumn, SegmentSpec

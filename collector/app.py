@@ -30,7 +30,7 @@ from collector.retry import Backoff
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.process import ConfigError
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.open import open_store
 
 log = structlog.get_logger()

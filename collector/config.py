@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meta.process import ConfigError, Environment, MetricsAddress
-from segments.keys import StoreLocation, new_uuid7
+from segments.ids import new_uuid7
+from segments.location import StoreLocation
 
 MIB = 1024 * 1024
 

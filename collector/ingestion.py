@@ -15,7 +15,7 @@ from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
 from meta.v1 import operations_pb2 as operations_pb
 from segments.baby import Baby, Signal
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
 # themselves, so that a flood of unknown ones holds up no commit.

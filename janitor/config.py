@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from meta.process import NO_METRICS, Environment, MetricsAddress
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 
 @dataclass(frozen=True, slots=True)

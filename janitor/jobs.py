@@ -17,14 +17,8 @@ from meta.v1.segment_deletion_pb2 import (
     GetTombstonedSegmentsForDeletionRequest,
     TombstonedSegmentInfo,
 )
-from segments.keys import (
-    BABIES_ROOT,
-    DATASETS_ROOT,
-    QUARANTINE_ROOT,
-    StoreLocation,
-    join_key,
-    merged_prefix,
-)
+from segments.keys import BABIES_ROOT, DATASETS_ROOT, QUARANTINE_ROOT, join_key, merged_prefix
+from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 
 log = structlog.get_logger()

@@ -16,7 +16,7 @@ from meta.errors import DeletionHeld, MetaError
 from meta.process import Shutdown, every
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from segments.errors import StoreError, StoreUnusable
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.open import open_store
 
 log = structlog.get_logger()

@@ -13,14 +13,7 @@ import structlog
 
 from meta import metrics
 from meta.process import Shutdown
-from segments.keys import (
-    BABIES_ROOT,
-    DATASETS_ROOT,
-    AttemptKey,
-    BabyKey,
-    MergedKey,
-    parse_key,
-)
+from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
 from segments.store.interface import ObjectInfo, ObjectStore
 
 log = structlog.get_logger()

@@ -8,7 +8,7 @@ from tempfile import gettempdir
 from uuid import uuid4
 
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, parse_conf
 
 MIB = 1024 * 1024

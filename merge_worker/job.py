@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from merge_worker.scratch import note_rows, scratch_folder
 from merge_worker.tasks import Failed, Merged, MergeTask, Outcome
 from segments.errors import SegmentsError
-from segments.keys import join_key, new_uuid7
+from segments.ids import new_uuid7
+from segments.keys import join_key
 from segments.merging.merge import InputFailed, MergeOrder, merge_segments
 from segments.parquet.upload import upload_segment
 from segments.spark.session import cancel_jobs, check_alive, check_versions, first_line

@@ -24,7 +24,8 @@ from meta.v1.merge_task_pb2 import (
     PollForSegmentMergeTaskRequest,
     SegmentMergeTaskInfo,
 )
-from segments.keys import StoreLocation, split_key
+from segments.keys import split_key
+from segments.location import StoreLocation
 
 log = structlog.get_logger()
 ERROR_BYTES_MAX = 8 * 1024

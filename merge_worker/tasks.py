@@ -12,7 +12,8 @@ from meta.v1.common_pb2 import (
     ShardingField,
 )
 from meta.v1.merge_task_pb2 import SegmentMergeTaskInfo
-from segments.keys import StoreLocation, join_key
+from segments.keys import join_key
+from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
 from segments.parquet import schema
 from segments.parquet.footer import SegmentFacts

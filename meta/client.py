@@ -28,7 +28,7 @@ from meta.v1 import (
     segment_deletion_pb2_grpc,
     segment_lookup_pb2_grpc,
 )
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 DEADLINE_SECS = 30.0
 # A nursery's poll over many streams is larger than gRPC's default of 4 MiB.

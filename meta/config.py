@@ -6,7 +6,7 @@ from pathlib import Path
 
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
 from meta.store.engine import DatabaseSettings
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 GRACE_FLOOR_SECS = 300.0
 GRACE_OVER_CURSOR_SECS = 300.0

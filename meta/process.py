@@ -15,7 +15,7 @@ import structlog
 from prometheus_client import start_http_server
 
 from meta import telemetry
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 CONFIG_EXIT_CODE = 2
 # From malloc.h of glibc.

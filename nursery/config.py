@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, parse_conf
 
 MIB = 1024 * 1024

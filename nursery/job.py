@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.tasks import Task
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.spark.session import check_alive, check_versions, first_line
 from segments.spark.versions import guarded
 from segments.store.open import open_store

@@ -22,7 +22,7 @@ from nursery.results import TaskResult, UnreadableBaby, WrittenSegment
 from nursery.snapshot import Snapshot, StreamInfo, read_snapshot
 from nursery.tasks import Task
 from segments.errors import StoreError
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 

@@ -11,7 +11,8 @@ from nursery.decoding import Rows
 from nursery.results import WrittenSegment
 from nursery.routing import Payload
 from nursery.tasks import DatasetWork
-from segments.keys import new_merged_key, new_uuid7
+from segments.ids import new_uuid7
+from segments.keys import new_merged_key
 from segments.otlp.arrow import Array, pc
 from segments.parquet.footer import BatchPart, OffsetRange, SegmentFacts, SegmentFooter, coalesce
 from segments.parquet.schema import SIGNALS, Signal

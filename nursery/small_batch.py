@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from nursery.segment_files import DAY_NANOS, PRODUCER, DatasetColumns
 from nursery.tasks import DatasetWork
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 from segments.otlp.arrow import make, pc
 from segments.parquet.footer import BatchPart, SegmentFooter
 from segments.parquet.schema import SIGNALS, SegmentSpec, Signal

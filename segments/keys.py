@@ -1,16 +1,14 @@
-"""Names: where a store is, and every object key that is built or parsed.
+"""Object keys: builds and parses the key of every object that Segplane writes.
 
 A key is text relative to the store's base path, its parts joined by single slashes.
 """
 
 import hashlib
-import os
 import re
-import time
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
-from uuid import UUID
+
+from segments.ids import new_uuid7
 
 BABIES_ROOT = "ingest-stream/"
 DATASETS_ROOT = "dataset/"
@@ -30,48 +28,6 @@ _QUARANTINE = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _OFFSET_MAX = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class StoreLocation:
-    """Where objects are: the same five fields as the contract's CloudBucket.
-
-    provider is "file" or "s3"; a folder has only a path, absolute without its leading slash.
-    """
-
-    provider: str
-    endpoint: str
-    bucket: str
-    region: str
-    path: str
-
-    @classmethod
-    def from_url(cls, url: str) -> "StoreLocation":
-        """Parse `file:///dir` or `s3://bucket/path?endpoint=...&region=...`; raises ValueError."""
-        try:
-            parts = urlsplit(url)
-        except ValueError as error:
-            raise ValueError(f"object store URL {url!r} cannot be parsed: {error}") from error
-        if parts.fragment or parts.username or parts.password:
-            # Not quoted: it may hold a secret.
-            raise ValueError("the object store URL must hold no fragment and no credentials")
-        path = unquote(parts.path).strip("/")
-        if parts.scheme == "file":
-            return _folder_location(url, parts.netloc, path, parts.query)
-        if parts.scheme == "s3":
-            return _s3_location(url, parts.netloc, path, parts.query)
-        raise ValueError(
-            f"object store URL {url!r} must start with file:/// (a folder) or s3:// (a bucket)"
-        )
-
-    def url(self) -> str:
-        """The URL that `from_url` parses back to this location."""
-        if self.provider == "file":
-            return "file:///" + quote(self.path)
-        options = {"endpoint": self.endpoint, "region": self.region}
-        query = urlencode({name: value for name, value in options.items() if value})
-        path = "/" + quote(self.path) if self.path else ""
-        return f"s3://{self.bucket}{path}" + (f"?{query}" if query else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +75,12 @@ class QuarantineKey:
 ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey
 
 
-def new_uuid7() -> UUID:
-    """Make a time-ordered UUID; ids of one process order by creation down to 0.25 microseconds."""
-    millis, rest = divmod(time.time_ns(), 1_000_000)
-    fraction = rest * 4096 // 1_000_000
-    random = int.from_bytes(os.urandom(8)) >> 2
-    return UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | random)
-
-
 def check_key(key: str) -> str:
     """Return the key if any store can hold it, else raise ValueError."""
     size_bytes = len(key.encode())  # A lone surrogate raises a ValueError here.
     if size_bytes > KEY_BYTES_MAX:
         raise ValueError(f"object key has {size_bytes} bytes, more than {KEY_BYTES_MAX}")
-    if _CONTROL.search(key):
+    if has_control_characters(key):
         raise ValueError(f"object key {key!r} holds a control character")
     for part in key.split("/"):
         if part in ("", ".", ".."):
@@ -140,6 +88,11 @@ def check_key(key: str) -> str:
         if len(part.encode()) > PART_BYTES_MAX:
             raise ValueError(f"object key {key!r} has a part of more than {PART_BYTES_MAX} bytes")
     return key
+
+
+def has_control_characters(text: str) -> bool:
+    """Tell whether `text` holds an ASCII or Latin-1 control character."""
+    return _CONTROL.search(text) is not None
 
 
 def join_key(*parts: str) -> str:
@@ -232,30 +185,6 @@ def parse_key(key: str) -> ObjectKey | None:
             match[1], int(match[2]), match[3], match[4], index, match[6] is not None
         )
     return None
-
-
-def _folder_location(url: str, host: str, path: str, query: str) -> StoreLocation:
-    if host or not path or query:
-        raise ValueError(f"object store URL {url!r} must name an absolute folder: file:///dir")
-    if any(part in ("", ".", "..") for part in path.split("/")) or _CONTROL.search(path):
-        raise ValueError(f"object store URL {url!r} must name a folder without '.' and '..'")
-    return StoreLocation(provider="file", endpoint="", bucket="", region="", path=path)
-
-
-def _s3_location(url: str, bucket: str, path: str, query: str) -> StoreLocation:
-    options = parse_qs(query, keep_blank_values=True, strict_parsing=bool(query))
-    unknown = set(options) - {"endpoint", "region"}
-    if not bucket or unknown or any(len(values) > 1 for values in options.values()):
-        raise ValueError(
-            f"object store URL {url!r} must be s3://bucket/path with at most the options "
-            "endpoint and region"
-        )
-    endpoint = options.get("endpoint", [""])[0].rstrip("/")
-    if endpoint and not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", endpoint):
-        raise ValueError("the object store's endpoint must be http://host or https://host")
-    if path:
-        join_key(path)
-    return StoreLocation("s3", endpoint, bucket, options.get("region", [""])[0], path)
 
 
 def _quarantine_prefix(stream_id: str, offset: int) -> str:

@@ -17,14 +17,7 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from segments.errors import CorruptObject, ObjectMissing
-from segments.keys import (
-    BABIES_ROOT,
-    DATASETS_ROOT,
-    AttemptKey,
-    MergedKey,
-    join_key,
-    parse_key,
-)
+from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, MergedKey, join_key, parse_key
 from segments.parquet.footer import StoredFooter
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_store

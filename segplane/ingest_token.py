@@ -7,7 +7,7 @@ from meta.client import MetaClient
 from meta.errors import TokenUnknown
 from meta.v1 import ingest_token_pb2 as pb
 from meta.v1 import ingestion_pb2
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 
 def ready_token(client: MetaClient, path: Path) -> str:

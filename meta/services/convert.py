@@ -16,7 +16,8 @@ from meta.store.segments import NewSegment
 from meta.store.stream_reads import BabyRow
 from meta.store.tokens import Routing
 from meta.v1 import common_pb2, ingest_token_pb2, nursery_pb2, segment_lookup_pb2
-from segments.keys import StoreLocation, baby_prefix, join_key, merged_prefix
+from segments.keys import baby_prefix, join_key, merged_prefix
+from segments.location import StoreLocation
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store import keyset, versions
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_stats, dataset_visibility, datasets
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 
 @dataclass(frozen=True, slots=True)

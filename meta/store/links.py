@@ -13,7 +13,7 @@ from meta.store import datasets, keyset
 from meta.store.engine import Transaction
 from meta.store.tables import datasets as datasets_table
 from meta.store.tables import projections, view_dataset_projections, views
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 _links = view_dataset_projections
 

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from meta.store import stats
 from meta.store.engine import Transaction
 from meta.store.tables import datasets, merge_task_inputs, merge_tasks, segments
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 
 class TaskState(IntEnum):

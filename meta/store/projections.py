@@ -11,7 +11,7 @@ from meta.errors import NameTaken, NotFound, RaceLost
 from meta.store import keyset, schemas
 from meta.store.engine import Transaction
 from meta.store.tables import projections
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 
 @dataclass(frozen=True, slots=True)

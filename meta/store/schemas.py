@@ -12,7 +12,7 @@ from meta.errors import InvalidArgument, NameTaken, NotFound, RaceLost, StillRef
 from meta.store import keyset
 from meta.store.engine import Transaction
 from meta.store.tables import schema_columns, schemas
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 COLUMNS_MAX = 1_000
 _SHOWN_BLOCKERS = 10

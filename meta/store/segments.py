@@ -19,7 +19,7 @@ from meta.store.object_keys import Identity, State
 from meta.store.tables import datasets as datasets_table
 from meta.store.tables import segments
 from meta.store.versions import Version
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 DURATION_CLASS_MAX = 17
 _CLASS_ZERO_NANOS = 1_000_000_000

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from meta.store.engine import Transaction
 from meta.store.tables import ingest_streams, stream_heads
 from meta.store.versions import Version
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 
 @dataclass(frozen=True, slots=True)

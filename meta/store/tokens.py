@@ -12,7 +12,7 @@ from meta.store import versions
 from meta.store.engine import Transaction
 from meta.store.tables import ingest_tokens
 from meta.store.versions import Version
-from segments.keys import new_uuid7
+from segments.ids import new_uuid7
 
 
 @dataclass(frozen=True, slots=True)

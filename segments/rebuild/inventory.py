@@ -11,14 +11,7 @@ import pyarrow.parquet as pq
 
 from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, ObjectMissing
-from segments.keys import (
-    BABIES_ROOT,
-    DATASETS_ROOT,
-    AttemptKey,
-    BabyKey,
-    MergedKey,
-    parse_key,
-)
+from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
 from segments.parquet.footer import decode_footer
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.batches import Dropped

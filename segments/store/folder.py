@@ -18,7 +18,8 @@ from segments.errors import (
     StoreUnavailable,
     StoreUnusable,
 )
-from segments.keys import StoreLocation, check_key
+from segments.keys import check_key
+from segments.location import StoreLocation
 from segments.store.interface import ObjectInfo
 from segments.store.probe import probe_put_if_absent
 

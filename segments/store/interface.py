@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from functools import cache
 
 from segments.errors import StoreUnusable
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 
 

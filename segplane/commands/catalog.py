@@ -11,7 +11,7 @@ import typer
 from meta.errors import MetaError
 from meta.process import ConfigError, environment
 from segments.errors import StoreError
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane import config, preflight

@@ -10,7 +10,7 @@ from itertools import cycle
 import grpc
 import pytest
 
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.open import open_store
 from tests.collector.conftest import Ground, StartCollector, Stub, log_export
 from tests.segments.conftest import aws_credentials, proxy, s3_endpoint, s3_location

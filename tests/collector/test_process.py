@@ -7,7 +7,7 @@ import pytest
 
 from collector.config import Settings, load
 from meta.process import ConfigError, environment
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from tests.collector.conftest import CollectorProcess, Ground, StartCollector, log_export
 
 

@@ -14,7 +14,9 @@ from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.process import Shutdown
 from meta.v1.segment_deletion_pb2 import TombstonedSegmentInfo
-from segments.keys import StoreLocation, merged_prefix, new_merged_key, new_uuid7, split_key
+from segments.ids import new_uuid7
+from segments.keys import merged_prefix, new_merged_key, split_key
+from segments.location import StoreLocation
 from segments.store.open import open_store
 from tests.janitor.fake_meta import Deletion, serve
 

@@ -20,12 +20,8 @@ from meta.v1.merge_task_pb2 import (
     PollForSegmentMergeTaskRequest,
 )
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
-from segments.keys import (
-    baby_key,
-    new_merged_key,
-    new_uuid7,
-    split_key,
-)
+from segments.ids import new_uuid7
+from segments.keys import baby_key, new_merged_key, split_key
 
 DAY_NANOS = 86_400 * 10**9
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from janitor.orphans import DELETED_FLOOR, delete_cap, is_ours, sweep
 from meta.process import Shutdown
-from segments.keys import StoreLocation, attempt_prefix, baby_key, merged_prefix, new_uuid7
+from segments.ids import new_uuid7
+from segments.keys import attempt_prefix, baby_key, merged_prefix
+from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 

@@ -30,7 +30,8 @@ from meta.v1.common_pb2 import (
     SegmentInfo,
     TimeRange,
 )
-from segments.keys import StoreLocation, attempt_prefix, new_merged_key, split_key
+from segments.keys import attempt_prefix, new_merged_key, split_key
+from segments.location import StoreLocation
 from segments.parquet.footer import SegmentFooter
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store

@@ -10,7 +10,8 @@ import pytest
 
 from merge_worker.job import SparkMerger, merge
 from merge_worker.tasks import Failed, Merged, MergeTask
-from segments.keys import StoreLocation, attempt_prefix, new_merged_key, parse_key
+from segments.keys import attempt_prefix, new_merged_key, parse_key
+from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import read_footer

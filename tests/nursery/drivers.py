@@ -22,7 +22,8 @@ from nursery.loop import Clock, Nursery
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
-from segments.keys import StoreLocation, baby_key, join_key
+from segments.keys import baby_key, join_key
+from segments.location import StoreLocation
 from segments.parquet.reader import read_segment
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store

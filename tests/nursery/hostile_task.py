@@ -14,7 +14,8 @@ from uuid import uuid4
 from nursery.execute import Budget, execute
 from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
-from segments.keys import StoreLocation, baby_key
+from segments.keys import baby_key
+from segments.location import StoreLocation
 from segments.otlp.decode import decode
 from segments.parquet.schema import SegmentSpec
 from segments.store.open import open_store

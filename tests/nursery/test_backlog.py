@@ -12,7 +12,7 @@ from nursery.cycles import Cycles
 from nursery.loop import Nursery
 from nursery.results import TaskResult
 from nursery.tasks import Task
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from tests.e2e.conftest import wait_until
 from tests.nursery.drivers import BUDGET, Collector, dataset, nursery, run_here, texts
 

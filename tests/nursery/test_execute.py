@@ -15,7 +15,8 @@ from nursery.streams import Period
 from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
-from segments.keys import StoreLocation, baby_key, quarantine_key, quarantine_whole_key
+from segments.keys import baby_key, quarantine_key, quarantine_whole_key
+from segments.location import StoreLocation
 from segments.parquet.footer import OffsetRange as Lineage
 from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal

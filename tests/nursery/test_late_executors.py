@@ -11,7 +11,7 @@ from merge_worker.tasks import MergeTask
 from nursery import job
 from nursery.execute import Budget
 from nursery.tasks import Task
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.parquet.schema import SegmentSpec
 from segments.spark.session import SparkUnusable, check_alive, open_session
 from segments.spark.settings import SparkSettings

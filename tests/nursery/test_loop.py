@@ -11,7 +11,8 @@ from nursery.loop import Clock
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.errors import ObjectMissing
-from segments.keys import StoreLocation, baby_key, quarantine_key
+from segments.keys import baby_key, quarantine_key
+from segments.location import StoreLocation
 from tests.nursery.drivers import Collector, dataset, nursery, run_here, texts
 
 

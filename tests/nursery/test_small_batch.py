@@ -16,7 +16,8 @@ from nursery.results import TaskResult
 from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
-from segments.keys import StoreLocation, baby_key
+from segments.keys import baby_key
+from segments.location import StoreLocation
 from segments.parquet import small_writer
 from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal

@@ -13,7 +13,8 @@ from nursery import job
 from nursery.execute import Budget
 from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
-from segments.keys import StoreLocation, baby_key
+from segments.keys import baby_key
+from segments.location import StoreLocation
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store

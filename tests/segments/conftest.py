@@ -13,7 +13,7 @@ import pytest
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from tests.segments.store.faulty_proxy import FaultyProxy, running_proxy

@@ -1,4 +1,4 @@
-"""Object keys and locations: what is built is parsed back, and nothing else parses."""
+"""Object keys: what is built is parsed back, and nothing else parses."""
 
 import uuid
 
@@ -7,15 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segments import keys
-from segments.keys import (
-    AttemptKey,
-    BabyKey,
-    MergedKey,
-    QuarantineKey,
-    StoreLocation,
-    join_key,
-    parse_key,
-)
+from segments.keys import AttemptKey, BabyKey, MergedKey, QuarantineKey, join_key, parse_key
 
 STREAM = "01890a5d-ac96-774b-bcce-b302099a8057"
 DATASET = "01890a5d-ac96-774b-bcce-b302099a8058"
@@ -161,58 +153,3 @@ def test_a_split_key_joins_again(dataset_id: str) -> None:
 
     assert prefix == keys.merged_prefix(dataset_id).rstrip("/")
     assert join_key(prefix, name) == key
-
-
-def test_new_ids_order_by_creation() -> None:
-    made = [keys.new_uuid7() for _ in range(1_000)]
-
-    assert len(set(made)) == 1_000
-    assert all(one.version == 7 and one.variant == uuid.RFC_4122 for one in made)
-    # Equal in the first 60 bits only if made within the same quarter of a microsecond.
-    assert [one.int >> 64 for one in made] == sorted(one.int >> 64 for one in made)
-
-
-@pytest.mark.parametrize(
-    ("url", "location"),
-    [
-        ("file:///var/lib/x", StoreLocation("file", "", "", "", "var/lib/x")),
-        ("file:///with%20space/é/", StoreLocation("file", "", "", "", "with space/é")),
-        ("s3://bucket", StoreLocation("s3", "", "bucket", "", "")),
-        ("s3://bucket/a/b/", StoreLocation("s3", "", "bucket", "", "a/b")),
-        (
-            "s3://bucket/a?endpoint=http://localhost:9000&region=eu-1",
-            StoreLocation("s3", "http://localhost:9000", "bucket", "eu-1", "a"),
-        ),
-    ],
-)
-def test_a_location_parses_from_its_url_and_back(url: str, location: StoreLocation) -> None:
-    assert StoreLocation.from_url(url) == location
-    assert StoreLocation.from_url(location.url()) == location
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "/var/lib",
-        "file://",
-        "file:///",
-        "file://relative/dir",
-        "file:///a/../b",
-        "file:///a?x=1",
-        "s3://",
-        "s3:///path",
-        "s3://user:secret@bucket/path",
-        "s3://bucket/a//b",
-        "s3://bucket?endpoint=localhost:9000",
-        "s3://bucket?endpoint=http://u:p@host",
-        "s3://bucket?region=a&region=b",
-        "s3://bucket?secret=x",
-        "s3://bucket#x",
-        "gs://bucket",
-        "http://[",
-    ],
-)
-def test_a_url_that_names_no_store_is_refused(url: str) -> None:
-    with pytest.raises(ValueError):
-        StoreLocation.from_url(url)

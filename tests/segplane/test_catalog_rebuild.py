@@ -24,7 +24,8 @@ from meta.v1 import (
 from nursery.job import JobFailed
 from nursery.results import TaskResult
 from nursery.tasks import Task
-from segments.keys import StoreLocation, join_key, new_attempt_key, split_key
+from segments.keys import join_key, new_attempt_key, split_key
+from segments.location import StoreLocation
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet.reader import read_segment
 from segments.parquet.schema import SegmentSpec

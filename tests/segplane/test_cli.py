@@ -14,7 +14,8 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.v1 import common_pb2
 from meta.v1 import ingestion_pb2 as pb
-from segments.keys import new_merged_key, new_uuid7
+from segments.ids import new_uuid7
+from segments.keys import new_merged_key
 from segments.store.open import open_store
 from segplane.__main__ import app
 

@@ -19,7 +19,7 @@ sys.path.append(sys.argv[1])
 import merge_worker.scratch, merge_worker.tasks, nursery.execute
 import segments.merging.merge, segments.store.open
 from importlib.metadata import version
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.open import open_store
 open_store(StoreLocation.from_url("s3://bucket?endpoint=http://127.0.0.1:1"))
 print(version("segplane"), version("pyarrow"))

@@ -15,7 +15,7 @@ from meta.store.engine import Transaction
 from meta.store.stream_reads import CheckpointRow, EntryRow, PeriodRow, StreamRow
 from meta.store.tokens import Token
 from meta.v1 import common_pb2, nursery_pb2
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 REPLY_BYTES_MAX = 3_670_016  # 3.5 MiB; gRPC refuses to receive more than 4 MiB by default.
 CHECKPOINTS_MAX = 120

@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from segments.errors import StoreUnusable
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

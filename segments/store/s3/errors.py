@@ -14,7 +14,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from segments.errors import StoreError, StoreUnavailable, StoreUnusable
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 
 class BrokenAnswer(Exception):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from segments.errors import ObjectMissing, StoreError, StoreUnusable
-from segments.keys import StoreLocation, check_key
+from segments.keys import check_key
+from segments.location import StoreLocation
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader

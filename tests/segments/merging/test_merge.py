@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segments.errors import CorruptObject
-from segments.keys import StoreLocation, new_merged_key
+from segments.keys import new_merged_key
+from segments.location import StoreLocation
 from segments.merging import merge
 from segments.merging.kway_merge import BLOCK_BATCHES, merge_sorted
 from segments.merging.merge import InputFailed, MergeInput, MergeOrder, MergeResult, merge_segments

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from segments.keys import StoreLocation, new_merged_key
+from segments.keys import new_merged_key
+from segments.location import StoreLocation
 from segments.merging.merge import InputFailed, MergeInput, MergeOrder, merge_segments
 from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.reader import SegmentFile

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from segments.errors import CorruptObject, ObjectExists
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet import small_writer
 from segments.parquet.reader import SegmentFile, read_footer, read_segment

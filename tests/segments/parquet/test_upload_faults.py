@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from segments.errors import CorruptObject, StoreUnavailable
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.merging.merge import InputFailed, MergeInput, MergeOrder, merge_segments
 from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import read_segment

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from segments.errors import CorruptObject, ObjectExists
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.parquet import row_groups, sorting
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.schema import SIGNALS, PromotedColumn, SegmentSpec, section_schema

@@ -17,7 +17,7 @@ from segments.errors import (
     StoreUnavailable,
     StoreUnusable,
 )
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.folder import TEMPORARY_FOLDER, FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
@@ -26,7 +26,7 @@ DIES_WHILE_WRITING = """
 import os, sys
 from pathlib import Path
 from segments.store import folder
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 
 def die(temporary, path):
     os._exit(9)

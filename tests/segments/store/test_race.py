@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from segments.errors import ObjectExists
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.s3.client import PATIENT, client_of
 from segments.store.s3.store import S3Store
 

@@ -26,7 +26,7 @@ from segments.errors import (
     StoreUnavailable,
     StoreUnusable,
 )
-from segments.keys import StoreLocation
+from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.s3.client import Patience

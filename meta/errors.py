@@ -1,6 +1,6 @@
 """One class per reaction a caller of meta can have; no grpc in here.
 
-The server raises them, one interceptor turns them into a google.rpc.Status with an ErrorInfo, and
+The server raises them, `meta.rpc.status` turns them into a google.rpc.Status with an ErrorInfo, and
 `meta.client` turns that status back into the same class. `docs/contract.md` lists every reason.
 """
 

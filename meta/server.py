@@ -15,11 +15,11 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
 from meta import expiry, migrations
-from meta.boundary import Boundary
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.event_loop import EventLoop
 from meta.process import ConfigError, Shutdown, every
+from meta.rpc.pipeline import Pipeline
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
@@ -93,7 +93,7 @@ class _Methods(grpc.GenericRpcHandler):
     methods that are registered one by one looks through all of them at every call.)
     """
 
-    boundary: Boundary
+    pipeline: Pipeline
     handlers: dict[str, Any] = field(default_factory=dict)
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
@@ -107,7 +107,7 @@ class _Methods(grpc.GenericRpcHandler):
         """Take the handlers of a service by their method's name."""
         for name, handler in handlers.items():
             method = f"/{service}/{name}"
-            self.handlers[method] = self.boundary.wrap(handler, method)
+            self.handlers[method] = self.pipeline.wrap(handler, method)
 
 
 def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
@@ -128,7 +128,7 @@ async def _serve(
     settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
 ) -> RunningServer:
     checker = health_aio.HealthServicer()
-    methods = _Methods(Boundary(settings.auth_token, settings.threads))
+    methods = _Methods(Pipeline(settings.auth_token, settings.threads))
     names = _register(cast(grpc.Server, methods), transactions, settings)
     health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
     _add_reflection(methods, (*names, health.SERVICE_NAME, reflection.SERVICE_NAME))

@@ -16,9 +16,9 @@ from grpc_status import rpc_status
 from sqlalchemy import text
 
 from meta import config, server
-from meta.boundary import STREAM_SHARE
-from meta.decoding import LARGE_BYTES, SMALL_BYTES
 from meta.event_loop import EventLoop, stepped, to_its_end
+from meta.rpc.decoding import LARGE_BYTES, SMALL_BYTES
+from meta.rpc.streams import THREADS_PER_STREAM
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_grpc
 from tests.conftest import MetaServer
 from tests.meta.conftest import Catalog, Collector
@@ -113,7 +113,7 @@ def test_a_health_watch_is_told_that_the_server_drains(meta_settings: config.Set
 
 
 def test_streams_beyond_their_share_are_refused_until_one_ends(meta_server: MetaServer) -> None:
-    places = meta_server.settings.threads // STREAM_SHARE
+    places = meta_server.settings.threads // THREADS_PER_STREAM
     with channel_to(meta_server) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         request = health_pb2.HealthCheckRequest()

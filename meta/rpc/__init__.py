@@ -1,0 +1,1 @@
+"""The path of a call through the server, one module a concern; `pipeline` composes them."""

@@ -1,0 +1,103 @@
+"""Decoding of requests, with a bound on the memory that malformed and large ones take.
+
+A decoded request may take many times its size: 2 MiB of empty submessages become 100 MB. So a large
+request waits for one of two slots, which it holds until it is answered, and is refused undecoded if
+it has more fields than any legal request.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from typing import Any, TypeVar
+
+from google.protobuf.message import DecodeError
+
+from meta.errors import InvalidArgument
+from meta.event_loop import to_its_end
+
+Message = TypeVar("Message")
+Result = TypeVar("Result")
+# Decoding takes well below a millisecond, so the event loop may do it.
+SMALL_BYTES = 16 * 1024
+LARGE_BYTES = 256 * 1024
+LARGE_AT_ONCE = 2
+FIELDS_MAX = 100_000
+_VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
+_FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
+
+
+class LargeRequests:
+    """The slots of large requests."""
+
+    def __init__(self) -> None:
+        self._slots = asyncio.Semaphore(LARGE_AT_ONCE)
+
+    async def run(
+        self, work: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any
+    ) -> Result:
+        """Do `work` in a slot, which is held until the work ends even if the caller has left."""
+        async with self._slots:
+            return await to_its_end(work(*arguments))
+
+    async def decode_each(
+        self, requests: AsyncIterator[bytes], deserialize: Callable[[bytes], Message]
+    ) -> AsyncGenerator[Message, None]:
+        """Yield the decoded requests of a stream; a large one holds its slot until the next."""
+        async for raw in requests:
+            if len(raw) <= LARGE_BYTES:
+                yield await decode(raw, deserialize)
+            else:
+                async with self._slots:
+                    yield await to_its_end(decode(raw, deserialize))
+
+
+async def decode(raw: bytes, deserialize: Callable[[bytes], Message]) -> Message:
+    """Decode a request from the event loop, in a thread unless it is small."""
+    if len(raw) <= SMALL_BYTES:
+        return parse(raw, deserialize)
+    return await asyncio.to_thread(parse, raw, deserialize)
+
+
+def parse(raw: bytes, deserialize: Callable[[bytes], Message]) -> Message:
+    """Decode a request. Raises InvalidArgument."""
+    if len(raw) > LARGE_BYTES and has_more_fields(raw, FIELDS_MAX):
+        raise InvalidArgument(f"the request has more than {FIELDS_MAX} fields")
+    try:
+        return deserialize(raw)
+    except (DecodeError, ValueError) as error:
+        raise InvalidArgument(f"the request is not a valid message: {error}") from error
+
+
+def has_more_fields(raw: bytes, limit: int) -> bool:
+    """True if the top level has more than `limit` fields, as far as they are well-formed.
+
+    Repeated submessages of all requests are fields of the top level.
+    """
+    position = fields = 0
+    while position < len(raw) and fields <= limit:
+        tag, position = _varint(raw, position)
+        wire_type = tag & 7
+        if wire_type == _VARINT:
+            _, position = _varint(raw, position)
+        elif wire_type == _DELIMITED:
+            length, position = _varint(raw, position)
+            position += length
+        elif wire_type in _FIXED_BYTES:
+            position += _FIXED_BYTES[wire_type]
+        else:
+            # A group, which no message of the contract has.
+            break
+        fields += 1
+    return fields > limit
+
+
+def _varint(raw: bytes, position: int) -> tuple[int, int]:
+    """A varint and the position after it; a truncated one ends with the bytes."""
+    value = shift = 0
+    while position < len(raw) and shift < 64:
+        byte = raw[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+    return value, position

@@ -1,0 +1,112 @@
+"""The path of every call: timer, authentication, decoding, handler, reply or refusal.
+
+Nothing that a client sends leaves here as INTERNAL or UNKNOWN.
+"""
+
+from contextlib import aclosing
+from typing import Any
+
+import grpc
+
+from meta.rpc import execution, request_id, status
+from meta.rpc.authentication import Authentication
+from meta.rpc.call_metrics import CallDurations
+from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
+from meta.rpc.execution import Execute
+from meta.rpc.request_id import Context
+from meta.rpc.streams import StreamSlots
+
+
+class Pipeline:
+    """Wraps the handlers of all methods; one a server, made on its event loop."""
+
+    def __init__(self, auth_token: str, threads: int) -> None:
+        self._authentication = Authentication(auth_token)
+        self._large_requests = LargeRequests()
+        self._streams = StreamSlots(threads)
+
+    def wrap(self, handler: Any, method: str) -> Any:
+        """The handler of one method (`/package.Service/Method`), wrapped."""
+        if handler.request_streaming:
+            return grpc.stream_stream_rpc_method_handler(
+                self._stream(handler, method), response_serializer=handler.response_serializer
+            )
+        if handler.response_streaming:
+            return grpc.unary_stream_rpc_method_handler(
+                self._stream(handler, method), response_serializer=handler.response_serializer
+            )
+        return grpc.unary_unary_rpc_method_handler(self._unary(handler, method))
+
+    def _unary(self, handler: Any, method: str) -> Execute:
+        rpc = _short_name(method)
+        durations = CallDurations(rpc)
+        execute = execution.of_handler(handler, rpc)
+
+        async def call(raw: bytes, context: Context) -> bytes:
+            began = durations.start()
+            try:
+                self._authentication.check(method, context)
+                if len(raw) <= LARGE_BYTES:
+                    reply = await execute(raw, context)
+                else:
+                    reply = await self._large_requests.run(execute, raw, context)
+                durations.succeeded(began)
+                return reply
+            except Exception as error:
+                refusal = _refuse(error, rpc, durations, began, context)
+            # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
+            # must hold no frame that holds the request: so `abort` is called here, in the outermost
+            # frame, after the handler's error is gone and without the request.
+            del raw
+            await context.abort(*refusal)
+            raise AssertionError("abort raises")
+
+        return call
+
+    def _stream(self, handler: Any, method: str) -> Any:
+        rpc = _short_name(method)
+        durations = CallDurations(rpc)
+        inner = handler.stream_stream or handler.unary_stream
+
+        async def call(received: Any, context: Context) -> None:
+            began = durations.start()
+            try:
+                async with self._streams.slot():
+                    self._authentication.check(method, context)
+                    if handler.request_streaming:
+                        requests = self._large_requests.decode_each(
+                            received, handler.request_deserializer
+                        )
+                        async with (
+                            aclosing(requests),
+                            aclosing(inner(requests, context)) as replies,
+                        ):
+                            async for reply in replies:
+                                await context.write(reply)
+                    else:
+                        # The health watch is the only one; it writes its replies itself.
+                        await inner(parse(received, handler.request_deserializer), context)
+                return
+            except Exception as error:
+                refusal = _refuse(error, rpc, durations, began, context)
+            await context.abort(*refusal)
+
+        return call
+
+
+def _short_name(method: str) -> str:
+    return method.rpartition("/")[2]
+
+
+def _refuse(
+    error: Exception, rpc: str, durations: CallDurations, began: float, context: Context
+) -> status.Refusal:
+    """Log and count a refused call; returns what it is aborted with."""
+    if isinstance(error, grpc.aio.BaseError):
+        # The handler has aborted the call itself, as health does, or the caller has left.
+        raise error
+    call_id = request_id.of_call(context)
+    told = status.as_meta_error(error, rpc, call_id)
+    request_id.log_refusal(error, told.reason, rpc, call_id)
+    durations.refused(began, told.code.name)
+    return status.refusal(told, call_id)

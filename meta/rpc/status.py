@@ -1,0 +1,51 @@
+"""Statuses of refused calls: google.rpc.Status with ErrorInfo, RequestInfo and more details."""
+
+from typing import TypeAlias
+
+import grpc
+from google.protobuf import any_pb2, duration_pb2
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+from meta.errors import DOMAIN, InvalidArgument, MetaError, Overloaded, Unavailable, Unimplemented
+from meta.rpc.request_id import HEADER
+
+# The arguments of `context.abort`: code, details, trailing metadata.
+Refusal: TypeAlias = tuple[grpc.StatusCode, str, tuple[tuple[str, str | bytes], ...]]
+RETRY_AFTER_SECS = 1
+
+
+def as_meta_error(error: Exception, rpc: str, request_id: str) -> MetaError:
+    """The error that the caller is told: what is not for callers becomes an internal error."""
+    if isinstance(error, MetaError):
+        return error
+    if isinstance(error, NotImplementedError):
+        return Unimplemented(f"this server does not have {rpc}")
+    return MetaError(f"internal error; quote request id {request_id}")
+
+
+def refusal(error: MetaError, request_id: str) -> Refusal:
+    """The error as `context.abort` takes it."""
+    status = rpc_status.to_status(to_status(error, request_id))
+    return status.code, status.details, (*status.trailing_metadata, (HEADER, request_id))
+
+
+def to_status(error: MetaError, request_id: str) -> status_pb2.Status:
+    """The error as google.rpc.Status, with field violations and a retry delay where they apply."""
+    details = [
+        error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.metadata),
+        error_details_pb2.RequestInfo(request_id=request_id),
+    ]
+    if isinstance(error, InvalidArgument):
+        violation = error_details_pb2.BadRequest.FieldViolation(
+            field=error.field, description=error.message
+        )
+        details.append(error_details_pb2.BadRequest(field_violations=[violation]))
+    if isinstance(error, Overloaded | Unavailable):
+        delay = duration_pb2.Duration(seconds=RETRY_AFTER_SECS)
+        details.append(error_details_pb2.RetryInfo(retry_delay=delay))
+    packed = []
+    for detail in details:
+        packed.append(any_pb2.Any())
+        packed[-1].Pack(detail)
+    return status_pb2.Status(code=error.code.value, message=error.message, details=packed)

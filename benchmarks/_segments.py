@@ -15,7 +15,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.parquet.footer import BatchPart, OffsetRange, SegmentFooter
+from segments.offsets import OffsetSpan
+from segments.parquet.footer import BatchPart, SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SIGNALS, SegmentSpec, Signal, section_schema
 from segments.parquet.sorting import sort_table
@@ -106,7 +107,7 @@ def write_segments(folder: Path, count: int) -> list[Path]:
             DATASET_ID,
             "benchmark",
             (BatchPart(f"batch-{seed}", 1, 1),),
-            (OffsetRange("stream", seed * 10, seed * 10 + 9),),
+            (OffsetSpan("stream", seed * 10, seed * 10 + 9),),
         )
         with SegmentWriter(path, SIGNALS, SegmentSpec(), footer) as writer:
             for signal, table in tables.items():

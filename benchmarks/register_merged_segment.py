@@ -20,10 +20,11 @@ from meta.store import datasets, registrations, stream_datasets, streams
 from meta.store.engine import Database, DatabaseSettings, Transaction
 from meta.store.registrations import Merge
 from meta.store.segments import NewSegment
-from meta.store.stream_datasets import Move, NewEntry
+from meta.store.stream_datasets import EntryMove, NewEntry
 from meta.store.versions import Version
 from meta.transactions import Transactions
 from segments.keys import new_merged_key, split_key
+from segments.offsets import OffsetSpan
 
 NURSERIES = 64
 MERGES_EACH = 20
@@ -116,7 +117,8 @@ def _merge(dataset_id: UUID, stream_id: UUID, offset: int) -> Merge:
         object_name=name,
         object_key=key,
     )
-    return Merge(dataset_id, (segment,), (Move(stream_id, dataset_id, offset - 1, offset, 0),))
+    span = OffsetSpan(str(stream_id), offset, offset)
+    return Merge(dataset_id, (segment,), (EntryMove(dataset_id, span, 0),))
 
 
 def _fleet(transactions: Transactions) -> _Fleet:

@@ -16,7 +16,7 @@ from meta.v1 import common_pb2, nursery_pb2
 from nursery import dead_streams, reaper
 from nursery.config import Settings
 from nursery.job import JobFailed
-from nursery.planner import Batch, Limits, Move, Plan, plan
+from nursery.planner import Batch, DatasetMove, Limits, Plan, plan
 from nursery.registration import register
 from nursery.results import TaskResult, UnreadableBaby, WrittenSegment
 from nursery.snapshot import Snapshot, StreamInfo, read_snapshot
@@ -155,7 +155,7 @@ class Nursery:
         _observe("job", self._clock.monotonic() - started)
         self._note(results)
         blocked = {baby.stream_id for result in results for baby in result.unreadable}
-        moves: list[tuple[Move, Sequence[WrittenSegment]]] = []
+        moves: list[tuple[DatasetMove, Sequence[WrittenSegment]]] = []
         for batch in wanted.batches:
             own, results = results[: len(batch.tasks)], results[len(batch.tasks) :]
             moves.extend(_finished(batch, own, blocked))
@@ -200,7 +200,7 @@ class Nursery:
 
     def _register(
         self,
-        moves: Sequence[tuple[Move, Sequence[WrittenSegment]]],
+        moves: Sequence[tuple[DatasetMove, Sequence[WrittenSegment]]],
         bucket: common_pb2.CloudBucket,
     ) -> None:
         if not moves:
@@ -238,7 +238,7 @@ class Nursery:
 
 def _finished(
     batch: Batch, results: Sequence[TaskResult], blocked: set[str]
-) -> list[tuple[Move, Sequence[WrittenSegment]]]:
+) -> list[tuple[DatasetMove, Sequence[WrittenSegment]]]:
     """The moves whose every task succeeded, with the segments of all of them."""
     failed = {one.dataset_id for result in results for one in result.datasets if one.error}
     written: dict[str, list[WrittenSegment]] = {}
@@ -252,8 +252,8 @@ def _finished(
     ]
 
 
-def _touches(move: Move, stream_ids: set[str]) -> bool:
-    return any(span.stream_id in stream_ids for span in move.spans)
+def _touches(move: DatasetMove, stream_ids: set[str]) -> bool:
+    return any(span.offsets.stream_id in stream_ids for span in move.spans)
 
 
 def _backlog(info: StreamInfo) -> int:

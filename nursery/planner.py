@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from nursery.streams import BabyRead, Stream
 from nursery.tasks import StreamReads, Task, bin_tasks
+from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 
 # A dataset that gets nothing moves its offset after so many baby segments, however young.
@@ -31,28 +32,26 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """One (stream, dataset) entry's step: offsets start_merged + 1 to end."""
+class MergedSpan:
+    """What one (stream, dataset) entry merges; `end_time` is when the last baby was committed."""
 
-    stream_id: str
-    start_merged: int
-    end: int
+    offsets: OffsetSpan
     end_time: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class DatasetMove:
     """What is registered in one call: one dataset's spans of one batch."""
 
     dataset_id: str
-    spans: tuple[Span, ...]
+    spans: tuple[MergedSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Streams that are merged together: moves that need records, and the tasks that read them."""
 
-    moves: tuple[Move, ...]
+    moves: tuple[DatasetMove, ...]
     tasks: tuple[Task, ...]
 
 
@@ -64,7 +63,7 @@ class Plan:
     """
 
     batches: tuple[Batch, ...] = ()
-    advances: tuple[Move, ...] = ()
+    advances: tuple[DatasetMove, ...] = ()
     is_cut: bool = False
 
     @property
@@ -174,29 +173,28 @@ def _groups(chosen: Sequence[_Chosen], limits: Limits) -> list[list[_Chosen]]:
 def _batch(
     group: Sequence[_Chosen], specs: Mapping[str, SegmentSpec], limits: Limits
 ) -> Batch | None:
-    spans: dict[str, list[Span]] = {}
+    spans: dict[str, list[MergedSpan]] = {}
     for share in group:
         for dataset_id in sorted(share.holding()):
             spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
     shares = [StreamReads(share.stream, tuple(share.reads)) for share in group]
     tasks = bin_tasks(shares, specs, min(READERS_MAX, limits.tasks_max))
-    moves = tuple(Move(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items()))
+    moves = tuple(
+        DatasetMove(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items())
+    )
     return Batch(moves, tasks) if tasks else None
 
 
-def _span(share: _Chosen, dataset_id: str) -> Span:
+def _span(share: _Chosen, dataset_id: str) -> MergedSpan:
     times = {baby.offset: baby.committed_at for baby in share.stream.babies}
-    return Span(
-        share.stream.stream_id,
-        share.stream.merged[dataset_id],
-        share.end,
-        times.get(share.end, 0),
-    )
+    stream = share.stream
+    span = OffsetSpan(stream.stream_id, stream.merged[dataset_id] + 1, share.end)
+    return MergedSpan(span, times.get(share.end, 0))
 
 
-def _advances(chosen: Sequence[_Chosen], limits: Limits, now_nanos: int) -> tuple[Move, ...]:
+def _advances(chosen: Sequence[_Chosen], limits: Limits, now_nanos: int) -> tuple[DatasetMove, ...]:
     """Entries that need no record up to their stream's end, moved now and then."""
-    spans: dict[str, list[Span]] = {}
+    spans: dict[str, list[MergedSpan]] = {}
     for share in chosen:
         holding = share.holding()
         for dataset_id, merged in share.stream.merged.items():
@@ -204,7 +202,9 @@ def _advances(chosen: Sequence[_Chosen], limits: Limits, now_nanos: int) -> tupl
                 continue
             if _is_overdue(share, merged, limits, now_nanos):
                 spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
-    return tuple(Move(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items()))
+    return tuple(
+        DatasetMove(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items())
+    )
 
 
 def _is_overdue(share: _Chosen, merged: int, limits: Limits, now_nanos: int) -> bool:

@@ -15,7 +15,7 @@ from meta.errors import (
     OffsetNotCommitted,
 )
 from meta.v1 import common_pb2, nursery_pb2
-from nursery.planner import Move
+from nursery.planner import DatasetMove
 from nursery.results import WrittenSegment
 from segments.keys import split_key
 
@@ -27,7 +27,7 @@ _EVENTS_MAX = 2**31 - 1
 def register(
     client: MetaClient,
     bucket: common_pb2.CloudBucket,
-    move: Move,
+    move: DatasetMove,
     written: Sequence[WrittenSegment],
 ) -> int | None:
     """Make segments visible and move the offsets; without segments, the offsets alone.
@@ -41,10 +41,10 @@ def register(
         more_segments=segments[1:],
         stream_offsets=[
             nursery_pb2.StreamOffsetInfo(
-                stream_id=span.stream_id,
+                stream_id=span.offsets.stream_id,
                 dataset_id=move.dataset_id,
-                start_merged_offset=span.start_merged,
-                new_merged_offset=span.end,
+                start_merged_offset=span.offsets.start - 1,
+                new_merged_offset=span.offsets.end,
                 ingest_time_nanos=span.end_time // 10**9 * 10**9,
             )
             for span in move.spans
@@ -67,7 +67,7 @@ def register(
     return reply.response_seq
 
 
-def _count(move: Move, written: Sequence[WrittenSegment], version: int) -> None:
+def _count(move: DatasetMove, written: Sequence[WrittenSegment], version: int) -> None:
     if not written:
         return
     rows = sum(segment.rows for segment in written)
@@ -81,7 +81,7 @@ def _count(move: Move, written: Sequence[WrittenSegment], version: int) -> None:
         rows=rows,
         size_bytes=sum(segment.compressed_size_bytes for segment in written),
         streams=len(move.spans),
-        babies=sum(span.end - span.start_merged for span in move.spans),
+        babies=sum(span.offsets.num_offsets for span in move.spans),
     )
 
 

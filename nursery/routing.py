@@ -51,7 +51,7 @@ class Router:
         for index, work in enumerate(task.works):
             for span in work.ranges:
                 ranges = self._works.setdefault((span.stream_id, work.dataset_id), [])
-                insort(ranges, (span.first, span.last, index))
+                insort(ranges, (span.start, span.end, index))
 
     def route(self, read: TaskRead, baby: Baby, received_at: int) -> Iterator[Routed]:
         """Yield the payloads that are this task's: its datasets', and strays if it owns them."""

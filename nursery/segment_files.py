@@ -13,8 +13,9 @@ from nursery.routing import Payload
 from nursery.tasks import DatasetWork
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
+from segments.offsets import OffsetSpan, coalesce
 from segments.otlp.arrow import Array, pc
-from segments.parquet.footer import BatchPart, OffsetRange, SegmentFacts, SegmentFooter, coalesce
+from segments.parquet.footer import BatchPart, SegmentFacts, SegmentFooter
 from segments.parquet.schema import SIGNALS, Signal
 from segments.parquet.sorting import shrink, sort_table
 from segments.parquet.upload import upload_segment
@@ -69,9 +70,9 @@ class DatasetColumns:
         """Rows of all signals."""
         return sum(rows.stop - rows.start for own in self.tables.values() for rows in own)
 
-    def lineage(self) -> tuple[OffsetRange, ...]:
+    def lineage(self) -> tuple[OffsetSpan, ...]:
         """Where the records came from, for the footer."""
-        return coalesce(OffsetRange(stream, offset, offset) for stream, offset in self.ranges)
+        return coalesce(OffsetSpan(stream, offset, offset) for stream, offset in self.ranges)
 
     def joined(self) -> dict[Signal, pa.Table]:
         """One table per signal."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nursery.streams import BabyRead, Period, Stream
+from segments.offsets import OffsetSpan, spans_of
 from segments.parquet.schema import SegmentSpec
 
 # Below this a second task costs more than it saves.
@@ -25,21 +26,12 @@ class StreamReads:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetRange:
-    """Offsets of one stream, both ends inclusive."""
-
-    stream_id: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class DatasetWork:
     """A dataset whose records, in these offsets, are one task's to write."""
 
     dataset_id: str
     spec: SegmentSpec
-    ranges: tuple[OffsetRange, ...]
+    ranges: tuple[OffsetSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +174,5 @@ def _work(dataset_id: str, items: Sequence[_Item], specs: Mapping[str, SegmentSp
         if item.dataset_id == dataset_id:
             for stream_id, offset in item.reads:
                 offsets.setdefault(stream_id, []).append(offset)
-    ranges = (r for s, found in sorted(offsets.items()) for r in _ranges(s, sorted(found)))
-    return DatasetWork(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(ranges))
-
-
-def _ranges(stream_id: str, offsets: Sequence[int]) -> Iterator[OffsetRange]:
-    first = previous = offsets[0]
-    for offset in offsets[1:]:
-        if offset != previous + 1:
-            yield OffsetRange(stream_id, first, previous)
-            first = offset
-        previous = offset
-    yield OffsetRange(stream_id, first, previous)
+    spans = (span for s, found in sorted(offsets.items()) for span in spans_of(s, found))
+    return DatasetWork(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(spans))

@@ -14,7 +14,7 @@ from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNot
 from meta.store import datasets, pg_arrays, segments, stream_datasets, streams, versions
 from meta.store.engine import Transaction
 from meta.store.segments import Claim, NewSegment
-from meta.store.stream_datasets import Key, Move
+from meta.store.stream_datasets import EntryMove, Key
 from meta.store.versions import Version
 
 # How many current offsets a refusal tells.
@@ -27,7 +27,7 @@ class Merge:
 
     dataset_id: UUID
     segments: tuple[NewSegment, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[EntryMove, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ _OF_MOVES = text(
 
 def keys(merge: Merge) -> list[Hashable]:
     """What two calls of one batch must not share: entries and object keys."""
-    return [*(_key(move) for move in merge.moves), *(s.object_key for s in merge.segments)]
+    return [*(move.key for move in merge.moves), *(s.object_key for s in merge.segments)]
 
 
 def register(tx: Transaction, merge: Merge) -> Version:
@@ -83,7 +83,7 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     nothing of it happens. Raises NotFound if a dataset of the batch is not live.
     """
     datasets.lock_shared(tx, [merge.dataset_id for merge in batch])
-    entries = [_key(move) for merge in batch for move in merge.moves]
+    entries = [move.key for merge in batch for move in merge.moves]
     merged = stream_datasets.lock(tx, entries)
     heads = streams.find_heads(tx, {stream_id for stream_id, _ in entries})
     state = _State(merged, {head.stream_id: head.committed_offset for head in heads.values()})
@@ -119,7 +119,7 @@ def _decide(
     if refusal is not None:
         return refusal
     is_known = any(claimed.registered_at is not None for claimed in claims)
-    is_moved = all(state.merged.get(_key(move)) == move.end_offset for move in merge.moves)
+    is_moved = all(state.merged.get(move.key) == move.offsets.end for move in merge.moves)
     if is_known or (is_moved and not claims):
         version = _remembered(tx, merge, claims)
         if version is not None:
@@ -136,11 +136,11 @@ def _refused_moves(merge: Merge, state: _State) -> MetaError | None:
     for move in merge.moves:
         if move.stream_id not in state.committed:
             return NotFound("there is no such stream", stream_id=move.stream_id)
-    moved = [move for move in merge.moves if state.merged.get(_key(move)) != move.start_offset]
+    moved = [move for move in merge.moves if state.merged.get(move.key) != move.offsets.start - 1]
     if moved:
         # gRPC refuses metadata above 8 KiB.
         current = {
-            f"merged_offset.{move.stream_id}": state.merged.get(_key(move), "no entry")
+            f"merged_offset.{move.stream_id}": state.merged.get(move.key, "no entry")
             for move in moved[:CURRENT_VALUES_MAX]
         }
         return OffsetConflict(
@@ -150,9 +150,9 @@ def _refused_moves(merge: Merge, state: _State) -> MetaError | None:
         )
     for move in merge.moves:
         committed = state.committed[move.stream_id]
-        if move.end_offset > committed:
+        if move.offsets.end > committed:
             return OffsetNotCommitted(
-                f"the committed offset is {committed}, below {move.end_offset}",
+                f"the committed offset is {committed}, below {move.offsets.end}",
                 stream_id=move.stream_id,
                 committed_offset=committed,
             )
@@ -163,7 +163,7 @@ def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Versi
     """The version of an earlier call that made exactly these moves with these segments."""
     segment_ids: list[UUID | None] = [claimed.segment_id for claimed in claims]
     wanted = {
-        (m.stream_id, m.dataset_id, m.start_offset, m.end_offset, segment_id)
+        (*m.key, m.offsets.start - 1, m.offsets.end, segment_id)
         for m in merge.moves
         for segment_id in segment_ids or [None]
     }
@@ -190,7 +190,7 @@ def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> V
     tx.execute(_CHECKPOINT, {**_columns(moves), "version": version})
     remembered = {
         **_columns([move for move, _, _ in rows]),
-        "starts": pg_arrays.numbers([move.start_offset for move, _, _ in rows]),
+        "starts": pg_arrays.numbers([move.offsets.start - 1 for move, _, _ in rows]),
         "segments": pg_arrays.uuids([segment_id for _, segment_id, _ in rows]),
         "parts": pg_arrays.numbers([part for _, _, part in rows]),
         "version": version,
@@ -199,14 +199,10 @@ def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> V
     return version
 
 
-def _key(move: Move) -> Key:
-    return move.stream_id, move.dataset_id
-
-
-def _columns(moves: Sequence[Move]) -> dict[str, object]:
+def _columns(moves: Sequence[EntryMove]) -> dict[str, object]:
     return {
         "streams": pg_arrays.uuids([move.stream_id for move in moves]),
         "datasets": pg_arrays.uuids([move.dataset_id for move in moves]),
-        "ends": pg_arrays.numbers([move.end_offset for move in moves]),
+        "ends": pg_arrays.numbers([move.offsets.end for move in moves]),
         "times": pg_arrays.numbers([move.ingest_time_nanos for move in moves]),
     }

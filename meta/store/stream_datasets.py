@@ -11,6 +11,7 @@ from meta.store import pg_arrays
 from meta.store.engine import Transaction
 from meta.store.tables import datasets, offset_checkpoints, stream_datasets
 from meta.store.versions import Version
+from segments.offsets import OffsetSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +24,25 @@ class NewEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """How far a merge moves one entry: babies (start_offset, end_offset]."""
+class EntryMove:
+    """What a merge adds to one entry: the merged offset goes from `offsets.start - 1` to its end.
 
-    stream_id: UUID
+    `ingest_time_nanos` is when the last of these baby segments was ingested.
+    """
+
     dataset_id: UUID
-    start_offset: int
-    end_offset: int
+    offsets: OffsetSpan
     ingest_time_nanos: int
+
+    @property
+    def stream_id(self) -> UUID:
+        """The stream of the entry."""
+        return UUID(self.offsets.stream_id)
+
+    @property
+    def key(self) -> "Key":
+        """The entry."""
+        return self.stream_id, self.dataset_id
 
 
 # Arrays travel as literals: see meta.store.pg_arrays.
@@ -104,14 +116,14 @@ def lock(tx: Transaction, entries: Sequence[Key]) -> dict[Key, int]:
     return {(row.stream_id, row.dataset_id): row.merged_offset for row in rows}
 
 
-def move(tx: Transaction, moves: Sequence[Move], version: Version) -> None:
+def move(tx: Transaction, moves: Sequence[EntryMove], version: Version) -> None:
     """Set the merged offsets of locked entries."""
     values = {
-        "offsets": pg_arrays.numbers([move.end_offset for move in moves]),
+        "offsets": pg_arrays.numbers([move.offsets.end for move in moves]),
         "times": pg_arrays.numbers([move.ingest_time_nanos for move in moves]),
         "version": version,
     }
-    tx.execute(_MOVE, {**_columns([(m.stream_id, m.dataset_id) for m in moves]), **values})
+    tx.execute(_MOVE, {**_columns([move.key for move in moves]), **values})
 
 
 def of_stream(tx: Transaction, stream_id: UUID) -> Mapping[UUID, int]:

@@ -9,9 +9,10 @@ import binascii
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from segments.errors import CorruptObject, SegmentsError
+from segments.offsets import OffsetSpan, coalesce
 from segments.parquet.schema import SIGNALS, PromotedColumn, Signal
 
 FORMAT_VERSION = 1
@@ -39,15 +40,6 @@ class BatchPart:
     parts: int = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class OffsetRange:
-    """Babies of one stream whose records are in the file; both ends inclusive."""
-
-    stream_id: str
-    start: int
-    end: int
-
-
 @dataclass(frozen=True, slots=True)
 class SegmentFooter:
     """What a writer knows before its first row: whose segment it is and where it comes from.
@@ -58,7 +50,7 @@ class SegmentFooter:
     dataset_id: str
     producer: str
     batches: tuple[BatchPart, ...] = ()
-    ranges: tuple[OffsetRange, ...] = ()
+    ranges: tuple[OffsetSpan, ...] = ()
     format_version: int = FORMAT_VERSION
 
 
@@ -99,18 +91,6 @@ class SegmentFacts:
     start_time: int
     end_time: int
     crc32c: int
-
-
-def coalesce(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
-    """Join ranges of one stream that touch or overlap; the answer is sorted."""
-    joined: list[OffsetRange] = []
-    for item in sorted(ranges):
-        last = joined[-1] if joined else None
-        if last and last.stream_id == item.stream_id and item.start <= last.end + 1:
-            joined[-1] = replace(last, end=max(last.end, item.end))
-        else:
-            joined.append(item)
-    return tuple(joined)
 
 
 def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter]) -> SegmentFooter:
@@ -209,13 +189,13 @@ def _pack_lineage(footer: SegmentFooter) -> bytes:
     return packed
 
 
-def _unpack_lineage(packed: bytes) -> tuple[tuple[BatchPart, ...], tuple[OffsetRange, ...]]:
+def _unpack_lineage(packed: bytes) -> tuple[tuple[BatchPart, ...], tuple[OffsetSpan, ...]]:
     batches, streams = json.loads(zlib.decompress(base64.b64decode(packed, validate=True)))
-    ranges: list[OffsetRange] = []
+    ranges: list[OffsetSpan] = []
     for stream_id, steps in streams.items():
         position = 0
         for gap, length in zip(steps[::2], steps[1::2], strict=True):
-            ranges.append(OffsetRange(stream_id, position + gap, position + gap + length))
+            ranges.append(OffsetSpan(stream_id, position + gap, position + gap + length))
             position = ranges[-1].end
     return tuple(BatchPart(*item) for item in batches), tuple(ranges)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from segments.parquet.footer import OffsetRange, coalesce
+from segments.offsets import OffsetSpan, coalesce
 from segments.rebuild.exact_cover import choose, components
 
 Name = TypeVar("Name", bound=Hashable)
@@ -25,7 +25,7 @@ class Batch:
 
     batch_id: str
     keys: tuple[str, ...]
-    ranges: tuple[OffsetRange, ...]
+    ranges: tuple[OffsetSpan, ...]
     is_complete: bool
 
 
@@ -64,13 +64,13 @@ class _Ground:
     """
 
     dataset_id: str
-    atoms: Mapping[str, frozenset[OffsetRange]]
-    proven: frozenset[OffsetRange]
+    atoms: Mapping[str, frozenset[OffsetSpan]]
+    proven: frozenset[OffsetSpan]
     proven_ends: Mapping[str, int]
     tails: Mapping[str, Tail]
     stamps: Mapping[str, Stamps]
 
-    def is_free(self, atom: OffsetRange) -> bool:
+    def is_free(self, atom: OffsetSpan) -> bool:
         """Whether the babies of an atom may be merged again."""
         lowest = self.proven_ends.get(atom.stream_id, -1) + 1
         return atom.start >= max(lowest, self.tails[atom.stream_id].first)
@@ -79,7 +79,7 @@ class _Ground:
 def settle(
     dataset_id: str,
     batches: Sequence[Batch],
-    proven: Sequence[OffsetRange],
+    proven: Sequence[OffsetSpan],
     tails: Mapping[str, Tail],
     stamps: Mapping[str, Stamps],
 ) -> History:
@@ -123,7 +123,7 @@ def greedy(options: Mapping[Name, frozenset[Atom]]) -> frozenset[Name]:
 def _ground(
     dataset_id: str,
     batches: Sequence[Batch],
-    proven: Sequence[OffsetRange],
+    proven: Sequence[OffsetSpan],
     tails: Mapping[str, Tail],
     stamps: Mapping[str, Stamps],
 ) -> _Ground:
@@ -147,16 +147,14 @@ def _ground(
     )
 
 
-def _cut(
-    ranges: Iterable[OffsetRange], cuts: Mapping[str, Sequence[int]]
-) -> frozenset[OffsetRange]:
+def _cut(ranges: Iterable[OffsetSpan], cuts: Mapping[str, Sequence[int]]) -> frozenset[OffsetSpan]:
     atoms = []
     for span in ranges:
         own = cuts[span.stream_id]
         inner = own[bisect_right(own, span.start) : bisect_right(own, span.end)]
         starts = (span.start, *inner)
         ends = (*(start - 1 for start in inner), span.end)
-        atoms += [OffsetRange(span.stream_id, a, b) for a, b in zip(starts, ends, strict=True)]
+        atoms += [OffsetSpan(span.stream_id, a, b) for a, b in zip(starts, ends, strict=True)]
     return frozenset(atoms)
 
 
@@ -183,7 +181,7 @@ def _incomplete(ground: _Ground, batches: Sequence[Batch]) -> dict[str, str]:
     }
 
 
-def _of_component(ground: _Ground, options: dict[str, frozenset[OffsetRange]]) -> frozenset[str]:
+def _of_component(ground: _Ground, options: dict[str, frozenset[OffsetSpan]]) -> frozenset[str]:
     """Choose among batches that share babies; what has no neighbour is taken."""
     if len(options) == 1:
         return frozenset(options)
@@ -195,9 +193,9 @@ def _of_component(ground: _Ground, options: dict[str, frozenset[OffsetRange]]) -
 
 
 def _without_gaps(
-    ground: _Ground, options: Mapping[str, frozenset[OffsetRange]]
-) -> Callable[[frozenset[str], frozenset[OffsetRange]], bool]:
-    def is_sound(chosen: frozenset[str], skipped: frozenset[OffsetRange]) -> bool:
+    ground: _Ground, options: Mapping[str, frozenset[OffsetSpan]]
+) -> Callable[[frozenset[str], frozenset[OffsetSpan]], bool]:
+    def is_sound(chosen: frozenset[str], skipped: frozenset[OffsetSpan]) -> bool:
         lowest: dict[str, int] = {}
         for atom in skipped:
             if ground.is_free(atom):
@@ -211,11 +209,11 @@ def _without_gaps(
     return is_sound
 
 
-def _offsets(atoms: Iterable[OffsetRange]) -> int:
+def _offsets(atoms: Iterable[OffsetSpan]) -> int:
     return sum(atom.end - atom.start + 1 for atom in atoms)
 
 
-def _ahead(ground: _Ground, chosen: set[str], wanted: set[OffsetRange]) -> set[str]:
+def _ahead(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> set[str]:
     """Chosen batches beyond a gap; to drop one may open another gap."""
     ahead: set[str] = set()
     while True:
@@ -230,7 +228,7 @@ def _ahead(ground: _Ground, chosen: set[str], wanted: set[OffsetRange]) -> set[s
         ahead |= fresh
 
 
-def _gaps(ground: _Ground, chosen: set[str], wanted: set[OffsetRange]) -> dict[str, int]:
+def _gaps(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> dict[str, int]:
     """By stream, the lowest offset that holds records of the dataset and is in no chosen file."""
     covered = _covered(ground, chosen)
     gaps: dict[str, int] = {}
@@ -247,7 +245,7 @@ def _gaps(ground: _Ground, chosen: set[str], wanted: set[OffsetRange]) -> dict[s
     return gaps
 
 
-def _merged_offsets(ground: _Ground, chosen: set[str], wanted: set[OffsetRange]) -> dict[str, int]:
+def _merged_offsets(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> dict[str, int]:
     """The merged offset of every stream that holds or held records of the dataset.
 
     A baby of which nothing says whose records it holds waits, unless later ones are merged.
@@ -269,7 +267,7 @@ class _Covered:
     """Offsets that are in chosen files."""
 
     starts: Mapping[str, Sequence[int]]
-    ranges: Mapping[str, Sequence[OffsetRange]]
+    ranges: Mapping[str, Sequence[OffsetSpan]]
 
     @property
     def ends(self) -> dict[str, int]:
@@ -281,7 +279,7 @@ class _Covered:
 
 
 def _covered(ground: _Ground, chosen: Iterable[str]) -> _Covered:
-    ranges: dict[str, list[OffsetRange]] = {}
+    ranges: dict[str, list[OffsetSpan]] = {}
     for span in coalesce((*ground.proven, *(a for i in chosen for a in ground.atoms[i]))):
         ranges.setdefault(span.stream_id, []).append(span)
     return _Covered({s: [r.start for r in found] for s, found in ranges.items()}, ranges)

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from segments.keys import AttemptKey, MergedKey, parse_key
-from segments.parquet.footer import SegmentFooter, coalesce
+from segments.offsets import coalesce
+from segments.parquet.footer import SegmentFooter
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.batches import Batch, Dropped, History, Tail, greedy, settle
 from segments.rebuild.exact_cover import choose, components

@@ -12,10 +12,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from nursery.execute import Budget, execute
-from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from nursery.tasks import DatasetWork, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
+from segments.offsets import OffsetSpan
 from segments.otlp.decode import decode
 from segments.parquet.schema import SegmentSpec
 from segments.store.open import open_store
@@ -36,7 +37,7 @@ def main(folder: Path, millions: int) -> None:
     baby = Baby((part,), BabyKind.DATA, b"f" * 16, 10**18)
     store.put_if_absent(baby_key(stream, 0), encode_baby(baby))
     task = Task(
-        (DatasetWork(dataset, SegmentSpec(), (OffsetRange(stream, 0, 0),)),),
+        (DatasetWork(dataset, SegmentSpec(), (OffsetSpan(stream, 0, 0),)),),
         (TaskRead(stream, 0, is_owner=True),),
         (Routes(stream, {dataset: -1}, ()),),
     )

@@ -12,12 +12,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
 from nursery.streams import Period
-from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from nursery.tasks import DatasetWork, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key, quarantine_key, quarantine_whole_key
 from segments.location import StoreLocation
-from segments.parquet.footer import OffsetRange as Lineage
+from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal
 from segments.store.folder import FolderStore
@@ -71,7 +71,7 @@ def task(
 ) -> Task:
     return Task(
         works=tuple(
-            DatasetWork(d, spec or SegmentSpec(), (OffsetRange(STREAM, 0, last),))
+            DatasetWork(d, spec or SegmentSpec(), (OffsetSpan(STREAM, 0, last),))
             for d in dataset_ids
         ),
         reads=tuple(TaskRead(STREAM, o, is_owner=True) for o in range(last + 1)),
@@ -106,7 +106,7 @@ def test_records_of_all_babies_and_signals_become_one_sorted_segment(
     assert sections["logs"]["body"].to_pylist() == ["a", "b", "c"]
     footer = read_footer(store, segment.key)
     assert footer.footer.dataset_id == ONE
-    assert footer.footer.ranges == (Lineage(STREAM, 0, 1),)
+    assert footer.footer.ranges == (OffsetSpan(STREAM, 0, 1),)
     assert [(b.part, b.parts) for b in footer.footer.batches] == [(1, 1)]
     assert list(folder.iterdir()) == []
 
@@ -246,8 +246,8 @@ def test_a_missing_baby_stops_its_stream_and_no_other(store: ObjectStore, folder
     store.put_if_absent(baby_key(other, 0), body)
     wanted = Task(
         works=(
-            DatasetWork(ONE, SegmentSpec(), (OffsetRange(other, 0, 0),)),
-            DatasetWork(TWO, SegmentSpec(), (OffsetRange(STREAM, 0, 1),)),
+            DatasetWork(ONE, SegmentSpec(), (OffsetSpan(other, 0, 0),)),
+            DatasetWork(TWO, SegmentSpec(), (OffsetSpan(STREAM, 0, 1),)),
         ),
         reads=(
             TaskRead(STREAM, 0, is_owner=True),
@@ -335,7 +335,7 @@ def test_files_that_share_a_baby_are_parts_of_one_batch(store: ObjectStore, fold
     result = execute(task(1, ONE), store, Budget(1, 1), folder)
 
     footers = [read_footer(store, s.key).footer for s in result.datasets[0].segments]
-    first = [f.batches[0] for f in footers if f.ranges == (Lineage(STREAM, 0, 0),)]
+    first = [f.batches[0] for f in footers if f.ranges == (OffsetSpan(STREAM, 0, 0),)]
     assert sorted(bodies(store, result)) == ["0", "1", "2", "3", "4", "later"]
     assert len({b.batch_id for b in first}) == 1
     assert [(b.part, b.parts) for b in first] == [(1, 0), (2, 0), (3, 0), (4, 4)]

@@ -13,10 +13,11 @@ from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
-from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from nursery.tasks import DatasetWork, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
+from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_segment
 from segments.parquet.schema import SegmentSpec
 from segments.spark.session import SparkUnusable, check_alive, check_java
@@ -43,7 +44,7 @@ def baby_task(store: ObjectStore, text: str) -> Task:
     baby = Baby((part,), BabyKind.DATA, b"f" * 16, 1)
     store.put_if_absent(baby_key(stream, 0), encode_baby(baby))
     return Task(
-        works=(DatasetWork(dataset, SegmentSpec(), (OffsetRange(stream, 0, 0),)),),
+        works=(DatasetWork(dataset, SegmentSpec(), (OffsetSpan(stream, 0, 0),)),),
         reads=(TaskRead(stream, 0, is_owner=True),),
         routes=(Routes(stream, {dataset: -1}, ()),),
     )

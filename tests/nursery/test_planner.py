@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nursery.planner import Limits, Plan, Span, plan
+from nursery.planner import Limits, MergedSpan, Plan, plan
 from nursery.streams import BabyFacts, Stream
-from nursery.tasks import OffsetRange
+from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 
 NOW = 1_700_000_000 * 10**9
@@ -34,8 +34,8 @@ def test_a_stream_is_merged_up_to_its_committed_offset() -> None:
     found = plan([stream(baby(0, LOGS), baby(1, LOGS))], {}, WIDE, NOW)
 
     (batch,) = found.batches
-    assert batch.moves[0].spans[0].start_merged == -1
-    assert batch.moves[0].spans[0].end == 1
+    assert batch.moves[0].spans[0].offsets.start == 0
+    assert batch.moves[0].spans[0].offsets.end == 1
     assert reads(found) == {("s", 0), ("s", 1)}
     assert not found.is_cut
 
@@ -57,7 +57,7 @@ def test_the_oldest_babies_of_all_streams_go_first() -> None:
     found = plan([other, old], {}, replace(WIDE, babies_max=3), NOW)
 
     assert reads(found) == {("old", 0), ("other", 0), ("other", 1)}
-    assert {(s.stream_id, s.end) for s in found.batches[0].moves[0].spans} == {
+    assert {(s.offsets.stream_id, s.offsets.end) for s in found.batches[0].moves[0].spans} == {
         ("old", 0),
         ("other", 1),
     }
@@ -79,7 +79,7 @@ def test_a_dataset_that_got_nothing_moves_without_a_job() -> None:
 
     (advance,) = found.advances
     assert advance.dataset_id == SPANS
-    assert advance.spans == (Span("s", -1, 1, both.babies[1].committed_at),)
+    assert advance.spans == (MergedSpan(OffsetSpan("s", 0, 1), both.babies[1].committed_at),)
     assert [m.dataset_id for m in found.batches[0].moves] == [LOGS]
 
 
@@ -94,7 +94,7 @@ def test_nothing_passes_a_baby_that_cannot_be_read() -> None:
 
     found = plan([both], {}, WIDE, NOW, blocked={"s": 1})
 
-    assert {m.spans[0].end for m in (*found.batches[0].moves, *found.advances)} == {0}
+    assert {m.spans[0].offsets.end for m in (*found.batches[0].moves, *found.advances)} == {0}
 
 
 def test_a_baby_of_a_deleted_dataset_is_read_by_an_owner() -> None:
@@ -125,8 +125,8 @@ def test_a_large_dataset_is_split_over_tasks() -> None:
     found = plan([stream(*(baby(o, LOGS, size=size) for o in range(8)))], {}, WIDE, NOW)
 
     first, second = found.batches[0].tasks
-    assert first.works[0].ranges == (OffsetRange("s", 0, 3),)
-    assert second.works[0].ranges == (OffsetRange("s", 4, 7),)
+    assert first.works[0].ranges == (OffsetSpan("s", 0, 3),)
+    assert second.works[0].ranges == (OffsetSpan("s", 4, 7),)
     assert {r.offset for r in second.reads} == {4, 5, 6, 7}
 
 
@@ -137,7 +137,7 @@ def test_many_cores_get_several_batches_of_their_own_streams() -> None:
     found = plan(streams, {}, replace(WIDE, tasks_max=16), NOW)
 
     assert len(found.batches) == 2
-    groups = [{s.stream_id for m in b.moves for s in m.spans} for b in found.batches]
+    groups = [{s.offsets.stream_id for m in b.moves for s in m.spans} for b in found.batches]
     assert not groups[0] & groups[1]
     assert groups[0] | groups[1] == {"s0", "s1", "s2", "s3"}
 
@@ -194,22 +194,22 @@ def test_every_record_is_read_once_and_nothing_unread_is_passed(
             owned.extend((r.stream_id, r.offset) for r in task.reads if r.is_owner)
             for work in task.works:
                 for span in work.ranges:
-                    for offset in range(span.first, span.last + 1):
+                    for offset in range(span.start, span.end + 1):
                         key = (work.dataset_id, span.stream_id, offset)
                         assert key not in given_out
                         assert (span.stream_id, offset) in readable
                         given_out.add(key)
     assert len(owned) == len(set(owned))
     moves = [*(m for b in result.batches for m in b.moves), *result.advances]
-    moved = [(m.dataset_id, s.stream_id) for m in moves for s in m.spans]
+    moved = [(m.dataset_id, s.offsets.stream_id) for m in moves for s in m.spans]
     assert len(moved) == len(set(moved))
     for move in moves:
-        for step in move.spans:
+        for step in (span.offsets for span in move.spans):
             own = by_name[step.stream_id]
-            assert step.start_merged == own.merged[move.dataset_id] < step.end
+            assert step.start == own.merged[move.dataset_id] + 1 <= step.end
             assert step.end <= own.committed_offset
             for one in own.babies:
-                if not step.start_merged < one.offset <= step.end:
+                if not step.start <= one.offset <= step.end:
                     continue
                 holds = not one.dataset_ids or move.dataset_id in one.dataset_ids
                 assert not holds or (move.dataset_id, own.stream_id, one.offset) in given_out
@@ -226,7 +226,7 @@ def test_repeated_cycles_drain_everything(limits: Limits) -> None:
             break
         merged = dict(current.merged)
         for move in (*(m for b in found.batches for m in b.moves), *found.advances):
-            merged[move.dataset_id] = move.spans[0].end
+            merged[move.dataset_id] = move.spans[0].offsets.end
         first = min(merged.values()) + 1
         current = replace(
             current, merged=merged, babies=tuple(b for b in current.babies if b.offset >= first)

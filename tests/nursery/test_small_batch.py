@@ -13,11 +13,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from nursery import small_batch
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
-from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from nursery.tasks import DatasetWork, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
 from segments.location import StoreLocation
+from segments.offsets import OffsetSpan
 from segments.parquet import small_writer
 from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal
@@ -137,7 +138,7 @@ def test_an_upload_that_fails_is_an_error_of_its_dataset_alone(
 def task() -> Task:
     return Task(
         works=tuple(
-            DatasetWork(dataset_id, SPECS[i % len(SPECS)], (OffsetRange(STREAM, 0, BABIES - 1),))
+            DatasetWork(dataset_id, SPECS[i % len(SPECS)], (OffsetSpan(STREAM, 0, BABIES - 1),))
             for i, dataset_id in enumerate(IDS)
         ),
         reads=tuple(TaskRead(STREAM, offset, is_owner=True) for offset in range(BABIES)),

@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
-from nursery.tasks import DatasetWork, OffsetRange, Routes, Task, TaskRead
+from nursery.tasks import DatasetWork, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
+from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
@@ -66,7 +67,7 @@ def task_of(store: ObjectStore, babies: int, export: Callable[[int], LogsData]) 
             baby_key(stream, offset), encode_baby(Baby((part,), BabyKind.DATA, b"f" * 16, 1))
         )
     return Task(
-        works=(DatasetWork(dataset, SegmentSpec(), (OffsetRange(stream, 0, babies - 1),)),),
+        works=(DatasetWork(dataset, SegmentSpec(), (OffsetSpan(stream, 0, babies - 1),)),),
         reads=tuple(TaskRead(stream, offset, is_owner=True) for offset in range(babies)),
         routes=(Routes(stream, {dataset: -1}, ()),),
     )

@@ -36,12 +36,13 @@ from meta.store.merge_completions import Completion, Rejected
 from meta.store.merge_tasks import MergeTask
 from meta.store.registrations import Merge
 from meta.store.segments import NewSegment
-from meta.store.stream_datasets import Move, NewEntry
+from meta.store.stream_datasets import EntryMove, NewEntry
 from meta.store.streams import Stop
 from meta.store.versions import Version
 from meta.transactions import Transactions
 from meta.v1 import segment_deletion_pb2, segment_lookup_pb2
 from segments.keys import attempt_prefix, join_key, merged_prefix
+from segments.offsets import OffsetSpan
 from tests.conftest import MetaServer
 
 # Handlers take one and do not look at it.
@@ -96,7 +97,8 @@ class Scene:
     def register(
         self, stream_id: UUID, dataset_id: UUID, seen: int, merged: int, *new: NewSegment
     ) -> Version:
-        merge = Merge(dataset_id, new, (Move(stream_id, dataset_id, seen, merged, 1),))
+        span = OffsetSpan(str(stream_id), seen + 1, merged)
+        merge = Merge(dataset_id, new, (EntryMove(dataset_id, span, 1),))
         return self.transactions.write(lambda tx: registrations.register(tx, merge))
 
     def save(self, *new: NewSegment) -> tuple[Version, list[UUID]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.parquet.footer import BatchPart, OffsetRange, SegmentFacts, SegmentFooter
+from segments.offsets import OffsetSpan
+from segments.parquet.footer import BatchPart, SegmentFacts, SegmentFooter
 from segments.parquet.schema import SIGNALS, SegmentSpec, Signal, section_schema
 from segments.parquet.sorting import sort_table
 from segments.parquet.writer import SegmentWriter
@@ -17,7 +18,7 @@ FOOTER = SegmentFooter(
     DATASET,
     "nursery 0.1.0",
     batches=(BatchPart("batch", 1, 1),),
-    ranges=(OffsetRange("stream-b", 5, 9), OffsetRange("stream-a", 0, 4)),
+    ranges=(OffsetSpan("stream-b", 5, 9), OffsetSpan("stream-a", 0, 4)),
 )
 PLAIN = SegmentSpec()
 

@@ -23,12 +23,13 @@ from meta.store import (
 )
 from meta.store.engine import Transaction
 from meta.store.registrations import Merge
-from meta.store.stream_datasets import Move
+from meta.store.stream_datasets import EntryMove
 from meta.store.stream_reads import StreamRow, Wanted
 from meta.store.streams import Stop
 from meta.store.versions import Version
 from meta.transactions import Transactions
 from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
+from segments.offsets import OffsetSpan
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
@@ -229,13 +230,12 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return Merge(dataset_id, new, tuple(moves))
 
 
-def _move(info: nursery_pb2.StreamOffsetInfo, field: str) -> Move:
+def _move(info: nursery_pb2.StreamOffsetInfo, field: str) -> EntryMove:
     start = checks.count(info.start_merged_offset, f"{field}.start_merged_offset", low=-1)
-    end_field = f"{field}.new_merged_offset"
-    return Move(
-        stream_id=checks.uuid(info.stream_id, f"{field}.stream_id"),
+    end = checks.count(info.new_merged_offset, f"{field}.new_merged_offset", low=start + 1)
+    stream_id = checks.uuid(info.stream_id, f"{field}.stream_id")
+    return EntryMove(
         dataset_id=checks.uuid(info.dataset_id, f"{field}.dataset_id"),
-        start_offset=start,
-        end_offset=checks.count(info.new_merged_offset, end_field, low=start + 1),
+        offsets=OffsetSpan(str(stream_id), start + 1, end),
         ingest_time_nanos=checks.count(info.ingest_time_nanos, f"{field}.ingest_time_nanos"),
     )

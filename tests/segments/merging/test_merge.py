@@ -19,8 +19,9 @@ from segments.location import StoreLocation
 from segments.merging import merge
 from segments.merging.kway_merge import BLOCK_BATCHES, merge_sorted
 from segments.merging.merge import InputFailed, MergeInput, MergeOrder, MergeResult, merge_segments
+from segments.offsets import OffsetSpan
 from segments.parquet import row_groups
-from segments.parquet.footer import BatchPart, OffsetRange, SegmentFooter
+from segments.parquet.footer import BatchPart, SegmentFooter
 from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.schema import SIGNALS, PromotedColumn, SegmentSpec, Signal, sort_columns
 from segments.parquet.sorting import sort_by
@@ -177,10 +178,10 @@ def test_two_rows_out_of_order_within_a_batch_are_found_out() -> None:
 def test_the_output_carries_the_lineage_of_its_inputs(shelf: Shelf) -> None:
     footers = [
         SegmentFooter(
-            DATASET, "n", (BatchPart("a", 1), BatchPart("a", 2, 2)), (OffsetRange("s", 0, 4),)
+            DATASET, "n", (BatchPart("a", 1), BatchPart("a", 2, 2)), (OffsetSpan("s", 0, 4),)
         ),
         SegmentFooter(
-            DATASET, "n", (BatchPart("b", 1, 1),), (OffsetRange("s", 5, 9), OffsetRange("r", 0, 0))
+            DATASET, "n", (BatchPart("b", 1, 1),), (OffsetSpan("s", 5, 9), OffsetSpan("r", 0, 0))
         ),
     ]
     inputs = [shelf.put({"logs": rows_of("logs", 5, seed=i)}, PLAIN, footers[i]) for i in range(2)]
@@ -190,7 +191,7 @@ def test_the_output_carries_the_lineage_of_its_inputs(shelf: Shelf) -> None:
     with SegmentFile(shelf.folder / "merged.parquet") as segment:
         footer = segment.stored.footer
     assert footer.batches == (BatchPart("a", 1), BatchPart("a", 2, 2), BatchPart("b", 1, 1))
-    assert footer.ranges == (OffsetRange("r", 0, 0), OffsetRange("s", 0, 9))
+    assert footer.ranges == (OffsetSpan("r", 0, 0), OffsetSpan("s", 0, 9))
     assert footer.producer == "merge_worker test"
 
 

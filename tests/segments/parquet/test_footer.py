@@ -1,7 +1,6 @@
 """The footer: what is written is what is read, and garbage is refused."""
 
 import json
-from itertools import pairwise
 from uuid import uuid4
 
 import pytest
@@ -9,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segments.errors import CorruptObject
+from segments.offsets import OffsetSpan, coalesce
 from segments.parquet import footer as footers
 from segments.parquet.footer import (
     FORMAT_VERSION,
     BatchPart,
     LineageTooLarge,
-    OffsetRange,
     SegmentFooter,
     StoredFooter,
-    coalesce,
     decode_footer,
     encode_footer,
     merged_footer,
@@ -26,7 +24,7 @@ from segments.parquet.schema import PromotedColumn
 
 ranges = st.lists(
     st.builds(
-        lambda stream, start, length: OffsetRange(stream, start, start + length),
+        lambda stream, start, length: OffsetSpan(stream, start, start + length),
         st.sampled_from(["a", "b", "c"]),
         st.integers(0, 60),
         st.integers(0, 9),
@@ -48,32 +46,22 @@ def stored(footer: SegmentFooter) -> StoredFooter:
     )
 
 
-def offsets(items: list[OffsetRange] | tuple[OffsetRange, ...]) -> set[tuple[str, int]]:
+def offsets(items: list[OffsetSpan] | tuple[OffsetSpan, ...]) -> set[tuple[str, int]]:
     return {(r.stream_id, n) for r in items for n in range(r.start, r.end + 1)}
 
 
 @settings(deadline=None)
 @given(ranges)
-def test_a_footer_survives_the_file(found: list[OffsetRange]) -> None:
+def test_a_footer_survives_the_file(found: list[OffsetSpan]) -> None:
     footer = SegmentFooter("dataset", "producer", (BatchPart("x", 2, 2),), coalesce(found))
 
     assert decode_footer(encode_footer(stored(footer))) == stored(footer)
 
 
 @settings(deadline=None)
-@given(ranges)
-def test_joined_ranges_hold_the_same_offsets_and_never_touch(found: list[OffsetRange]) -> None:
-    joined = coalesce(found)
-
-    assert offsets(joined) == offsets(found)
-    for a, b in pairwise(joined):
-        assert a.stream_id < b.stream_id or a.end + 1 < b.start
-
-
-@settings(deadline=None)
 @given(ranges, ranges)
 def test_a_merge_carries_everything_of_its_inputs(
-    first: list[OffsetRange], second: list[OffsetRange]
+    first: list[OffsetSpan], second: list[OffsetSpan]
 ) -> None:
     inputs = [
         SegmentFooter("d", "p", (BatchPart("x", 1),), coalesce(first)),
@@ -91,7 +79,7 @@ def test_a_merge_of_more_lineage_than_a_footer_takes_is_refused_at_once(
 ) -> None:
     monkeypatch.setattr(footers, "LINEAGE_BYTES_MAX", 3_000)
     inputs = [
-        SegmentFooter("d", "p", (), tuple(OffsetRange(str(uuid4()), n, n) for n in range(60)))
+        SegmentFooter("d", "p", (), tuple(OffsetSpan(str(uuid4()), n, n) for n in range(60)))
         for _ in range(2)
     ]
 
@@ -101,7 +89,7 @@ def test_a_merge_of_more_lineage_than_a_footer_takes_is_refused_at_once(
 
 
 def test_many_streams_pack_small() -> None:
-    many = tuple(OffsetRange(f"{n:032x}", n, n + 9) for n in range(10_000))
+    many = tuple(OffsetSpan(f"{n:032x}", n, n + 9) for n in range(10_000))
 
     metadata = encode_footer(stored(SegmentFooter("d", "p", (), many)))
 

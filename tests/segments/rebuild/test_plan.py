@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segments.keys import attempt_prefix, merged_prefix
-from segments.parquet.footer import BatchPart, OffsetRange, SegmentFooter, merged_footer
+from segments.offsets import OffsetSpan
+from segments.parquet.footer import BatchPart, SegmentFooter, merged_footer
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.exact_cover import choose, components
 from segments.rebuild.plan import BabyFound, Rebuild, SegmentFound, plan
@@ -31,7 +32,7 @@ def raw(
     number: int, *ranges: tuple[int, int], part: int = 1, parts: int = 1, batch: str = ""
 ) -> SegmentFound:
     """Make a nursery's file of STREAM; `number` makes its name and, unless given, its batch's."""
-    spans = tuple(OffsetRange(STREAM, start, end) for start, end in ranges)
+    spans = tuple(OffsetSpan(STREAM, start, end) for start, end in ranges)
     footer = SegmentFooter(
         DATASET, "nursery", (BatchPart(batch or f"b{number}", part, parts),), spans
     )
@@ -200,7 +201,7 @@ def test_babies_beyond_a_hole_were_never_acknowledged() -> None:
 
 
 def test_a_missing_segment_is_told() -> None:
-    spans = (OffsetRange(STREAM, 2, 2), OffsetRange(STREAMS[1], 5, 5))
+    spans = (OffsetSpan(STREAM, 2, 2), OffsetSpan(STREAMS[1], 5, 5))
     footer = SegmentFooter(DATASET, "nursery", (BatchPart("x", 1, 1),), spans)
     lone = found(f"{merged_prefix(DATASET)}{uuid(1)}.parquet", footer)
 
@@ -282,7 +283,7 @@ class World:
         keys = []
         for part in range(1, parts + 1 - is_cut):
             batch = BatchPart(batch_id, part, parts if part == parts else 0)
-            spans = tuple(OffsetRange(s, o, o) for s, o in share)
+            spans = tuple(OffsetSpan(s, o, o) for s, o in share)
             footer = SegmentFooter(DATASET, "nursery", (batch,), spans)
             # A baby's records lie on one day or the other.
             held = Counter((s, o, n) for s, o in share for n in (1, 2) if min(n, parts) == part)

@@ -10,10 +10,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from collector.export import Content
 from collector.refusal import Refusal
 from meta.metrics import BUFFERED_BYTES
 from segments.baby import Signal
+from segments.otlp.content import Content
 
 # Room that an export takes beside its payload.
 OVERHEAD_BYTES = 512

@@ -10,7 +10,7 @@ from collector.auth import TokenCache
 from collector.buffer import Buffer, PendingExport
 from collector.deadlines import Deadlines
 from collector.dedupe import CommittedDigests
-from collector.export import Content, TooManyRecords, digest_of, read_content
+from collector.export import TooManyRecords, digest_of, read_content
 from collector.flusher import not_routed
 from collector.ingestion import Token
 from collector.partial_success import Salvaged, salvage
@@ -18,6 +18,7 @@ from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
 from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS
 from segments.baby import Signal
+from segments.otlp.content import Content
 
 # Bodies read at once while the buffer is more than half full: they are not in its count yet.
 CAREFUL_READS_MAX = 32

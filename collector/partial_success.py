@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError
 
-from collector.otlp_validation import check
 from collector.refusal import malformed
 from segments.baby import Signal
+from segments.otlp.validation import check
 
 # A payload of more fields than this is not worth the time it would hold up others.
 FIELDS_MAX = 100_000

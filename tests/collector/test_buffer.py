@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from collector.buffer import BATCH_TOKENS_MAX, OVERHEAD_BYTES, Buffer, PendingExport
-from collector.export import Content
+from segments.otlp.content import Content
 from tests.collector.conftest import run
 
 

@@ -12,10 +12,11 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.export import Content, digest_of, read_content
+from collector.export import digest_of, read_content
 from collector.refusal import Refused
 from meta.errors import Code
 from segments.baby import Signal
+from segments.otlp.content import Content
 from tests.segments.otlp.messages import dirty, fill
 
 MESSAGES: dict[Signal, Any] = {"logs": LogsData, "metrics": MetricsData, "traces": TracesData}

@@ -44,7 +44,7 @@ test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow
 
 cluster: $(READY) ## A Spark standalone cluster of two workers on this machine, until Ctrl-C
-	@$(BIN)/python -m tests.cluster.standalone
+	@$(BIN)/python -m tests.support.cluster.standalone
 
 lint: $(READY) gen-check ## ruff, mypy --strict, import contracts, buf lint and breaking
 	$(BIN)/ruff format --check .
@@ -116,7 +116,7 @@ bench: $(READY) bench-peers ## Benchmarks; exits non-zero if a bar does not hold
 	$(BIN)/python -m benchmarks
 
 soak: $(READY) ## A steady load for SOAK_MINUTES (30); fails on growth, loss, or a bar that does not hold
-	$(BIN)/python -m benchmarks._soak
+	$(BIN)/python -m benchmarks.soak
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

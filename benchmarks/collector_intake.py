@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
-from benchmarks import _otlp_load
-from benchmarks._otlp_drop import dropping_server
-from benchmarks._server import bench_postgres, bench_server
-from benchmarks.results import Result, compare
+from benchmarks.harness import otlp_load
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
+from benchmarks.peers.otlp_drop import dropping_server
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
@@ -47,8 +47,8 @@ def run() -> list[Result]:
     ):
         targets = {"threads": threads, "asyncio": loop, "collector": address}
         for (name, target), in_flight in [*product(targets.items(), IN_FLIGHT)] * ROUNDS:
-            load = _otlp_load.OtlpLoad(target, token, EXPORT_BYTES, in_flight, SECONDS)
-            accepted = _otlp_load.run(load)
+            load = otlp_load.OtlpLoad(target, token, EXPORT_BYTES, in_flight, SECONDS)
+            accepted = otlp_load.run(load)
             assert accepted.refused == 0, f"{name} refused {accepted.refused} exports"
             rates[name][in_flight].append(accepted.megabytes_per_second)
     best = {name: max(map(statistics.median, by.values())) for name, by in rates.items()}

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import psycopg
 
-from benchmarks import _load
-from benchmarks._server import bench_postgres, bench_server
-from benchmarks.results import Result, compare
+from benchmarks.harness import grpc_load
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
@@ -27,11 +27,11 @@ def run() -> list[Result]:
         echo, commit, shared = [], [], []
         offset = 0
         for _ in range(ROUNDS):
-            echo.append(_load.run(_load.Load(server.address, CALLERS, SECONDS)).per_second)
+            echo.append(grpc_load.run(grpc_load.Load(server.address, CALLERS, SECONDS)).per_second)
             before = _commits(postgres.url)
-            load = _load.Load(server.address, CALLERS, SECONDS, streams, offset)
-            rate = _load.run(load)
-            whole_secs = SECONDS + _load.WARM_UP_SECS
+            load = grpc_load.Load(server.address, CALLERS, SECONDS, streams, offset)
+            rate = grpc_load.run(load)
+            whole_secs = SECONDS + grpc_load.WARM_UP_SECS
             calls = rate.per_second * whole_secs
             shared.append(calls / max(1, _commits(postgres.url) - before))
             commit.append(rate.per_second)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import psycopg
 from sqlalchemy import event, text
 
-from benchmarks import _segment_rows
-from benchmarks._segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PER_DAY, LoadedDataset
-from benchmarks._server import bench_postgres, bench_server
-from benchmarks._timing import interleaved
-from benchmarks.results import Result, compare
+from benchmarks.harness import segment_rows
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PER_DAY, LoadedDataset
+from benchmarks.harness.server import bench_postgres, bench_server
+from benchmarks.harness.timing import interleaved
 from meta.client import MetaClient
 from meta.process import environment
 from meta.store import lookup
@@ -84,7 +84,7 @@ def _history(url: str, count: int) -> Iterator[_History]:
         for number in range(DATASETS - 1):
             client.catalog.CreateDataset(CreateDatasetRequest(name=f"bench-{number:03}"))
         began = time.monotonic()
-        datasets = _segment_rows.load(url, count)
+        datasets = segment_rows.load(url, count)
         print(f"  {count} segments loaded in {time.monotonic() - began:.0f} s", flush=True)
         yield _History(count, url, client, datasets)
 

@@ -5,12 +5,12 @@ its polls, and its measured work (job and registration) on average. `make soak` 
 over its whole time.
 """
 
-from benchmarks._freshness import DATASET, Markers
-from benchmarks._soak_capacity import measure_capacity
-from benchmarks._soak_load import SoakLoad
-from benchmarks._soak_run import Freshened, SoakFailed, describe, run_load
-from benchmarks._soak_stack import make_datasets, soak_stack
-from benchmarks.results import Result, compare
+from benchmarks.harness.results import Result, compare
+from benchmarks.soak.capacity import measure_capacity
+from benchmarks.soak.load import SoakLoad
+from benchmarks.soak.markers import DATASET, Markers
+from benchmarks.soak.run import Freshened, SoakFailed, describe, run_load
+from benchmarks.soak.stack import make_datasets, soak_stack
 
 SECONDS = 90.0
 LOADED = ("one", "two", "three")

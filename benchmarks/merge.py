@@ -9,7 +9,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from benchmarks._merge_contenders import (
+from benchmarks.harness.merged_segments import repeat_rows, write_segments
+from benchmarks.harness.results import Result, compare
+from benchmarks.peers.merge_contenders import (
     Contender,
     Round,
     copy_ours,
@@ -17,9 +19,7 @@ from benchmarks._merge_contenders import (
     library_peers,
     merge_ours,
 )
-from benchmarks._merge_peers import LIBRARIES, THREADS
-from benchmarks._segments import repeat_rows, write_segments
-from benchmarks.results import Result, compare
+from benchmarks.peers.merge_libraries import LIBRARIES, THREADS
 from merge_worker.job import SparkMerger
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings

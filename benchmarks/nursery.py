@@ -14,10 +14,10 @@ from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks import _nursery_runs
-from benchmarks._babies import BabySet, BabySpec, write_babies
-from benchmarks._merge_contenders import PEERS
-from benchmarks.results import Result, compare
+from benchmarks.harness.babies import BabySet, BabySpec, write_babies
+from benchmarks.harness.results import Result, compare
+from benchmarks.peers import nursery_contenders
+from benchmarks.peers.merge_contenders import PEERS
 from segments.location import StoreLocation
 
 CORES = 2
@@ -75,19 +75,19 @@ def _contenders(location: StoreLocation, folder: Path) -> Iterator[dict[str, Con
         alone = stack.enter_context(_process())
         contenders: dict[str, Contender] = {
             "two cores": lambda babies: two.submit(
-                _nursery_runs.merge_in_spark, babies, location, CORES
+                nursery_contenders.merge_in_spark, babies, location, CORES
             ).result(),
             "one core": lambda babies: one.submit(
-                _nursery_runs.merge_in_spark, babies, location, 1
+                nursery_contenders.merge_in_spark, babies, location, 1
             ).result(),
             "without Spark": lambda babies: alone.submit(
-                _nursery_runs.merge_alone, babies, location
+                nursery_contenders.merge_alone, babies, location
             ).result(),
         }
         if pandas := next(PEERS.glob("libraries/lib/*/site-packages/pandas"), None):
             jvm = stack.enter_context(_spark(f"local[{CORES}]", "6g", pandas.parent.absolute()))
             contenders["through the JVM"] = lambda babies: jvm.submit(
-                _nursery_runs.rows_through_jvm, babies, location, folder
+                nursery_contenders.rows_through_jvm, babies, location, folder
             ).result()
         else:
             print("  pandas is not installed: make bench-peers", flush=True)
@@ -99,11 +99,11 @@ def _spark(
     master: str, driver_memory: str, libraries: Path | None = None
 ) -> Iterator[ProcessPoolExecutor]:
     with _process() as process:
-        process.submit(_nursery_runs.start_spark, master, driver_memory, libraries).result()
+        process.submit(nursery_contenders.start_spark, master, driver_memory, libraries).result()
         try:
             yield process
         finally:
-            process.submit(_nursery_runs.stop_spark).result()
+            process.submit(nursery_contenders.stop_spark).result()
 
 
 @contextmanager

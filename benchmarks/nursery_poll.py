@@ -7,9 +7,9 @@ from uuid import UUID
 
 import psycopg
 
-from benchmarks._server import bench_postgres, bench_server
-from benchmarks._timing import interleaved
-from benchmarks.results import Result, compare
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
+from benchmarks.harness.timing import interleaved
 from meta.client import MetaClient
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from meta.v1.ingestion_pb2 import CommitOffsetRequest

@@ -15,9 +15,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg
 
-from benchmarks import _load
-from benchmarks._server import bench_postgres, bench_server
-from benchmarks.results import Result, compare
+from benchmarks.harness import grpc_load
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
 
 CALLERS = 64
 SECONDS = 4
@@ -43,7 +43,7 @@ def run() -> list[Result]:
     with bench_postgres() as postgres, bench_server(postgres.url) as server:
         with psycopg.connect(postgres.url, autocommit=True) as connection:
             connection.execute(_FILL)
-        echo = _load.run(_load.Load(server.address, CALLERS, SECONDS)).per_second
+        echo = grpc_load.run(grpc_load.Load(server.address, CALLERS, SECONDS)).per_second
         pgbench = _pgbench(postgres.url)
         alone = asyncio.run(_psycopg(postgres.url))
         with psycopg.connect(postgres.url) as connection:

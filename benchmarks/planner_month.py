@@ -7,7 +7,7 @@ the planner proposes is merged. Nothing is executed: sizes add up.
 import random
 from uuid import UUID
 
-from benchmarks.results import Result, compare
+from benchmarks.harness.results import Result, compare
 from meta.planner import DAY_NANOS, HOUR_NANOS, Candidate, Group, Policy, plan
 
 HOURS = 30 * 24

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import psycopg
 
-from benchmarks import _rpc_load
-from benchmarks._server import bench_postgres, bench_server
-from benchmarks.results import Result, compare
+from benchmarks.harness import rpc_load
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
 from meta.v1.merge_task_pb2 import PollForSegmentMergeTaskRequest, PollForSegmentMergeTaskResponse
 
 WORKERS = 200
@@ -71,8 +71,8 @@ def run() -> list[Result]:
             [PollForSegmentMergeTaskRequest(worker_id=f"worker-{n}").SerializeToString()]
             for n in range(WORKERS)
         ]
-        load = _rpc_load.RpcLoad(server.address, METHOD, requests, until_empty=True)
-        polled = _rpc_load.run(load)
+        load = rpc_load.RpcLoad(server.address, METHOD, requests, until_empty=True)
+        polled = rpc_load.run(load)
     claimed = [
         PollForSegmentMergeTaskResponse.FromString(reply).task.task_id
         for replies in polled.replies

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import text
 
-from benchmarks._server import bench_postgres
-from benchmarks.results import Result, compare
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres
 from meta import migrations
 from meta.committer import Committer
 from meta.event_loop import EventLoop

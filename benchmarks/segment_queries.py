@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks._segments import DATASET_ID, write_segments
-from benchmarks._timing import interleaved
-from benchmarks.results import Result, compare
+from benchmarks.harness.merged_segments import DATASET_ID, write_segments
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.timing import interleaved
 from segments.location import StoreLocation
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet.reader import SegmentFile

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import grpc
 
-from benchmarks._server import bench_postgres, bench_server
-from benchmarks.results import Result, compare
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import bench_postgres, bench_server
 from meta.v1 import (
     catalog_pb2,
     ingest_token_pb2,

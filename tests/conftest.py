@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from meta.client import MetaClient
 from meta.process import Environment
 from meta.store.engine import Database, DatabaseSettings
 from segplane.postgres import EmbeddedPostgres
+from tests.support.meta.server import MetaServer
 
 # No deadline: a loaded machine is no counterexample. CI repeats the same examples, so that what
 # lands was tested as it stood; every other run looks for new ones.
@@ -84,16 +85,6 @@ def empty_database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
     _admin(postgres, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     yield postgres.url_of(name)
     _admin(postgres, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
-
-
-@dataclass(frozen=True)
-class MetaServer:
-    """A real meta on a port of its own, with a client."""
-
-    address: str
-    client: MetaClient
-    settings: config.Settings
-    running: server.RunningServer
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from benchmarks._soak_load import NUMBER, templates
+from benchmarks.soak.load import NUMBER, templates
 
 NOW_NANOS = 1_780_056_000 * 10**9
 EXPORT_BYTES = 16 * 1024

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from benchmarks._soak_load import NUMBER
-from benchmarks._soak_proof import count_numbers
+from benchmarks.soak.load import NUMBER
+from benchmarks.soak.proof import count_numbers
 
 
 def _file(folder: Path, name: str, signal: str, numbers: Sequence[int]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks._soak_verdict import Allowance, Sample, TooShort, Trend, trends
+from benchmarks.soak.verdict import Allowance, Sample, TooShort, Trend, trends
 
 MIB = 2.0**20
 ALLOWANCES = {"memory": Allowance(0.15, 64 * MIB), "files": Allowance(0.0, 10)}

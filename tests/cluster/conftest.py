@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from meta import config
-from tests.cluster.stack import Scene
-from tests.cluster.standalone import WORKERS, Cluster
-from tests.conftest import MetaServer
+from tests.support.cluster.stack import Scene
+from tests.support.cluster.standalone import WORKERS, Cluster
+from tests.support.meta.server import MetaServer
 
 LEASE_SECS = 3.0
 

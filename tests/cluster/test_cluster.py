@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.cluster.stack import MERGE_INPUTS, Scene
-from tests.e2e.conftest import wait_until
+from tests.support.cluster.stack import MERGE_INPUTS, Scene
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from segplane.processes import Child
-from tests.cluster.stack import MERGE_INPUTS, Scene
-from tests.cluster.standalone import children_of, command_of, executors_of
-from tests.e2e.conftest import wait_until
+from tests.support.cluster.stack import MERGE_INPUTS, Scene
+from tests.support.cluster.standalone import executors_of
+from tests.support.process_tree import children_of, command_of
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 # Work for several seconds, so that its end does not come before our kill.

@@ -8,7 +8,7 @@ import pytest
 
 from segplane import spark_env
 from segplane.processes import ChildFailed
-from tests.cluster.stack import Scene
+from tests.support.cluster.stack import Scene
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

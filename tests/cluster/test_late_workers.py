@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from segplane.processes import ChildFailed
-from tests.cluster.stack import MERGE_INPUTS, Scene
-from tests.cluster.standalone import Cluster, executors_of
-from tests.cluster.versions import pretend_release
+from tests.support.cluster.stack import MERGE_INPUTS, Scene
+from tests.support.cluster.standalone import Cluster, executors_of
+from tests.support.cluster.versions import pretend_release
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

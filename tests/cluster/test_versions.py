@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.versions import pretend_python, pretend_release
+from tests.support.cluster.versions import pretend_python, pretend_release
 
 pytestmark = pytest.mark.spark
 

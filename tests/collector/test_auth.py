@@ -10,7 +10,7 @@ from collector.ingestion import Ingestion, Routing, Token
 from collector.refusal import Refused
 from meta.client import MetaClient
 from meta.errors import Code, MetaError, TokenUnknown, Unavailable
-from tests.collector.conftest import run
+from tests.support.collector.seat import run
 
 TOKEN = Token("id", Routing("d", "d", "d"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from collector.buffer import BATCH_TOKENS_MAX, OVERHEAD_BYTES, Buffer, PendingExport
 from segments.otlp.content import Content
-from tests.collector.conftest import run
+from tests.support.collector.seat import run
 
 
 class Clock:

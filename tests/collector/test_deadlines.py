@@ -6,7 +6,7 @@ import time
 import pytest
 
 from collector.deadlines import Deadlines
-from tests.collector.conftest import run
+from tests.support.collector.seat import run
 
 
 def test_a_wait_ends_with_the_answer() -> None:

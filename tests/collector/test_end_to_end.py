@@ -28,7 +28,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from collector.export import digest_of
 from segments.baby import Baby, BabyKind, Export, encode_baby
 from segments.keys import baby_key
-from tests.collector.conftest import Ground, StartCollector, Stub, log_export
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground
+from tests.support.collector.process import StartCollector, Stub
 
 RETRYABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 

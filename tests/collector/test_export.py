@@ -17,7 +17,7 @@ from collector.refusal import Refused
 from meta.errors import Code
 from segments.baby import Signal
 from segments.otlp.content import Content
-from tests.segments.otlp.messages import dirty, fill
+from tests.support.otlp.messages import dirty, fill
 
 MESSAGES: dict[Signal, Any] = {"logs": LogsData, "metrics": MetricsData, "traces": TracesData}
 END = 2**63

@@ -22,7 +22,9 @@ from meta.process import Environment
 from meta.v1 import ingest_token_pb2
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key
-from tests.collector.conftest import Ground, IngestToken, log_export, run
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.seat import run
 
 
 class MetaWithDeletedDatasets(Ingestion):

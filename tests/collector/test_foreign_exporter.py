@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.collector.conftest import Ground, StartCollector
+from tests.support.collector.ground import Ground
+from tests.support.collector.process import StartCollector
 
 TOOLS = Path(__file__).parents[2] / "build" / "tools"
 TIMEOUT_SECS = 60

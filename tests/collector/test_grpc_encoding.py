@@ -12,15 +12,10 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ResponseReceived, StreamEnded, StreamReset, TrailersReceived
 
-from tests.collector.conftest import (
-    DEADLINE_SECS,
-    CollectorProcess,
-    Ground,
-    IngestToken,
-    StartCollector,
-    log_export,
-)
 from tests.collector.test_otlp_grpc import LOGS
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.process import DEADLINE_SECS, CollectorProcess, StartCollector
 
 OK, INTERNAL = "0", "13"
 

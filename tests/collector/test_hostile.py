@@ -10,8 +10,10 @@ from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
 from segments.baby import Signal
-from tests.collector.conftest import Ground, StartCollector, log_export
 from tests.collector.test_export import framed
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground
+from tests.support.collector.process import StartCollector
 
 SIZE_BYTES = 4 * 1024 * 1024
 GROWTH_BYTES_MAX = 150 * 1024 * 1024

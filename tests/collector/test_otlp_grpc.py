@@ -11,7 +11,9 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from meta.v1 import ingest_token_pb2
-from tests.collector.conftest import CollectorProcess, Ground, StartCollector, Stub, log_export
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground
+from tests.support.collector.process import CollectorProcess, StartCollector, Stub
 
 MIB = 1024 * 1024
 LOGS = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"

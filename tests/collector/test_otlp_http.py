@@ -12,7 +12,9 @@ import zstandard
 from google.rpc.status_pb2 import Status
 
 from segments.baby import Signal
-from tests.collector.conftest import CollectorProcess, Ground, StartCollector, log_export
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground
+from tests.support.collector.process import CollectorProcess, StartCollector
 
 MIB = 1024 * 1024
 PROTOBUF = "application/x-protobuf"

@@ -8,7 +8,9 @@ import pytest
 from collector.config import Settings, load
 from meta.process import ConfigError, environment
 from segments.location import StoreLocation
-from tests.collector.conftest import CollectorProcess, Ground, StartCollector, log_export
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground
+from tests.support.collector.process import CollectorProcess, StartCollector
 
 
 def exit_line(collector: CollectorProcess) -> tuple[int, str]:

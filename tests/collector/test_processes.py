@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 
 from segplane.preflight import claim_ports
-from tests.collector.conftest import Ground, StartCollector, Stub, log_export
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground
+from tests.support.collector.process import StartCollector, Stub
 
 
 def children_of(pid: int) -> list[int]:

@@ -11,16 +11,12 @@ from collector.quotas import Quotas
 from collector.refusal import Refused
 from meta.errors import Code
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
-from tests.collector.conftest import (
-    Ground,
-    IngestToken,
-    StartCollector,
-    Stub,
-    log_export,
-    run,
-)
 from tests.collector.test_otlp_grpc import refusal, retry_after_secs, until
 from tests.collector.test_otlp_http import PROTOBUF, post
+from tests.support.collector.exports import log_export
+from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.process import StartCollector, Stub
+from tests.support.collector.seat import run
 
 SPENT = grpc.StatusCode.RESOURCE_EXHAUSTED
 

@@ -21,7 +21,8 @@ from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
 from segments.store.interface import ObjectInfo, ObjectStore
-from tests.collector.conftest import Seat, log_export, run
+from tests.support.collector.exports import log_export
+from tests.support.collector.seat import Seat, run
 
 
 def data_baby(seat: Seat, *ids: str) -> Baby:

@@ -15,7 +15,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
     ProtoReflectionDescriptorDatabase,
 )
 
-from tests.conftest import MetaServer
+from tests.support.meta.server import MetaServer
 
 ROOT = Path(__file__).parents[2]
 BUF = Path(sys.executable).parent / "buf"

@@ -33,8 +33,8 @@ from meta.v1 import (
     segment_deletion_pb2,
     segment_lookup_pb2,
 )
-from tests.conftest import MetaServer
-from tests.contract.all_rpcs import Watched, live
+from tests.support.meta.all_rpcs import Watched, live
+from tests.support.meta.server import MetaServer
 
 FILES = (
     catalog_pb2,

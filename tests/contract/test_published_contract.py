@@ -30,7 +30,7 @@ from meta.v1 import (
     segment_deletion_pb2,
     segment_lookup_pb2,
 )
-from tests.conftest import MetaServer
+from tests.support.meta.server import MetaServer
 
 # Numbers below this belong to the contract's owner; what we add to its messages starts here.
 ADDED_FROM = 100

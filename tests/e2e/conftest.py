@@ -3,8 +3,7 @@
 import os
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,19 +52,3 @@ def _show_logs(folder: Path) -> None:
     for path in sorted(folder.glob("*.log")):
         print(f"--- {path.name}")
         print("\n".join(path.read_text(errors="replace").splitlines()[-60:]))
-
-
-def wait_until(
-    happened: Callable[[], bool],
-    what: str,
-    *,
-    seconds: float = 120,
-    tick: Callable[[], None] = lambda: None,
-    poll_secs: float = 0.1,
-) -> None:
-    """Wait for a state that no event announces; fails with `what` at the deadline."""
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        tick()
-        time.sleep(poll_secs)

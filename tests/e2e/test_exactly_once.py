@@ -22,9 +22,17 @@ from segplane.config import collector_environment
 from segplane.dev import Stack, is_serving
 from segplane.preflight import claim_ports
 from segplane.processes import Child, ChildSpec
-from tests.e2e.conftest import wait_until
-from tests.e2e.reading import find_all, paths, read_records
-from tests.e2e.sending import GrpcSender, HttpSender, Record, SendLog, Signal, exports, make_records
+from tests.support.pipeline.reading import find_all, paths, read_records
+from tests.support.pipeline.sending import (
+    GrpcSender,
+    HttpSender,
+    Record,
+    SendLog,
+    Signal,
+    exports,
+    make_records,
+)
+from tests.support.waiting import wait_until
 
 DATASETS = ("shop", "billing", "mail")
 SIGNALS: tuple[Signal, ...] = ("logs", "metrics", "traces")

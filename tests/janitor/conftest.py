@@ -12,7 +12,7 @@ from meta.client import location
 from meta.process import Shutdown
 from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from segments.store.open import open_store
-from tests.conftest import MetaServer
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from segments.ids import new_uuid7
 from segments.keys import merged_prefix, new_merged_key, split_key
 from segments.location import StoreLocation
 from segments.store.open import open_store
-from tests.janitor.fake_meta import Deletion, serve
+from tests.support.meta.scripted_deletion import Deletion, serve
 
 LOCATION = StoreLocation("s3", "http://127.0.0.1:1", "bucket", "us-east-1", "base")
 

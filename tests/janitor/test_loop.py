@@ -20,7 +20,7 @@ from janitor.loop import Job, repeat, run_once, schedule
 from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, MetricsAddress
 from segments.errors import StoreUnusable
-from tests.conftest import MetaServer
+from tests.support.meta.server import MetaServer
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from segments.parquet.reader import read_segment
-from tests.cluster.standalone import children_of
-from tests.conftest import MetaServer
-from tests.e2e.conftest import wait_until
 from tests.merge_worker.test_with_meta import Case, Signalling
-from tests.segments.rows import Row, plain
-from tests.worker_process import WorkerProcess
+from tests.support.meta.server import MetaServer
+from tests.support.parquet.rows import Row, plain
+from tests.support.process_tree import children_of
+from tests.support.waiting import wait_until
+from tests.support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.spark
 INPUTS = 16

@@ -20,7 +20,7 @@ from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.segments.rows import DATASET, PLAIN, rows_of, write_segment
+from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
 
 
 @pytest.fixture

@@ -15,8 +15,14 @@ from meta.v1 import merge_task_pb2 as pb
 from meta.v1.common_pb2 import TimeRange
 from segments.keys import join_key
 from segments.parquet.reader import read_footer
-from tests.merge_worker.scripted import DEADLINE_SECS, Here, Stage, scripted_stage, until_cancelled
-from tests.segments.rows import DATASET
+from tests.support.merge_worker.scripted import (
+    DEADLINE_SECS,
+    Here,
+    Stage,
+    scripted_stage,
+    until_cancelled,
+)
+from tests.support.parquet.rows import DATASET
 
 
 @pytest.fixture

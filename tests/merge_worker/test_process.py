@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from meta.v1.merge_task_pb2 import CompleteSegmentMergeTaskRequest
-from tests.merge_worker.scripted import Stage, scripted_stage
-from tests.worker_process import DEADLINE_SECS, WorkerProcess
+from tests.support.merge_worker.scripted import Stage, scripted_stage
+from tests.support.worker_process import DEADLINE_SECS, WorkerProcess
 
 pytestmark = pytest.mark.spark
 Start = Callable[[str], WorkerProcess]

@@ -35,8 +35,8 @@ from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.sorting import sort_by
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.merge_worker.scripted import DEADLINE_SECS, Here
-from tests.segments.rows import PLAIN, Row, plain, rows_of, write_segment
+from tests.support.merge_worker.scripted import DEADLINE_SECS, Here
+from tests.support.parquet.rows import PLAIN, Row, plain, rows_of, write_segment
 
 DAY_NANOS = 86_400 * 10**9
 

@@ -1,99 +1,14 @@
-"""Drivers for service tests: a collector and a nursery that say only what a test is about."""
+"""Drivers for service tests: each says only what a test is about."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
 
 from meta.client import MetaClient
-from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
-from tests.meta.drivers import Worker, Writer
-
-
-@dataclass(frozen=True)
-class Token:
-    """A created ingest token with its secret."""
-
-    id: str
-    plaintext: str
-
-
-@dataclass(frozen=True)
-class Catalog:
-    """Makes datasets and tokens with names of their own."""
-
-    client: MetaClient
-
-    def dataset(self, name: str = "") -> str:
-        """Create a dataset; answers its id."""
-        request = catalog_pb2.CreateDatasetRequest(name=name or f"dataset-{uuid4().hex}")
-        return self.client.catalog.CreateDataset(request).id
-
-    def dataset_name(self, dataset_id: str) -> str:
-        return self.client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id)).name
-
-    def token(self, dataset_id: str) -> Token:
-        """Create a token whose signals all go to a dataset."""
-        reply = self.client.ingest_token.CreateIngestToken(
-            ingest_token_pb2.CreateIngestTokenRequest(
-                name=f"token-{uuid4().hex}", dataset_name=self.dataset_name(dataset_id)
-            )
-        )
-        return Token(reply.token.id, reply.plaintext_token)
-
-    def route(self, token: Token, logs: str = "", traces: str = "", metrics: str = "") -> None:
-        """Replace where a token's signals go."""
-        self.client.ingest_token.UpdateIngestTokenRouting(
-            ingest_token_pb2.UpdateIngestTokenRoutingRequest(
-                token_id=token.id,
-                routing=ingest_token_pb2.IngestTokenRouting(
-                    logs_dataset_id=logs, traces_dataset_id=traces, metrics_dataset_id=metrics
-                ),
-            )
-        )
-
-    def revoke(self, token: Token) -> None:
-        self.client.ingest_token.RevokeIngestToken(
-            ingest_token_pb2.RevokeIngestTokenRequest(token_id=token.id)
-        )
-
-
-@dataclass(frozen=True)
-class Collector:
-    """One collector, which commits babies of fixed facts unless told otherwise."""
-
-    client: MetaClient
-    collector_id: str
-
-    def register(self, token: Token) -> ingestion_pb2.RegisterForStreamResponse:
-        return self.client.ingestion.RegisterForStream(
-            ingestion_pb2.RegisterForStreamRequest(
-                collector_id=self.collector_id, ingest_token=token.plaintext
-            )
-        )
-
-    def commit(
-        self,
-        stream_id: str,
-        offset: int,
-        *dataset_ids: str,
-        flush_id: bytes = b"",
-        size_bytes: int = 1_000,
-        num_records: int = 10,
-    ) -> ingestion_pb2.CommitOffsetResponse:
-        return self.client.ingestion.CommitOffset(
-            ingestion_pb2.CommitOffsetRequest(
-                stream_id=stream_id,
-                committed_offset=offset,
-                start_time=1_000,
-                end_time=2_000,
-                size_bytes=size_bytes,
-                num_records=num_records,
-                flush_id=flush_id,
-                dataset_ids=dataset_ids,
-            )
-        )
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.segments import Worker, Writer
 
 
 @pytest.fixture
@@ -106,102 +21,6 @@ def catalog(meta_client: MetaClient) -> Catalog:
 def collector(meta_client: MetaClient) -> Collector:
     """Give a collector with a name of its own."""
     return Collector(meta_client, f"collector-{uuid4().hex}")
-
-
-@dataclass(frozen=True)
-class Nursery:
-    """One nursery, which says of its segments what is true of any."""
-
-    client: MetaClient
-
-    def poll(
-        self, since_seq: int = 0, shard_index: int = 0, shard_count: int = 0
-    ) -> nursery_pb2.GetIngestStreamsResponse:
-        return self.client.nursery.GetIngestStreamsForNursery(
-            nursery_pb2.GetIngestStreamsRequest(
-                since_seq=since_seq, shard_index=shard_index, shard_count=shard_count
-            )
-        )
-
-    def stream(self, stream_id: str) -> nursery_pb2.IngestStreamInfo:
-        """Read one stream; it must be there."""
-        return next(s for s in self.poll().streams if s.stream_id == stream_id)
-
-    def merged_offset(self, stream_id: str, dataset_id: str) -> int:
-        entries = self.stream(stream_id).datasets
-        return next(e.merged_offset for e in entries if e.dataset_id == dataset_id)
-
-    def segment(self, dataset_id: str, key: str = "") -> common_pb2.CreateSegment:
-        """Describe a segment under a fresh key."""
-        prefix = common_pb2.CloudObjectPrefix(prefix=f"dataset/{dataset_id}/merged")
-        return common_pb2.CreateSegment(
-            dataset_id=dataset_id,
-            time_range=common_pb2.TimeRange(start_time=1_000, end_time=2_000),
-            size_bytes=5_000,
-            compressed_size_bytes=1_000,
-            number_of_events=10,
-            cloud_object_key=common_pb2.CloudObjectKey(
-                prefix=prefix, key=key or f"{uuid4()}.parquet"
-            ),
-        )
-
-    def register(
-        self,
-        dataset_id: str,
-        *spans: tuple[str, int, int],
-        segment: common_pb2.CreateSegment | None = None,
-        more: Sequence[common_pb2.CreateSegment] = (),
-    ) -> nursery_pb2.RegisterMergedSegmentResponse:
-        """Register spans (stream, seen, merged) of a dataset; without a segment, offsets only."""
-        return self.client.nursery.RegisterMergedSegment(
-            nursery_pb2.RegisterMergedSegmentRequest(
-                segment=segment,
-                more_segments=more,
-                stream_offsets=[
-                    nursery_pb2.StreamOffsetInfo(
-                        stream_id=stream_id,
-                        dataset_id=dataset_id,
-                        start_merged_offset=seen,
-                        new_merged_offset=merged,
-                        ingest_time_nanos=7_000_000_000,
-                    )
-                    for stream_id, seen, merged in spans
-                ],
-            )
-        )
-
-    def merge(self, dataset_id: str, stream_id: str, seen: int, merged: int) -> int:
-        """Register a fresh segment over one span; answers its version."""
-        segment = self.segment(dataset_id)
-        return self.register(dataset_id, (stream_id, seen, merged), segment=segment).segment_version
-
-    def stop(self, stream_id: str, final_offset: int) -> None:
-        self.client.nursery.MarkStreamStopped(
-            nursery_pb2.MarkStreamStoppedRequest(
-                stream_id=stream_id,
-                final_offset=final_offset,
-                reason=nursery_pb2.STOP_REASON_CLIENT,
-            )
-        )
-
-    def reap(self, stream_id: str, offset: int) -> None:
-        self.client.nursery.UpdateDeletedOffset(
-            nursery_pb2.UpdateDeletedOffsetRequest(
-                stream_id=stream_id,
-                deleted_offset=offset,
-                deleted_ingest_time_nanos=8_000_000_000,
-            )
-        )
-
-    def remove_entry(self, stream_id: str, dataset_id: str, merged_offset: int) -> None:
-        self.client.nursery.DeleteIngestStreamDataset(
-            nursery_pb2.DeleteIngestStreamDatasetRequest(
-                stream_id=stream_id,
-                dataset_id=dataset_id,
-                current_offset=merged_offset,
-                merged_offset=merged_offset,
-            )
-        )
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from meta.client import MetaClient
 from meta.errors import CursorInvalid, InvalidArgument, NameTaken, NotFound, StillReferenced
 from meta.v1 import catalog_pb2 as pb
 from meta.v1.common_pb2 import KQL_TYPE_BOOL, KQL_TYPE_LONG, KQL_TYPE_STRING, Column
-from tests.meta.conftest import Catalog
+from tests.support.meta.catalog import Catalog
 
 UNKNOWN = "0190b5a0-0000-7000-8000-000000000000"
 A = Column(name="a", type=KQL_TYPE_LONG)

@@ -9,9 +9,11 @@ import pytest
 from meta.store import tombstones, versions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
-from tests.meta.drivers import Worker, Writer, segment_of
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.segments import Worker, Writer, segment_of
+from tests.support.meta.server import MetaServer
 
 LONG_AGO = 1_000_000_000
 

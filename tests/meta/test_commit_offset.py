@@ -7,7 +7,8 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, OffsetGap, OffsetTaken
 from meta.v1 import ingestion_pb2
-from tests.meta.conftest import Catalog, Collector
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
 
 FLUSH = b"0123456789abcdef"
 

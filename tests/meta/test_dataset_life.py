@@ -27,9 +27,11 @@ from meta.v1.common_pb2 import (
     ShardingField,
 )
 from segments.parquet import schema
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
-from tests.meta.drivers import EPOCH, Worker, Writer, segment_of
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.segments import EPOCH, Worker, Writer, segment_of
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture

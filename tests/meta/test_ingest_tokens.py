@@ -15,8 +15,10 @@ from meta.errors import (
     TokenUnknown,
 )
 from meta.v1 import ingest_token_pb2
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery, Token
+from tests.support.meta.catalog import Catalog, Token
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture

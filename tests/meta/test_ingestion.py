@@ -7,7 +7,8 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, KeyTaken, NotFound, ObjectCondemned
 from meta.v1 import common_pb2, ingestion_pb2, operations_pb2, segment_lookup_pb2
-from tests.meta.conftest import Catalog, Nursery
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.nursery import Nursery
 
 
 @pytest.fixture

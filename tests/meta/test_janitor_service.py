@@ -12,9 +12,9 @@ from meta.store import merge_tasks
 from meta.store.tables import segments
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog
-from tests.meta.drivers import DAY, EPOCH, Worker, Writer, segment_of
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.segments import DAY, EPOCH, Worker, Writer, segment_of
+from tests.support.meta.server import MetaServer
 
 MIB = 1024 * 1024
 

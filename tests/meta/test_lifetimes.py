@@ -11,8 +11,10 @@ from meta.process import Shutdown
 from meta.store import lifetimes
 from meta.store.lifetimes import Ages
 from meta.transactions import Transactions
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.server import MetaServer
 
 KEPT = Ages(
     checkpoint=1e6,

@@ -8,8 +8,10 @@ from sqlalchemy import text
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.v1 import operations_pb2
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture

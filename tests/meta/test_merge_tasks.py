@@ -12,9 +12,9 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.store import merge_failures, merge_tasks, tombstones, versions
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog
-from tests.meta.drivers import DAY, EPOCH, Worker, Writer
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.segments import DAY, EPOCH, Worker, Writer
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture

@@ -4,8 +4,10 @@ import pytest
 from sqlalchemy import text
 
 from meta.errors import InvalidArgument, ReplyTooLarge, VersionExpired
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.server import MetaServer
 
 GRACE_SECS = 2_100
 

@@ -11,7 +11,9 @@ from meta.errors import (
     OffsetConflict,
     OffsetNotCommitted,
 )
-from tests.meta.conftest import Catalog, Collector, Nursery
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ from meta.config import Settings
 from meta.errors import DeletionHeld, InvalidArgument, ObjectCondemned
 from meta.v1 import operations_pb2
 from meta.v1.common_pb2 import CreateSegment
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
-from tests.meta.drivers import Worker, Writer, segment_of
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.segments import Worker, Writer, segment_of
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from meta.errors import (
 from meta.services.segment_lookup import _Wanted
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
-from tests.meta.conftest import Catalog
-from tests.meta.drivers import EPOCH, Worker, Writer, segment_of
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.segments import EPOCH, Worker, Writer, segment_of
 
 SECOND = 1_000_000_000
 HOUR = 3_600 * SECOND

@@ -13,7 +13,7 @@ from meta.errors import Unauthenticated
 from meta.process import ConfigError
 from meta.store.tables import metadata
 from meta.v1.catalog_pb2 import ListDatasetsRequest
-from tests.conftest import MetaServer
+from tests.support.meta.server import MetaServer
 
 
 def test_health_tells_that_the_database_answers(meta_server: MetaServer) -> None:

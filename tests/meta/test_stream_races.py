@@ -21,8 +21,10 @@ from meta.errors import (
     StreamStopped,
 )
 from meta.v1 import operations_pb2
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector, Nursery
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.server import MetaServer
 
 ROUNDS = 12
 

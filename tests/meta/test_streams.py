@@ -14,7 +14,9 @@ from meta.errors import (
     TokenUnknown,
 )
 from meta.v1 import nursery_pb2
-from tests.meta.conftest import Catalog, Collector, Nursery, Token
+from tests.support.meta.catalog import Catalog, Token
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from meta.client import MetaClient
 from meta.process import Environment
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
-from tests.nursery.drivers import Collector, dataset
+from tests.support.nursery.drivers import Collector, dataset
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from nursery.loop import Nursery
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.location import StoreLocation
-from tests.e2e.conftest import wait_until
-from tests.nursery.drivers import BUDGET, Collector, dataset, nursery, run_here, texts
+from tests.support.nursery.drivers import BUDGET, Collector, dataset, nursery, run_here, texts
+from tests.support.waiting import wait_until
 
 FOR_EVER = 10_000.0
 

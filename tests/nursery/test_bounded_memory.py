@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 def test_an_export_of_millions_of_empty_records_is_written_in_bounded_memory(
     tmp_path: Path,
 ) -> None:
-    command = [sys.executable, "-m", "tests.nursery.hostile_task", str(tmp_path / "x"), "3"]
+    command = [sys.executable, "-m", "tests.support.nursery.hostile_task", str(tmp_path / "x"), "3"]
 
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 

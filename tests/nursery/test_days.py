@@ -4,7 +4,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from meta.v1 import segment_lookup_pb2
 from meta.v1.common_pb2 import SegmentInfo
-from tests.nursery.drivers import NOW, Collector, nursery, texts
+from tests.support.nursery.drivers import NOW, Collector, nursery, texts
 
 DAY = 86_400 * 10**9
 MIDNIGHT = NOW // DAY * DAY

@@ -13,7 +13,7 @@ from nursery.loop import Clock
 from nursery.snapshot import StreamInfo, read_snapshot
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
-from tests.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
+from tests.support.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
 
 TIMEOUT_SECS = 3_600.0
 

@@ -11,10 +11,10 @@ import pytest
 
 from meta.v1 import operations_pb2
 from segments.keys import baby_key
-from tests.conftest import MetaServer
-from tests.e2e.conftest import wait_until
-from tests.nursery.drivers import Collector, nursery, texts
-from tests.worker_process import WorkerProcess
+from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import Collector, nursery, texts
+from tests.support.waiting import wait_until
+from tests.support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.spark
 LONG_SECS = 100.0

@@ -23,7 +23,7 @@ from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.segments.otlp.messages import length_delimited
+from tests.support.otlp.messages import length_delimited
 
 DAY = 86_400 * 10**9
 NOW = 1_700_000_000 * 10**9

@@ -15,7 +15,7 @@ from segments.location import StoreLocation
 from segments.parquet.schema import SegmentSpec
 from segments.spark.session import SparkUnusable, check_alive, open_session
 from segments.spark.settings import SparkSettings
-from tests.cluster.versions import pretend_python, pretend_release
+from tests.support.cluster.versions import pretend_python, pretend_release
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)

@@ -13,7 +13,7 @@ from nursery.tasks import Task
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, quarantine_key
 from segments.location import StoreLocation
-from tests.nursery.drivers import Collector, dataset, nursery, run_here, texts
+from tests.support.nursery.drivers import Collector, dataset, nursery, run_here, texts
 
 
 def test_committed_babies_become_visible_and_no_other(collector: Collector) -> None:

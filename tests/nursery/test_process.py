@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.worker_process import WorkerProcess
+from tests.support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.spark
 Start = Callable[[], WorkerProcess]

@@ -25,7 +25,7 @@ from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.segments.rows import plain_sections
+from tests.support.parquet.rows import plain_sections
 
 DAY = 86_400 * 10**9
 NOW = 1_700_000_000 * 10**9

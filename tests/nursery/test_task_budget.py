@@ -19,7 +19,7 @@ from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.cluster.standalone import children_of
+from tests.support.process_tree import children_of
 
 pytestmark = pytest.mark.spark
 MIB = 1 << 20

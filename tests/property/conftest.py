@@ -8,10 +8,10 @@ from prometheus_client import REGISTRY
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
-from tests.conftest import MetaServer
-from tests.property.in_process_calls import Scene
-from tests.property.interleaver import Interleaver
-from tests.property.operators import Operator
+from tests.support.interleaving.in_process_calls import Scene
+from tests.support.interleaving.interleaver import Interleaver
+from tests.support.interleaving.operators import Operator
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture

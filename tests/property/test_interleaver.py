@@ -5,9 +5,9 @@ from collections import Counter
 from sqlalchemy import text
 
 from meta.store import versions
-from tests.conftest import MetaServer
-from tests.property.in_process_calls import Scene
-from tests.property.interleaver import Interleaver, Work
+from tests.support.interleaving.in_process_calls import Scene
+from tests.support.interleaving.interleaver import Interleaver, Work
+from tests.support.meta.server import MetaServer
 
 SET_VERSION = text("UPDATE meta_state SET version = :version")
 

@@ -8,8 +8,8 @@ import pytest
 from meta.errors import MetaError
 from meta.store.segments import NewSegment
 from meta.store.versions import Version
-from tests.property.in_process_calls import Read, Scene, attempt_of, baby, new_segment
-from tests.property.interleaver import Interleaver, Outcome, Work
+from tests.support.interleaving.in_process_calls import Read, Scene, attempt_of, baby, new_segment
+from tests.support.interleaving.interleaver import Interleaver, Outcome, Work
 
 
 def kinds(outcomes: Iterable[Outcome]) -> set[tuple[str, str]]:

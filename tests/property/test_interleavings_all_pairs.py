@@ -5,9 +5,9 @@ from itertools import combinations_with_replacement
 import pytest
 
 from meta.services.janitor import JanitorServicer
-from tests.property.actors import CALLS, Stage, State, prepare, verdict
-from tests.property.interleaver import Interleaver, Work
-from tests.property.operators import Operator
+from tests.support.interleaving.actors import CALLS, Stage, State, prepare, verdict
+from tests.support.interleaving.interleaver import Interleaver, Work
+from tests.support.interleaving.operators import Operator
 
 End = tuple[State, str, str]
 

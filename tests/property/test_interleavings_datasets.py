@@ -11,9 +11,9 @@ from meta.store import dataset_deletion, merge_planning
 from meta.store.engine import Transaction
 from meta.store.merge_tasks import TaskKind
 from meta.v1 import merge_task_pb2
-from tests.property.in_process_calls import NO_CONTEXT, Scene, baby, new_segment
-from tests.property.interleaver import Interleaver, Outcome, Work
-from tests.property.operators import Operator
+from tests.support.interleaving.in_process_calls import NO_CONTEXT, Scene, baby, new_segment
+from tests.support.interleaving.interleaver import Interleaver, Outcome, Work
+from tests.support.interleaving.operators import Operator
 
 
 def test_nothing_becomes_visible_in_a_dataset_that_is_deleted(

@@ -4,9 +4,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.property.in_process_calls import Scene, baby
-from tests.property.interleaver import Interleaver, Work
-from tests.property.operators import Operator
+from tests.support.interleaving.in_process_calls import Scene, baby
+from tests.support.interleaving.interleaver import Interleaver, Work
+from tests.support.interleaving.operators import Operator
 
 # The routing in force for a baby without stamps, by the periods that meta keeps.
 _ROUTES = """

@@ -8,7 +8,7 @@ import pytest
 from meta.errors import VersionExpired
 from meta.services.janitor import JanitorServicer
 from meta.v1 import janitor_pb2
-from tests.property.in_process_calls import (
+from tests.support.interleaving.in_process_calls import (
     NO_CONTEXT,
     Read,
     Scene,
@@ -16,7 +16,7 @@ from tests.property.in_process_calls import (
     new_segment,
     output_of,
 )
-from tests.property.interleaver import Interleaver, Work
+from tests.support.interleaving.interleaver import Interleaver, Work
 
 INPUTS = 4
 EVENTS = 10 * INPUTS

@@ -33,7 +33,7 @@ from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore
 from segplane import fsck
 from segplane.__main__ import app
-from tests.nursery.drivers import Collector, dataset, nursery, run_here
+from tests.support.nursery.drivers import Collector, dataset, nursery, run_here
 
 Seen = tuple[str, str, int, int, int, int, int]
 

@@ -20,8 +20,9 @@ from meta.event_loop import EventLoop, stepped, to_its_end
 from meta.rpc.decoding import LARGE_BYTES, SMALL_BYTES
 from meta.rpc.streams import THREADS_PER_STREAM
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_grpc
-from tests.conftest import MetaServer
-from tests.meta.conftest import Catalog, Collector
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.server import MetaServer
 
 DEADLINE_SECS = 10.0
 

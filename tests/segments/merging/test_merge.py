@@ -27,7 +27,7 @@ from segments.parquet.schema import SIGNALS, PromotedColumn, SegmentSpec, Signal
 from segments.parquet.sorting import sort_by
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.segments.rows import DATASET, PLAIN, Row, concat, plain, rows_of, write_segment
+from tests.support.parquet.rows import DATASET, PLAIN, Row, concat, plain, rows_of, write_segment
 
 STATUS = PromotedColumn("status", "long", "record", "status")
 USER = PromotedColumn("user", "string", "resource", "user.id")

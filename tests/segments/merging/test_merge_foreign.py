@@ -17,7 +17,7 @@ from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.segments.rows import DATASET, PLAIN, plain, rows_of, write_segment
+from tests.support.parquet.rows import DATASET, PLAIN, plain, rows_of, write_segment
 
 ORDER = MergeOrder(DATASET, "merge_worker test", PLAIN)
 

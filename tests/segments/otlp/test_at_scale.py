@@ -5,7 +5,7 @@ import random
 import pytest
 
 from segments.parquet.schema import SIGNALS, Signal
-from tests.segments.otlp import trials as otlp_trials
+from tests.support.otlp import trials as otlp_trials
 
 MESSAGES = 8_000
 MUTATIONS = 34_000

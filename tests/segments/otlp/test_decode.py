@@ -12,9 +12,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from segments.otlp.decode import decode
 from segments.otlp.wire import OFFICIAL, UndecodableSlice, canonical
 from segments.parquet.schema import SIGNALS, Signal, section_schema
-from tests.segments.otlp.checks import RECEIVED_AT, assert_same, decoded_rows
-from tests.segments.otlp.messages import dirty, fill, length_delimited, mutate
-from tests.segments.otlp.oracle import rows
+from tests.support.otlp.checks import RECEIVED_AT, assert_same, decoded_rows
+from tests.support.otlp.messages import dirty, fill, length_delimited, mutate
+from tests.support.otlp.oracle import rows
 
 
 def message(signal: Signal, seed: int) -> Any:

@@ -21,8 +21,8 @@ from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SIGNALS, SegmentSpec, Signal
 from segments.parquet.sorting import sort_table
 from segments.parquet.writer import SegmentWriter
-from tests.segments.otlp.messages import fill
-from tests.segments.otlp.oracle import KINDS, time_of
+from tests.support.otlp.messages import fill
+from tests.support.otlp.oracle import KINDS, time_of
 
 RECEIVED_AT = 1_699_999_999_123_456_789
 LEVELS = {

@@ -17,9 +17,9 @@ from segments.otlp.json_text import ELEMENTS_MAX
 from segments.otlp.split import UNCHECKED_BYTES_MAX, cut, records_at_most
 from segments.otlp.wire import OFFICIAL, UndecodableSlice
 from segments.parquet.schema import SIGNALS, Signal
-from tests.segments.otlp.messages import dirty, fill, length_delimited, mutate
-from tests.segments.otlp.oracle import rows
 from tests.segments.otlp.test_encode import records
+from tests.support.otlp.messages import dirty, fill, length_delimited, mutate
+from tests.support.otlp.oracle import rows
 
 GROUP, END = b"\xfb\x07", b"\xfc\x07"
 

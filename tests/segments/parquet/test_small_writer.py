@@ -20,7 +20,7 @@ from segments.parquet.upload import upload_segment, upload_small_segment
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.segments.rows import (
+from tests.support.parquet.rows import (
     DATASET,
     FOOTER,
     PLAIN,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from segments.parquet import sorting
 from segments.parquet.sorting import compact, is_sorted, shrink, sort_by
-from tests.segments.rows import plain
+from tests.support.parquet.rows import plain
 
 # A few values each, so that keys repeat.
 KEYS: dict[str, tuple[pa.DataType, st.SearchStrategy[object]]] = {

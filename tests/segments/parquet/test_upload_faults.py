@@ -15,10 +15,17 @@ from segments.parquet.small_writer import SmallSegment, small_format
 from segments.parquet.upload import upload_segment, upload_small_segment
 from segments.store.s3.client import Patience
 from segments.store.s3.store import S3Store
-from tests.segments.rows import DATASET, FOOTER, PLAIN, plain_sections, rows_of, write_segment
-from tests.segments.store import faults
-from tests.segments.store.faulty_proxy import Answer, Fault, FaultyProxy, Forward, Request
-from tests.segments.store.operations import asks
+from tests.support.object_store import faults
+from tests.support.object_store.faulty_proxy import Answer, Fault, FaultyProxy, Forward, Request
+from tests.support.object_store.operations import asks
+from tests.support.parquet.rows import (
+    DATASET,
+    FOOTER,
+    PLAIN,
+    plain_sections,
+    rows_of,
+    write_segment,
+)
 
 KEY = f"dataset/{DATASET}/merged/0198a7c0-0000-7000-8000-000000000002.parquet"
 SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)

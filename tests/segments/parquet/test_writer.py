@@ -17,7 +17,7 @@ from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.segments.rows import (
+from tests.support.parquet.rows import (
     DATASET,
     FOOTER,
     PLAIN,

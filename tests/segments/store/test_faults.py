@@ -11,9 +11,8 @@ from segments.errors import ObjectExists, ObjectMissing, StoreError, StoreUnavai
 from segments.store.s3 import write
 from segments.store.s3.client import Patience
 from segments.store.s3.store import S3Store
-from tests.segments.conftest import fresh_location
-from tests.segments.store import faults
-from tests.segments.store.faulty_proxy import (
+from tests.support.object_store import faults
+from tests.support.object_store.faulty_proxy import (
     Answer,
     Fault,
     FaultyProxy,
@@ -21,7 +20,8 @@ from tests.segments.store.faulty_proxy import (
     Request,
     running_proxy,
 )
-from tests.segments.store.operations import (
+from tests.support.object_store.moto import fresh_location
+from tests.support.object_store.operations import (
     LARGE,
     LISTED,
     OPERATIONS,
@@ -32,7 +32,7 @@ from tests.segments.store.operations import (
     asks,
     begin_upload,
 )
-from tests.segments.store.versitygw import find_versitygw
+from tests.support.object_store.versitygw import find_versitygw
 
 ONCE = Patience(silence_secs=0.5, deadline_secs=60.0, wait_secs_min=0.01)
 ALWAYS = replace(ONCE, deadline_secs=0.2)

@@ -33,7 +33,7 @@ from segments.store.s3.client import Patience
 from segments.store.s3.errors import refused
 from segments.store.s3.store import S3Store
 from segments.store.s3.write import PART_BYTES
-from tests.segments.store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
+from tests.support.object_store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
 
 SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)
 HASTY = dataclasses.replace(SOON, deadline_secs=0.5)

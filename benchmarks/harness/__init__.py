@@ -1,0 +1,1 @@
+"""What benchmarks measure with: servers, loads, data, timing, results."""

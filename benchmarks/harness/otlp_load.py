@@ -1,0 +1,129 @@
+"""A load of OTLP log exports from a process of its own: unique payloads, n in flight."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import grpc
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, SeverityNumber
+
+EXPORT = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+WARM_UP_SECS = 1.0
+_MARK = b"<16 bytes apart>"
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpLoad:
+    """What to send: exports of about `export_bytes`, `in_flight` at once."""
+
+    target: str
+    token: str
+    export_bytes: int
+    in_flight: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What was acknowledged after the warm-up; `refused` counts the whole run."""
+
+    megabytes_per_second: float
+    refused: int
+    p99_ms: float
+
+
+def run(load: OtlpLoad) -> Accepted:
+    """Run the load in a child process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.harness.otlp_load"],
+        input=json.dumps(asdict(load)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Accepted(**json.loads(done.stdout))
+
+
+def log_payload(size_bytes: int, rnd: random.Random) -> bytes:
+    """An export of ordinary log records, with one place to make copies differ."""
+    data = LogsData()
+    resource = data.resource_logs.add()
+    resource.resource.attributes.add(key="service.name").value.string_value = "checkout"
+    scope = resource.scope_logs.add()
+    written = 0
+    while written < size_bytes:
+        record = scope.log_records.add()
+        record.time_unix_nano = time.time_ns()
+        record.observed_time_unix_nano = record.time_unix_nano
+        record.severity_number = SeverityNumber.SEVERITY_NUMBER_INFO
+        record.severity_text = "INFO"
+        record.body.string_value = (
+            f"GET /items/{rnd.randrange(10**6)} took {written} us " + "-" * 60
+        )
+        for key in ("http.method", "http.route", "user.id", "request.id"):
+            record.attributes.add(key=key).value.string_value = rnd.randbytes(8).hex()
+        record.trace_id, record.span_id = rnd.randbytes(16), rnd.randbytes(8)
+        written += record.ByteSize() + 3
+    scope.log_records[0].body.string_value = _MARK.decode()
+    return data.SerializeToString()
+
+
+class _Sender:
+    def __init__(self, load: OtlpLoad) -> None:
+        self._load = load
+        rnd = random.Random(7)
+        payloads = [log_payload(load.export_bytes, rnd) for _ in range(8)]
+        self._halves = [payload.split(_MARK, 1) for payload in payloads]
+        self._free = threading.Semaphore(load.in_flight)
+        self._lock = threading.Lock()
+        self._counted_from = 0.0
+        self._until = 0.0
+        self._bytes = self._refused = 0
+        self._latencies: list[float] = []
+
+    def send(self) -> Accepted:
+        options = [("grpc.max_send_message_length", -1)]
+        seed = os.urandom(4).hex().encode()
+        with grpc.insecure_channel(self._load.target, options=options) as channel:
+            call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(EXPORT)
+            headers = (("authorization", f"Bearer {self._load.token}"),)
+            self._counted_from = time.perf_counter() + WARM_UP_SECS
+            self._until = self._counted_from + self._load.seconds
+            number = 0
+            while (began := time.perf_counter()) < self._until:
+                self._free.acquire()
+                head, tail = self._halves[number % len(self._halves)]
+                payload = b"".join((head, seed, b"%08x" % number, tail))
+                future = call.future(payload, timeout=60, metadata=headers)
+                future.add_done_callback(self._noted(began, len(payload)))
+                number += 1
+            for _ in range(self._load.in_flight):
+                self._free.acquire()
+        self._latencies.sort()
+        p99 = self._latencies[len(self._latencies) * 99 // 100] if self._latencies else 0.0
+        return Accepted(self._bytes / self._load.seconds / 1e6, self._refused, 1e3 * p99)
+
+    def _noted(self, began: float, size_bytes: int) -> Callable[[grpc.Future[bytes]], None]:
+        def note(future: grpc.Future[bytes]) -> None:
+            ended = time.perf_counter()
+            with self._lock:
+                if future.exception() is not None:
+                    self._refused += 1
+                elif self._counted_from <= ended < self._until:
+                    self._bytes += size_bytes
+                    self._latencies.append(ended - began)
+            self._free.release()
+
+        return note
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(_Sender(OtlpLoad(**json.load(sys.stdin))).send())))

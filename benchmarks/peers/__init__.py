@@ -1,0 +1,1 @@
+"""The contenders that benchmarks compare us with, and how a round of each is run."""

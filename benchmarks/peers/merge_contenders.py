@@ -1,0 +1,202 @@
+"""Who takes part in the merge, and how a round of each is run and measured."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from benchmarks.harness.memory import PeakMemory
+from benchmarks.harness.merged_segments import DATASET_ID
+from benchmarks.peers.merge_libraries import LIBRARIES, THREADS
+from merge_worker.job import SparkMerger
+from merge_worker.tasks import Merged, MergeTask
+from segments.keys import attempt_prefix
+from segments.location import StoreLocation
+from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
+from segments.parquet.reader import SegmentFile
+from segments.parquet.schema import SIGNALS, SegmentSpec
+from segments.parquet.writer import SegmentWriter
+
+PEERS = Path("build/bench")
+BUFFER_BYTES = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round took and made; the memory is that of all processes that took part."""
+
+    seconds: float
+    peak_bytes: int
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """`run` merges all groups once."""
+
+    name: str
+    run: Callable[[], Round]
+
+
+def groups_of(paths: list[Path]) -> list[list[Path]]:
+    """Deal the files to two merge tasks."""
+    half = len(paths) // THREADS
+    return [paths[:half], paths[half:]]
+
+
+def merge_ours(merger: SparkMerger, jvm: int, paths: list[Path], at_once: int) -> Round:
+    """Run one merge task a group, so many at once; what they wrote is removed again."""
+    tasks = [_task(group) for group in groups_of(paths)]
+    with PeakMemory(jvm) as memory, ThreadPoolExecutor(at_once) as pool:
+        began = perf_counter()
+        outcomes = list(pool.map(merger.run, tasks))
+        seconds = perf_counter() - began
+    written = 0
+    for outcome in outcomes:
+        assert isinstance(outcome, Merged), outcome
+        written += outcome.facts.compressed_size_bytes
+        (paths[0].parent / outcome.key).unlink()
+    return Round(seconds, memory.peak_bytes, written)
+
+
+def copy_ours(spark: SparkSession, jvm: int, paths: list[Path], folder: Path) -> Round:
+    """Only read the files and write their rows, group by group, in jobs like those of a merge.
+
+    No merge with this format on these libraries can be faster.
+    """
+
+    def copy(number: int) -> int:
+        work = [(groups_of(paths)[number], folder / f"copy-{number}.parquet")]
+        written: int = spark.sparkContext.parallelize(work, 1).map(_copy).sum()
+        return written
+
+    with PeakMemory(jvm) as memory, ThreadPoolExecutor(THREADS) as pool:
+        began = perf_counter()
+        written = sum(pool.map(copy, range(THREADS)))
+        seconds = perf_counter() - began
+    return Round(seconds, memory.peak_bytes, written)
+
+
+def _copy(work: tuple[list[Path], Path]) -> int:
+    paths, target = work
+    target.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        segments = [stack.enter_context(SegmentFile(path)) for path in paths]
+        writer = stack.enter_context(
+            SegmentWriter(target, SIGNALS, SegmentSpec(), segments[0].stored.footer)
+        )
+        for signal in SIGNALS:
+            for segment in segments:
+                for batch in segment.batches(signal, BATCH_ROWS_MAX):
+                    writer.write(signal, pa.Table.from_batches([batch]))
+        return writer.close().compressed_size_bytes
+
+
+@contextmanager
+def jvm_peers(folder: Path, paths: list[Path]) -> Iterator[list[Contender]]:
+    """Start Spark's own sort and, where it is installed, Iceberg's; all warm up side by side."""
+    interpreters = {"spark": (sys.executable, "")}
+    python, jar = PEERS / "iceberg/bin/python", PEERS / "iceberg.jar"
+    if python.exists() and jar.exists():
+        interpreters["iceberg"] = (str(python), str(jar.resolve()))
+    else:
+        print("  iceberg is not installed: make bench-peers", flush=True)
+    with ExitStack() as stack:
+        started = {}
+        for name, (interpreter, jar_path) in interpreters.items():
+            (folder / name).mkdir()
+            script = str(Path(__file__).parent / "spark.py")
+            process = subprocess.Popen(
+                [interpreter, script, name, str(folder / name), jar_path, *_arguments(paths)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                bufsize=1,
+            )
+            # Leaving closes its input, which ends it, and waits for that.
+            stack.enter_context(process)
+            started[name] = process
+        for name, process in started.items():
+            answer = _line(process)
+            assert answer == "ready", f"{name} said {answer!r}"
+        yield [Contender(name, _jvm_round(process)) for name, process in started.items()]
+
+
+def library_peers(folder: Path, paths: list[Path]) -> list[Contender]:
+    """Return the libraries, where they are installed."""
+    python = PEERS / "libraries/bin/python"
+    if not python.exists():
+        print("  the libraries are not installed: make bench-peers", flush=True)
+        return []
+    return [Contender(name, _library(name, python, folder, paths)) for name in LIBRARIES]
+
+
+def _library(name: str, python: Path, folder: Path, paths: list[Path]) -> Callable[[], Round]:
+    script = str(Path(__file__).parent / "merge_libraries.py")
+    command = [str(python), script, name, str(folder / name), *_arguments(paths)]
+    environment = {**os.environ, "POLARS_MAX_THREADS": str(THREADS)}
+
+    def run() -> Round:
+        with (
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, text=True, env=environment
+            ) as process,
+            PeakMemory(process.pid) as memory,
+        ):
+            seconds, written = _line(process).split()
+        return Round(float(seconds), memory.peak_bytes, int(written))
+
+    return run
+
+
+def _jvm_round(process: subprocess.Popen[str]) -> Callable[[], Round]:
+    def run() -> Round:
+        assert process.stdin
+        with PeakMemory(process.pid) as memory:
+            process.stdin.write("\n")
+            seconds, written = _line(process).split()
+        return Round(float(seconds), memory.peak_bytes, int(written))
+
+    return run
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def _arguments(paths: list[Path]) -> list[str]:
+    return [",".join(map(str, group)) for group in groups_of(paths)]
+
+
+def _task(paths: list[Path]) -> MergeTask:
+    task_id, folder = str(uuid4()), paths[0].parent
+    inputs: list[MergeInput] = []
+    for path in paths:
+        with SegmentFile(path) as segment:
+            stored = segment.stored
+        inputs.append(
+            MergeInput(path.name, path.name, stored.rows, stored.start_time, stored.end_time)
+        )
+    return MergeTask(
+        task_id,
+        1,
+        DATASET_ID,
+        tuple(inputs),
+        SegmentSpec(),
+        StoreLocation.from_url(folder.as_uri()),
+        attempt_prefix(DATASET_ID, task_id, 1),
+        "benchmark",
+        folder,
+        BUFFER_BYTES,
+    )

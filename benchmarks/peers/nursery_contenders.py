@@ -1,0 +1,180 @@
+"""The nursery benchmark's contenders; each runs in a process of its own that stays warm.
+
+All read the same baby segments from the same folder and leave sorted zstd-3 Parquet files there.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from benchmarks.harness.babies import BabySet
+from nursery import job
+from nursery.config import Settings
+from nursery.execute import Budget, execute
+from nursery.planner import Limits, plan
+from nursery.results import TaskResult
+from nursery.tasks import Task
+from segments.baby import decode_baby
+from segments.keys import baby_key
+from segments.location import StoreLocation
+from segments.otlp.arrow import make
+from segments.otlp.decode import decode
+from segments.parquet.schema import SIGNALS, Signal, wide_columns
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
+from segments.store.open import open_store
+
+# What one dataset's worth of rows is called in the JVM's table.
+_DATASET = "dataset_id"
+_ROWS_PER_BATCH = 10_000
+_DEFAULTS = Settings()
+_BUDGET = Budget(_DEFAULTS.decode_bytes_max, _DEFAULTS.task_bytes_max)
+
+_session: SparkSession | None = None
+
+
+def start_spark(master: str, driver_memory: str, libraries: Path | None) -> None:
+    """Open this process's session; `libraries` is where it finds what is not installed here."""
+    global _session
+    if libraries:
+        sys.path.append(str(libraries))
+        os.environ["PYTHONPATH"] = str(libraries)
+    settings = SparkSettings("benchmark of the nursery", master, driver_memory=driver_memory)
+    _session = open_session(settings)
+
+
+def stop_spark() -> None:
+    """End this process's session."""
+    if _session is not None:
+        _session.stop()
+
+
+def merge_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -> float:
+    """Plan and run the nursery's job; seconds."""
+    assert _session is not None
+    began = time.perf_counter()
+    results = job.run(_session, _BUDGET, _tasks(babies, tasks_max), location)
+    seconds = time.perf_counter() - began
+    _check(results, babies)
+    return seconds
+
+
+def merge_alone(babies: BabySet, location: StoreLocation) -> float:
+    """Plan and run the same tasks in this process; seconds."""
+    began = time.perf_counter()
+    results = []
+    for task in _tasks(babies, 1):
+        with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
+            results.append(execute(task, open_store(location), _BUDGET, Path(folder)))
+    seconds = time.perf_counter() - began
+    _check(results, babies)
+    return seconds
+
+
+def rows_through_jvm(babies: BabySet, location: StoreLocation, folder: Path) -> float:
+    """Decode in Python, let Spark bring rows together, sort and write them; seconds."""
+    assert _session is not None
+    out = Path(tempfile.mkdtemp(dir=folder)) / "rows"
+    began = time.perf_counter()
+    keys = [
+        (baby_key(stream.stream_id, baby.offset),)
+        for stream in babies.streams
+        for baby in stream.babies
+    ]
+    rows = (
+        _session.createDataFrame(keys, "key string")
+        .repartition(_session.sparkContext.defaultParallelism)
+        .mapInArrow(_RowsOf(location), _spark_schema())
+    )
+    ordered = rows.repartition(_DATASET).sortWithinPartitions(
+        _DATASET, "signal", "service_name", "timestamp"
+    )
+    ordered.write.partitionBy(_DATASET).option("compression", "zstd").parquet(str(out))
+    seconds = time.perf_counter() - began
+    found = _session.read.parquet(str(out)).count()
+    assert found == babies.records, f"{found} rows of {babies.records}"
+    shutil.rmtree(out)
+    return seconds
+
+
+def _tasks(babies: BabySet, tasks_max: int) -> list[Task]:
+    limits = Limits(_DEFAULTS.batch_bytes_max, _DEFAULTS.batch_babies_max, tasks_max)
+    found = plan(babies.streams, {}, limits, time.time_ns())
+    assert not found.is_cut
+    return [task for batch in found.batches for task in batch.tasks]
+
+
+def _check(results: Sequence[TaskResult], babies: BabySet) -> None:
+    datasets = [one for result in results for one in result.datasets]
+    assert not any(one.error for one in datasets), datasets
+    rows = sum(segment.rows for one in datasets for segment in one.segments)
+    assert rows == babies.records, f"{rows} rows of {babies.records}"
+
+
+class _RowsOf:
+    """Decodes baby segments with our decoder, and gives their rows to the JVM."""
+
+    def __init__(self, location: StoreLocation) -> None:
+        self._location = location
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pending: dict[Signal, list[tuple[str, bytes, int]]] = {}
+        pending_bytes = 0
+        store = open_store(self._location)
+        for key in (str(key) for batch in batches for key in batch.column(0).to_pylist()):
+            baby = decode_baby(store.get(key))
+            for part in baby.parts:
+                dataset_id = part.dataset_id or ""
+                for index, body in enumerate(part.slices):
+                    slice_ = (dataset_id, body, part.received_at(index, baby.received_at))
+                    pending.setdefault(part.signal, []).append(slice_)
+                    pending_bytes += len(body)
+            if pending_bytes >= _BUDGET.decode_bytes_max:
+                yield from _decoded(pending)
+                pending, pending_bytes = {}, 0
+        yield from _decoded(pending)
+
+
+def _decoded(pending: dict[Signal, list[tuple[str, bytes, int]]]) -> Iterator[pa.RecordBatch]:
+    for signal, slices in pending.items():
+        dataset_ids = make.array([dataset_id for dataset_id, _, _ in slices], pa.string())
+        found = decode(signal, [s[1] for s in slices], [s[2] for s in slices])
+        assert found.table is not None
+        owners: Any = [dataset_ids.take(one) for one in found.slices]
+        columns = {name: found.table[name] for name in found.table.schema.names}
+        columns[_DATASET] = pa.chunked_array(owners)
+        rows = found.table.num_rows
+        wide = pa.table(
+            [
+                columns[f.name].cast(f.type) if f.name in columns else pa.nulls(rows, f.type)
+                for f in _plain_schema()
+            ],
+            schema=_plain_schema(),
+        )
+        yield from wide.to_batches(max_chunksize=_ROWS_PER_BATCH)
+
+
+def _plain_schema() -> pa.Schema:
+    """The columns of all signals as the JVM takes them: no dictionaries, times as numbers."""
+    fields = [pa.field(_DATASET, pa.string())]
+    return pa.schema(fields + [pa.field(c.name, _plain(c.type)) for c in wide_columns(SIGNALS)])
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(type_):
+        return pa.string()
+    return pa.int64() if pa.types.is_timestamp(type_) else type_
+
+
+def _spark_schema() -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(_plain_schema())

@@ -1,0 +1,99 @@
+"""What a collector under test stands on: meta, its database and the object store."""
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+import psycopg
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
+from segments.baby import Baby, decode_baby
+from segments.keys import baby_key
+from segments.store.interface import ObjectStore
+from tests.support.meta.server import MetaServer
+
+
+@dataclass(frozen=True)
+class IngestToken:
+    """A token made for a test, and the dataset that all its signals go to."""
+
+    token_secret: str
+    token_id: str
+    dataset_id: str
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a collector stands on: meta, its database and the object store."""
+
+    meta: MetaServer
+    database_url: str
+    store: ObjectStore
+
+    @property
+    def client(self) -> MetaClient:
+        """Client of the meta."""
+        return self.meta.client
+
+    def stop_meta(self) -> None:
+        """Let meta answer nothing more."""
+        running = self.meta.running
+        running.loop.run(running.server.stop(0))
+
+    def new_token(self) -> IngestToken:
+        """Make a dataset and a token that routes to it."""
+        name = f"d-{uuid4().hex[:8]}"
+        dataset = self.client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
+        made = self.client.ingest_token.CreateIngestToken(
+            ingest_token_pb2.CreateIngestTokenRequest(name=name, dataset_name=name)
+        )
+        return IngestToken(made.plaintext_token, made.token.id, dataset.id)
+
+    def register(self, collector_id: str, token: IngestToken) -> tuple[str, int]:
+        """Register as a collector would; returns stream id and next offset."""
+        request = ingestion_pb2.RegisterForStreamRequest(
+            collector_id=collector_id, ingest_token=token.token_secret
+        )
+        reply = self.client.ingestion.RegisterForStream(request)
+        return reply.stream_id, reply.next_offset
+
+    def stop_stream(self, stream_id: str, final_offset: int) -> None:
+        """Stop a stream as a nursery does whose collector seems dead."""
+        self.client.nursery.MarkStreamStopped(
+            nursery_pb2.MarkStreamStoppedRequest(
+                stream_id=stream_id,
+                final_offset=final_offset,
+                reason=nursery_pb2.STOP_REASON_TIMEOUT,
+            )
+        )
+
+    def commits(self) -> list[tuple[str, int, int]]:
+        """Every committed baby as (stream, offset, records), in order."""
+        with psycopg.connect(self.database_url) as connection:
+            rows = connection.execute(
+                'SELECT stream_id, "offset", num_records FROM baby_segments'
+                ' ORDER BY stream_id, "offset"'
+            ).fetchall()
+        return [(str(stream), offset, records) for stream, offset, records in rows]
+
+    def baby(self, stream_id: str, offset: int) -> Baby:
+        """Read one baby."""
+        return decode_baby(self.store.get(baby_key(stream_id, offset)))
+
+    def committed_babies(self) -> list[Baby]:
+        """Read every committed baby that has an object."""
+        return [self.baby(stream, offset) for stream, offset, _ in self.commits()]
+
+    def committed_ids(self) -> list[str]:
+        """The ids of all log records in committed babies, sorted."""
+        return sorted(
+            record.body.string_value
+            for baby in self.committed_babies()
+            for part in baby.parts
+            if part.signal == "logs"
+            for payload in part.slices
+            for resource in LogsData.FromString(payload).resource_logs
+            for scope in resource.scope_logs
+            for record in scope.log_records
+        )

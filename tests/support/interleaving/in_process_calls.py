@@ -1,0 +1,217 @@
+"""Prepares state for pairs of calls, and makes the calls, inside this process.
+
+Where a call has a group committer in front (CommitOffset, RegisterMergedSegment, Complete, Poll),
+the function behind it is run in a transaction of its own: a step is a statement of one call.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+from uuid import UUID, uuid4
+
+import grpc
+from sqlalchemy import text
+
+from meta.config import Settings
+from meta.errors import MetaError
+from meta.services.segment_deletion import SegmentDeletionServicer
+from meta.services.segment_lookup import SegmentLookupServicer
+from meta.store import (
+    commits,
+    datasets,
+    merge_claims,
+    merge_completions,
+    orphans,
+    registrations,
+    segments,
+    stream_datasets,
+    stream_ends,
+    streams,
+    versions,
+)
+from meta.store.commits import Commit, Committed
+from meta.store.engine import Transaction
+from meta.store.merge_claims import Poll
+from meta.store.merge_completions import Completion, Rejected
+from meta.store.merge_tasks import MergeTask
+from meta.store.registrations import Merge
+from meta.store.segments import NewSegment
+from meta.store.stream_datasets import EntryMove, NewEntry
+from meta.store.streams import Stop
+from meta.store.versions import Version
+from meta.transactions import Transactions
+from meta.v1 import segment_deletion_pb2, segment_lookup_pb2
+from segments.keys import attempt_prefix, join_key, merged_prefix
+from segments.offsets import OffsetSpan
+from tests.support.meta.server import MetaServer
+
+# Handlers take one and do not look at it.
+NO_CONTEXT = cast(grpc.ServicerContext, None)
+
+
+@dataclass(frozen=True)
+class Read:
+    """What FindSegments answered: the ids, and the version that they are of."""
+
+    ids: frozenset[str]
+    version: int
+
+
+class Scene:
+    """One database with the calls of a collector, a nursery, a worker and a reader."""
+
+    def __init__(self, server: MetaServer) -> None:
+        self.client = server.client
+        self.transactions = Transactions(server.running.database)
+        self.settings: Settings = server.settings
+        self._lookup = SegmentLookupServicer(self.transactions, self.settings)
+        self._deletion = SegmentDeletionServicer(self.transactions, self.settings)
+
+    def dataset(self) -> UUID:
+        name = uuid4().hex
+        made = self.transactions.write(lambda tx: datasets.create(tx, name, live_max=100_000))
+        return made.id
+
+    def name_of(self, dataset_id: UUID) -> str:
+        return self.transactions.read(lambda tx: datasets.get(tx, dataset_id).name)
+
+    def stream(self, *dataset_ids: UUID, committed: int = -1) -> UUID:
+        """Make a stream with entries from its start and babies stamped with all of them."""
+
+        def work(tx: Transaction) -> UUID:
+            stream_id, _ = streams.find_or_create(tx, uuid4().hex, "")
+            wanted = [NewEntry(stream_id, d, -1) for d in sorted(dataset_ids)]
+            stream_datasets.create_missing(tx, wanted)
+            for offset in range(committed + 1):
+                commits.commit_one(tx, baby(stream_id, offset, *dataset_ids))
+            return stream_id
+
+        return self.transactions.write(work)
+
+    def commit(self, commit: Commit) -> Committed:
+        return self.transactions.write(lambda tx: commits.commit_one(tx, commit))
+
+    def commit_batch(self, *batch: Commit) -> Sequence[Committed | MetaError | None]:
+        return self.transactions.write(lambda tx: commits.commit_batch(tx, batch))
+
+    def register(
+        self, stream_id: UUID, dataset_id: UUID, seen: int, merged: int, *new: NewSegment
+    ) -> Version:
+        span = OffsetSpan(str(stream_id), seen + 1, merged)
+        merge = Merge(dataset_id, new, (EntryMove(dataset_id, span, 1),))
+        return self.transactions.write(lambda tx: registrations.register(tx, merge))
+
+    def save(self, *new: NewSegment) -> tuple[Version, list[UUID]]:
+        """Register segments that no stream brought."""
+
+        def work(tx: Transaction) -> tuple[Version, list[UUID]]:
+            claims = segments.claim(tx, new)
+            segments.raise_refusal(claims)
+            version = versions.allocate(tx)
+            segments.insert(tx, claims, version)
+            return version, [claimed.segment_id for claimed in claims]
+
+        return self.transactions.write(work)
+
+    def claim(self) -> MergeTask | None:
+        """Poll for a task: in a batch, and alone if that cannot answer."""
+        poll, lease_secs = Poll("worker", False), self.settings.lifetimes.claim_lease
+        (polled,) = self.transactions.write(
+            lambda tx: merge_claims.claim_batch(tx, [poll], lease_secs)
+        )
+        if polled is None:
+            polled = self.transactions.write(
+                lambda tx: merge_claims.claim_one(tx, poll, lease_secs)
+            )
+        return None if polled.claimed is None else polled.claimed.task
+
+    def complete(self, task_id: UUID, output: NewSegment) -> str:
+        """Complete a task; answers "DONE" or why not."""
+        work = Completion(task_id, output)
+        (answer,) = self.transactions.write(lambda tx: merge_completions.complete_batch(tx, [work]))
+        if isinstance(answer, MetaError):
+            raise answer
+        return answer.reason if isinstance(answer, Rejected) else "DONE"
+
+    def condemn(self, *keys: str) -> list[str]:
+        return self.transactions.write(lambda tx: orphans.condemn(tx, keys, is_dry_run=False))
+
+    def stop(self, stream_id: UUID, final_offset: int) -> None:
+        end = Stop(final_offset, None, 1)
+        self.transactions.write(lambda tx: stream_ends.stop(tx, stream_id, end))
+
+    def reap(self, stream_id: UUID, offset: int) -> None:
+        self.transactions.write(lambda tx: stream_ends.reap(tx, stream_id, offset, 1))
+
+    def remove_entry(self, stream_id: UUID, dataset_id: UUID, merged: int) -> None:
+        self.transactions.write(
+            lambda tx: stream_ends.remove_entry(tx, stream_id, dataset_id, merged)
+        )
+
+    def find(self, name: str, *, as_of: int | None = None) -> Read:
+        request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name], as_of_version=as_of)
+        reply = self._lookup.FindSegments(request, NO_CONTEXT)
+        return Read(frozenset(one.id for one in reply.segments), reply.snapshot_version)
+
+    def hand_out(self) -> list[str]:
+        request = segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest()
+        reply = self._deletion.GetTombstonedSegmentsForDeletion(request, NO_CONTEXT)
+        return [one.segment_id for one in reply.segments]
+
+    def confirm(self, *ids: str) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
+        request = segment_deletion_pb2.ConfirmTombstoneDeletionRequest(segment_ids=ids)
+        return self._deletion.ConfirmTombstoneDeletion(request, NO_CONTEXT)
+
+    def rows(self, statement: str, **values: object) -> list[tuple[object, ...]]:
+        """Read the tables themselves."""
+        return self.transactions.read(
+            lambda tx: [tuple(row) for row in tx.execute(text(statement), values)]
+        )
+
+    def execute(self, statement: str, **values: object) -> None:
+        """Change the tables behind meta's back: the passing of time, mostly."""
+        self.transactions.write(lambda tx: tx.execute(text(statement), values))
+
+    def merged_offset(self, stream_id: UUID, dataset_id: UUID) -> int | None:
+        entries = self.transactions.read(lambda tx: stream_datasets.of_stream(tx, stream_id))
+        return entries.get(dataset_id)
+
+
+def baby(stream_id: UUID, offset: int, *stamps: UUID, flush: int = 0, records: int = 10) -> Commit:
+    """Describe a commit; another flush is another baby."""
+    return Commit(
+        stream_id=stream_id,
+        offset=offset,
+        start_ns=1_000,
+        end_ns=2_000,
+        size_bytes=100,
+        num_records=records,
+        flush_id=flush.to_bytes(16) if flush else b"",
+        dataset_ids=tuple(stamps),
+        dataset_records=(),
+    )
+
+
+def new_segment(dataset_id: UUID, *, events: int = 10) -> NewSegment:
+    """Describe a segment under a fresh key."""
+    return _segment(dataset_id, merged_prefix(str(dataset_id)), f"{uuid4()}.parquet", events)
+
+
+def output_of(dataset_id: UUID, task_id: UUID, attempt: int, *, events: int) -> NewSegment:
+    """Describe what one attempt at a task wrote."""
+    prefix = attempt_prefix(str(dataset_id), str(task_id), attempt)
+    return _segment(dataset_id, prefix, f"{uuid4()}.parquet", events)
+
+
+def attempt_of(work: Callable[[], object]) -> object:
+    """What a call answers, or the error that it is refused for."""
+    try:
+        return work()
+    except MetaError as error:
+        return error
+
+
+def _segment(dataset_id: UUID, prefix: str, name: str, events: int) -> NewSegment:
+    return NewSegment(
+        dataset_id, 1_000, 2_000, 500, 100, events, prefix, name, join_key(prefix, name)
+    )

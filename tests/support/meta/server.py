@@ -1,0 +1,16 @@
+"""A real meta in this process, as tests see it."""
+
+from dataclasses import dataclass
+
+from meta import config, server
+from meta.client import MetaClient
+
+
+@dataclass(frozen=True)
+class MetaServer:
+    """A real meta on a port of its own, with a client."""
+
+    address: str
+    client: MetaClient
+    settings: config.Settings
+    running: server.RunningServer

@@ -1,7 +1,7 @@
-"""One collector process, put together: servers, intake, session, and their order at start and end.
+"""Composition of one collector process: servers, intake, flusher, start and shutdown.
 
-The ports are opened first, and exports refused as UNAVAILABLE until meta has told where objects
-are and the store has proved fit.
+The ports are opened first; exports are refused as UNAVAILABLE until meta has given the location of
+the object store and the store has passed its probe.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from collector.auth import TokenCache
 from collector.buffer import Buffer
 from collector.config import Settings, split_bind
 from collector.dedupe import CommittedDigests
-from collector.flusher import Session
+from collector.flusher import Flusher
 from collector.ingestion import Ingestion
 from collector.intake import Intake
 from collector.memory import spare_collections
@@ -70,7 +70,7 @@ class Collector:
         tokens = TokenCache(ingestion, settings.token_cache_secs)
         self._buffer = Buffer(settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max)
         digests = CommittedDigests(settings.dedupe_secs)
-        self._session = Session(settings, ingestion, tokens, self._buffer, digests)
+        self._flusher = Flusher(settings, ingestion, tokens, self._buffer, digests)
         self._health = health_aio.HealthServicer()
         self._intake = Intake(
             tokens,
@@ -131,7 +131,7 @@ class Collector:
 
     async def work(self, stop: asyncio.Event) -> bool:
         """Take exports until `stop`, then commit what was taken and end the stream."""
-        flushing = asyncio.create_task(self._session.run())
+        flushing = asyncio.create_task(self._flusher.run())
         self._intake.is_open = True
         await self._set_health(is_serving=True)
         spare_collections()
@@ -146,14 +146,14 @@ class Collector:
         try:
             async with asyncio.timeout(self._settings.shutdown_timeout_secs):
                 await flushing
-                await self._session.stop()
+                await self._flusher.stop()
         except (TimeoutError, MetaError) as error:
             # Nothing of it was acknowledged; what was put is adopted by the next incarnation.
             size_bytes = self._buffer.size_bytes
             log.error("shutdown_incomplete", buffered_bytes=size_bytes, error=repr(error))
             return False
         finally:
-            self._session.close()
+            self._flusher.close()
         log.info("stopped")
         return True
 

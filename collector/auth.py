@@ -1,7 +1,7 @@
-"""Whose token is this: meta's answer, trusted for a few seconds.
+"""TTL cache of token validations.
 
-A revocation holds within the time an answer is trusted. When meta cannot be asked and the answer
-has run out, the export is refused as UNAVAILABLE: nothing is ever taken on an old answer.
+A revocation takes effect within the TTL. When a validation has expired and meta is unreachable, the
+export is refused as UNAVAILABLE: no export is accepted on an expired validation.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from collector.ingestion import Ingestion, Token
+from collector.ingestion import Ingestion, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
 from meta.errors import Code, InvalidArgument, MetaError, TokenUnknown
 
@@ -24,75 +24,75 @@ UNKNOWN = Refused(Refusal(Code.UNAUTHENTICATED, "ingest token is missing, unknow
 
 
 @dataclass(slots=True)
-class _Answer:
-    """What meta last said of one token. `token` is None for one that it does not know."""
+class _Validation:
+    """Meta's latest answer for one token secret; `token` is None if the secret is unknown."""
 
-    token: Token | None
+    token: ValidToken | None
     asked_at: float
 
 
 @dataclass(slots=True)
 class TokenCache:
-    """Answers of meta by token secret; lives in memory only and never prints."""
+    """Validations by token secret. Secrets are kept in memory only and never printed."""
 
     ingestion: Ingestion
     trust_secs: float
     clock: Callable[[], float] = time.monotonic
-    _answers: OrderedDict[str, _Answer] = field(default_factory=OrderedDict, repr=False)
-    _asking: dict[str, asyncio.Task[_Answer]] = field(default_factory=dict, repr=False)
+    _validations: OrderedDict[str, _Validation] = field(default_factory=OrderedDict, repr=False)
+    _refreshes: dict[str, asyncio.Task[_Validation]] = field(default_factory=dict, repr=False)
 
-    def peek(self, token_secret: str) -> Token | None:
-        """The token if it is known to be valid now, without asking."""
-        answer = self._fresh(token_secret)
-        return answer.token if answer else None
+    def peek(self, token_secret: str) -> ValidToken | None:
+        """Return the token if a cached validation holds, without a call to meta."""
+        validation = self._fresh(token_secret)
+        return validation.token if validation else None
 
-    async def check(self, token_secret: str) -> Token:
+    async def check(self, token_secret: str) -> ValidToken:
         """Return the token behind a token_secret; raises Refused."""
         if not token_secret or len(token_secret) > TOKEN_CHARS_MAX or not token_secret.isascii():
             raise UNKNOWN
-        answer = self._fresh(token_secret)
-        if answer is None:
-            answer = await asyncio.shield(self._ask(token_secret))
-        elif answer.token and self.clock() - answer.asked_at > self.trust_secs / 2:
-            # Asked again before it runs out, so that a busy token never waits for meta.
-            self._ask(token_secret)
-        if answer.token is None:
+        validation = self._fresh(token_secret)
+        if validation is None:
+            validation = await asyncio.shield(self._refresh(token_secret))
+        elif validation.token and self.clock() - validation.asked_at > self.trust_secs / 2:
+            # Refreshed before it expires, so that a busy token never waits for meta.
+            self._refresh(token_secret)
+        if validation.token is None:
             raise UNKNOWN
-        return answer.token
+        return validation.token
 
-    def _fresh(self, token_secret: str) -> _Answer | None:
-        answer = self._answers.get(token_secret)
-        if answer is None or self.clock() - answer.asked_at >= self.trust_secs:
+    def _fresh(self, token_secret: str) -> _Validation | None:
+        validation = self._validations.get(token_secret)
+        if validation is None or self.clock() - validation.asked_at >= self.trust_secs:
             return None
-        return answer
+        return validation
 
-    def _ask(self, token_secret: str) -> asyncio.Task[_Answer]:
-        task = self._asking.get(token_secret)
+    def _refresh(self, token_secret: str) -> asyncio.Task[_Validation]:
+        task = self._refreshes.get(token_secret)
         if task is None:
-            task = asyncio.create_task(self._asked(token_secret))
-            self._asking[token_secret] = task
-            task.add_done_callback(lambda done: self._forget_asking(token_secret, done))
+            task = asyncio.create_task(self._validate(token_secret))
+            self._refreshes[token_secret] = task
+            task.add_done_callback(lambda done: self._forget_refresh(token_secret, done))
         return task
 
-    def _forget_asking(self, token_secret: str, task: asyncio.Task[_Answer]) -> None:
-        del self._asking[token_secret]
+    def _forget_refresh(self, token_secret: str, task: asyncio.Task[_Validation]) -> None:
+        del self._refreshes[token_secret]
         if not task.cancelled():
-            # Read here, since a refresh ahead of time has nobody waiting for it.
+            # Retrieved here, since nothing awaits a refresh ahead of time.
             task.exception()
 
-    async def _asked(self, token_secret: str) -> _Answer:
-        # The answer is as old as the question: a revocation may come while it travels.
+    async def _validate(self, token_secret: str) -> _Validation:
+        # The TTL starts before the call: a revocation may commit while the reply travels.
         asked_at = self.clock()
         try:
-            token: Token | None = await self.ingestion.validate(token_secret)
+            token: ValidToken | None = await self.ingestion.validate(token_secret)
         except (TokenUnknown, InvalidArgument):
             token = None
         except MetaError as error:
             log.warning("token_check_failed", reason=error.reason, error=error.message)
             raise unavailable("ingest token cannot be checked now") from error
-        answer = _Answer(token, asked_at)
-        self._answers[token_secret] = answer
-        self._answers.move_to_end(token_secret)
-        while len(self._answers) > TOKENS_MAX:
-            self._answers.popitem(last=False)
-        return answer
+        validation = _Validation(token, asked_at)
+        self._validations[token_secret] = validation
+        self._validations.move_to_end(token_secret)
+        while len(self._validations) > TOKENS_MAX:
+            self._validations.popitem(last=False)
+        return validation

@@ -1,4 +1,4 @@
-"""The objects of one ingest stream: put if absent, read back, list; and what a found baby says."""
+"""The objects of one ingest stream: put if absent, read, list and decode baby segments."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import structlog
 
-from collector.export import read_content
+from collector.export import read_facts
 from collector.ingestion import Commit
 from collector.refusal import Refused
 from collector.retry import Backoff
@@ -41,7 +41,7 @@ class ListedBaby:
 
 @dataclass(frozen=True, slots=True)
 class StreamBabies:
-    """One stream's objects on the event loop; whatever the store's trouble, it tries again."""
+    """Asynchronous access to one stream's objects; store errors are retried without limit."""
 
     store: ObjectStore
     threads: Executor
@@ -51,7 +51,7 @@ class StreamBabies:
         """Write a baby; false if something stands at the offset, which may be this baby."""
         key = baby_key(self.stream_id, offset)
         try:
-            await self._insist("put", lambda: self.store.put_pieces_if_absent(key, pieces))
+            await self._retry("put", lambda: self.store.put_pieces_if_absent(key, pieces))
         except ObjectExists:
             return False
         return True
@@ -60,7 +60,7 @@ class StreamBabies:
         """Read a baby; None if there is none."""
         key = baby_key(self.stream_id, offset)
         try:
-            return await self._insist("get", lambda: self.store.get(key))
+            return await self._retry("get", lambda: self.store.get(key))
         except ObjectMissing:
             return None
 
@@ -68,14 +68,14 @@ class StreamBabies:
         """List the babies from an offset on, in order."""
         prefix = baby_prefix(self.stream_id)
         after = baby_key(self.stream_id, first_offset - 1) if first_offset > 0 else ""
-        infos = await self._insist("list", lambda: list(self.store.list(prefix, after)))
+        infos = await self._retry("list", lambda: list(self.store.list(prefix, after)))
         return [
             ListedBaby(key.offset, info)
             for info in infos
             if isinstance(key := parse_key(info.key), BabyKey)
         ]
 
-    async def _insist(self, what: str, call: Callable[[], _T]) -> _T:
+    async def _retry(self, what: str, call: Callable[[], _T]) -> _T:
         """Run a store call in a thread until it has an answer."""
         backoff = Backoff()
         while True:
@@ -84,8 +84,8 @@ class StreamBabies:
             except (ObjectExists, ObjectMissing):
                 raise
             except StoreError as error:
-                # Not given up on here: exporters are answered by their own timeout, and the
-                # bounded buffer turns the others away meanwhile.
+                # Retried without limit: exports under way end with their own timeout, and the
+                # bounded buffer refuses new ones.
                 log.warning(
                     "store_call_failed", call=what, tries=backoff.failures, error=str(error)
                 )
@@ -110,7 +110,7 @@ def read_found(body: bytes) -> FoundBaby:
 
 
 def flush_id_of(body: bytes) -> bytes | None:
-    """Whose flush wrote these bytes; None if they do not say."""
+    """Return the flush id of a baby; None if it has none or cannot be read."""
     try:
         return decode_baby(body).flush_id or None
     except CorruptObject:
@@ -123,9 +123,9 @@ def _counted(baby: Baby, size_bytes: int) -> Commit:
     for part in baby.parts:
         for payload in part.slices:
             try:
-                content = read_content(part.signal, payload)
+                facts = read_facts(part.signal, payload)
             except Refused:
                 continue  # Counted by the nursery, in the quarantine.
-            num_records += content.num_records
-            times.extend(content.times or ())
+            num_records += facts.num_records
+            times.extend(facts.times or ())
     return Commit(min(times, default=0), max(times, default=0), size_bytes, num_records, b"", {})

@@ -1,7 +1,7 @@
-"""Exports that wait for a flush: batched by bytes and time, bounded in total and per token.
+"""Bounded buffer of exports that wait for a flush, batched by size and time.
 
-An export holds its room from `add` until `release`, that is until its outcome is known, so the
-bounds cover what is being written as well as what waits.
+An export is counted from `add` until `release`, which follows its outcome, so the bounds cover
+exports that are being written as well as those that wait.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from collector.refusal import Refusal
 from meta.metrics import BUFFERED_BYTES
 from segments.baby import Signal
-from segments.otlp.content import Content
+from segments.otlp.content import PayloadFacts
 
-# Room that an export takes beside its payload.
+# Memory of an export beside its payload.
 OVERHEAD_BYTES = 512
 # Tokens in one batch: each routes to at most three datasets, and a commit names at most 1,000.
 BATCH_TOKENS_MAX = 300
@@ -30,17 +30,17 @@ class PendingExport:
     signal: Signal
     payload: bytes = field(repr=False)
     digest: bytes
-    content: Content
+    facts: PayloadFacts
     received_at: int
     outcome: "asyncio.Future[Refusal | None]"
 
     @property
     def size_bytes(self) -> int:
-        """Room it takes."""
+        """Bytes that it counts for in the buffer."""
         return len(self.payload) + OVERHEAD_BYTES
 
     def resolve(self, outcome: Refusal | None) -> None:
-        """Answer everybody who sent this export; the first answer stands."""
+        """Set the outcome of this export; the first one stands."""
         if not self.outcome.done():
             self.outcome.set_result(outcome)
 
@@ -78,11 +78,11 @@ class Buffer:
         return self.size_bytes == 0
 
     def is_half_full(self) -> bool:
-        """Whether to be careful with what is let in."""
+        """Whether more than half of the buffer is in use."""
         return self.size_bytes > self.size_bytes_max // 2
 
     def add(self, export: PendingExport) -> None:
-        """Take an export in; the caller has asked for room."""
+        """Add an export; the caller has checked `has_room`."""
         self._count(export, 1)
         batch = self._open
         if not batch.exports:
@@ -98,12 +98,12 @@ class Buffer:
             self._changed.set()
 
     def release(self, exports: Sequence[PendingExport]) -> None:
-        """Give the room of answered exports back."""
+        """Stop counting exports whose outcome is known."""
         for export in exports:
             self._count(export, -1)
 
     def drain(self) -> None:
-        """Hand out everything at once from now on."""
+        """Return batches at once from now on, whatever their size and age."""
         self._is_draining = True
         self._changed.set()
 

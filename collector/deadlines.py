@@ -1,4 +1,4 @@
-"""Waiting for many futures, each for the same longest time, with one timer for all of them.
+"""Timeouts of equal length for many futures, with one timer for all of them.
 
 A timer and a `asyncio.wait` for each export took 3 % of the event loop.
 """
@@ -17,7 +17,7 @@ class _Wait:
 
 @dataclass(slots=True)
 class Deadlines:
-    """Waits on one event loop; in order of their end, since all are equally long."""
+    """Pending waits of one event loop, in the order in which they expire."""
 
     timeout_secs: float
     _waits: "deque[_Wait]" = field(default_factory=deque)

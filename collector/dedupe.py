@@ -1,4 +1,4 @@
-"""Digests of exports that were committed lately: a resent one is acknowledged, not written."""
+"""Digests of recently committed exports: a resend is acknowledged and not written again."""
 
 import time
 from collections.abc import Callable, Iterable

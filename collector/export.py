@@ -1,4 +1,4 @@
-"""One OTLP export: validated by parsing, counted, and known by its digest.
+"""Validation of one OTLP export: its record count, time bounds and digest.
 
 The bytes that came are the bytes that are stored: nothing here serializes.
 """
@@ -12,7 +12,7 @@ from collector.refusal import Refusal, Refused, malformed
 from meta.errors import Code
 from segments.baby import Signal
 from segments.otlp import content
-from segments.otlp.content import Content, TooManyParts
+from segments.otlp.content import PayloadFacts, TooManyParts
 
 DIGEST_BYTES = 16
 
@@ -29,14 +29,14 @@ class TooManyRecords(Refused):
         super().__init__(Refusal(Code.RESOURCE_EXHAUSTED, text))
 
 
-def read_content(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -> Content:
+def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -> PayloadFacts:
     """Parse an export request; raises Refused where the official classes refuse it.
 
-    Raises TooManyRecords, quickly, where it has more records, metrics, scopes and resources in all
-    than `records_max`: an empty one is two bytes on the wire, and hundreds to whoever reads it.
+    Raises TooManyRecords early where it has more records, metrics, scopes and resources in all than
+    `records_max`: an empty one takes two bytes on the wire, and hundreds in a reader's memory.
     """
     try:
-        return content.read_content(signal, payload, records_max)
+        return content.read_facts(signal, payload, records_max)
     except TooManyParts as error:
         raise TooManyRecords(records_max, error.num_parts) from None
     except DecodeError as error:
@@ -44,7 +44,7 @@ def read_content(signal: Signal, payload: bytes, records_max: int = sys.maxsize)
 
 
 def digest_of(token_id: str, signal: Signal, payload: bytes) -> bytes:
-    """What two sends of one export have in common and no other export has."""
+    """Digest that every resend of an export shares, and no other export."""
     # A collision would be a loss, so it is cryptographic; BLAKE3 takes a quarter of SHA-256's time.
     digest = blake3(f"{token_id}\0{signal}\0".encode())
     digest.update(payload)

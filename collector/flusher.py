@@ -1,7 +1,7 @@
-"""The collector's life with its stream: register, flush what is buffered, stop.
+"""Flushes the buffer to the collector's current stream: register, stamp, write, stop.
 
-A flush that finds its stream ended is sealed again for the stream that meta gives next, with the
-routing of that moment; its exports were acknowledged to nobody until then.
+A flush whose stream has ended is stamped again for the next stream, with the routing of that
+moment; none of its exports was acknowledged before.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from collector.baby_builder import baby_of, stop_baby
 from collector.buffer import Buffer, PendingExport
 from collector.config import Settings
 from collector.dedupe import CommittedDigests
-from collector.ingestion import Ingestion, Registration, Token
+from collector.ingestion import Ingestion, Registration, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
 from collector.stream import Displaced, StreamWriter, Written
 from collector.stream_recovery import StreamEnded, StreamTail, read_recent_digests
@@ -30,16 +30,16 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class _Sealed:
+class _StampedBaby:
     """A baby for one stream and the exports in it."""
 
     stream: StreamWriter
     baby: Baby
     exports: tuple[PendingExport, ...]
-    tokens: dict[str, Token]
+    tokens: dict[str, ValidToken]
 
 
-class Session:
+class Flusher:
     """Owns the current stream; one per process, on its event loop."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Session:
             return
 
     def close(self) -> None:
-        """Let the store's threads go."""
+        """Shut down the store's threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _flush(self, exports: list[PendingExport]) -> None:
@@ -102,31 +102,31 @@ class Session:
             self._buffer.release(exports)
 
     async def _write(self, exports: Sequence[PendingExport]) -> None:
-        while sealed := await self._seal(exports):
+        while stamped := await self._stamp(exports):
             try:
-                written = await sealed.stream.write(sealed.baby)
+                written = await stamped.stream.write(stamped.baby)
             except StreamEnded:
-                log.info("stream_ended", stream_id=sealed.stream.stream_id)
-                if self._stream is sealed.stream:
+                log.info("stream_ended", stream_id=stamped.stream.stream_id)
+                if self._stream is stamped.stream:
                     self._stream = None
             except Displaced as displaced:
                 log.info("flush_displaced", at=str(displaced))
             else:
-                self._answer(sealed, written)
+                self._answer(stamped, written)
                 return
-            exports = sealed.exports
+            exports = stamped.exports
 
-    def _answer(self, sealed: _Sealed, written: Written) -> None:
+    def _answer(self, stamped: _StampedBaby, written: Written) -> None:
         log.info(
             "baby_committed",
-            stream_id=sealed.stream.stream_id,
+            stream_id=stamped.stream.stream_id,
             offset=written.offset,
-            exports=len(sealed.exports),
-            records=sealed.baby.num_records,
+            exports=len(stamped.exports),
+            records=stamped.baby.num_records,
             size_bytes=written.size_bytes,
         )
-        for export in sealed.exports:
-            dataset_id = sealed.tokens[export.token_secret].routing.dataset_id(export.signal)
+        for export in stamped.exports:
+            dataset_id = stamped.tokens[export.token_secret].routing.dataset_id(export.signal)
             if dataset_id in written.deleted_dataset_ids:
                 text = f"dataset {dataset_id} was deleted"
                 export.resolve(Refusal(Code.PERMISSION_DENIED, text))
@@ -134,32 +134,34 @@ class Session:
                 self._digests.add((export.digest,))
                 export.resolve(None)
 
-    async def _seal(self, exports: Sequence[PendingExport]) -> _Sealed | None:
-        """Stamp what may still be written; None if nothing may. The rest is refused."""
+    async def _stamp(self, exports: Sequence[PendingExport]) -> _StampedBaby | None:
+        """Stamp the exports that may still be written, refuse the others; None if none is left."""
         while True:
             tokens = await self._checked(exports)
             exports = [export for export in exports if not export.outcome.done()]
             if not exports:
                 return None
             stream = await self._registered({export.token_secret for export in exports}, exports)
-            # Only now: opening a stream or meeting another's baby teaches what is committed.
+            # After registration: opening a stream reads the digests that are committed on it.
             for export in exports:
                 if export.digest in self._digests:
                     export.resolve(None)
             if stream is None or any(export.outcome.done() for export in exports):
                 continue
-            return _Sealed(stream, baby_of(exports, tokens, time.time_ns()), tuple(exports), tokens)
+            return _StampedBaby(
+                stream, baby_of(exports, tokens, time.time_ns()), tuple(exports), tokens
+            )
 
-    async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, Token]:
-        """Ask for every token's routing; refuses the exports that may no longer be written."""
+    async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, ValidToken]:
+        """Read every token's current routing; refuse the exports that it no longer allows."""
         token_secrets = sorted({export.token_secret for export in exports})
         answers = await asyncio.gather(
             *(self._tokens.check(token_secret) for token_secret in token_secrets),
             return_exceptions=True,
         )
-        tokens: dict[str, Token] = {}
+        tokens: dict[str, ValidToken] = {}
         for token_secret, answer in zip(token_secrets, answers, strict=True):
-            if isinstance(answer, Token):
+            if isinstance(answer, ValidToken):
                 tokens[token_secret] = answer
             elif isinstance(answer, Refused):
                 _refuse([e for e in exports if e.token_secret == token_secret], answer.refusal)
@@ -206,14 +208,14 @@ class Session:
                 try:
                     stream = await self._open(registration)
                 except StreamEnded:
-                    # Its tail ended in a stop message: the next registration opens another one.
+                    # The tail held a stop message: the next registration opens another stream.
                     return None
                 self._stream = stream
         stream.registered_token_ids.add(registration.token_id)
         return None
 
     async def _open(self, registration: Registration) -> StreamWriter:
-        """Take over a stream: remember its latest exports, commit what was only put."""
+        """Open a stream: read its latest digests, commit babies that were put but not committed."""
         stream_id, next_offset = registration.stream_id, registration.next_offset
         store = open_store(self._settings.object_store or registration.store)
         babies = StreamBabies(store, self._threads, stream_id)
@@ -228,7 +230,7 @@ class Session:
 
 
 def not_routed(signal: str) -> Refusal:
-    """The token exists, but this signal goes nowhere."""
+    """The token is valid, but routes this signal to no dataset."""
     return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
 
 

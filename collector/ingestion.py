@@ -1,4 +1,4 @@
-"""What the collector asks of meta, as coroutines over the typed client."""
+"""Asynchronous client of the meta calls that the collector uses."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class SignalRouting:
     """Where a token's signals go, as dataset ids; empty = refused."""
 
     logs: str
@@ -44,15 +44,15 @@ class Routing:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class ValidToken:
     """A valid token, as meta knew it when it was asked."""
 
     token_id: str
-    routing: Routing
+    routing: SignalRouting
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class MonthlyUsage:
     """Records that a dataset took in a month (YYYY-MM, UTC), and its limit; -1 = unlimited."""
 
     dataset_id: str
@@ -106,12 +106,12 @@ class Ingestion:
         self._check_threads = ThreadPoolExecutor(_CHECK_THREADS, "check")
 
     def close(self) -> None:
-        """Let the threads go; calls under way end with their deadline."""
+        """Shut down the threads; calls under way end with their deadline."""
         for threads in (self._threads, self._check_threads):
             threads.shutdown(wait=False, cancel_futures=True)
 
     async def object_store(self) -> StoreLocation:
-        """Where objects are, before any token is known."""
+        """Read the location of the object store; needs no token."""
         request = pb.DownloadConfigRequest(worker_id=self.collector_id)
         reply = await self._call(
             lambda: self._client.ingestion.DownloadConfig(request, timeout=_DEADLINE_SECS)
@@ -137,17 +137,19 @@ class Ingestion:
             next_offset=reply.next_offset,
         )
 
-    async def validate(self, token_secret: str) -> Token:
-        """Say whose token this is and where it routes; raises TokenUnknown."""
+    async def validate(self, token_secret: str) -> ValidToken:
+        """Validate a token secret and read its routing; raises TokenUnknown."""
         request = tokens_pb.ValidateIngestTokenRequest(plaintext_token=token_secret)
         reply = await asyncio.get_running_loop().run_in_executor(
             self._check_threads,
             lambda: self._client.ingest_token.ValidateIngestToken(request, timeout=_DEADLINE_SECS),
         )
         routing = reply.routing
-        return Token(
+        return ValidToken(
             reply.token_id,
-            Routing(routing.logs_dataset_id, routing.metrics_dataset_id, routing.traces_dataset_id),
+            SignalRouting(
+                routing.logs_dataset_id, routing.metrics_dataset_id, routing.traces_dataset_id
+            ),
         )
 
     async def commit(self, stream_id: str, offset: int, commit: Commit) -> frozenset[str]:
@@ -168,12 +170,12 @@ class Ingestion:
         )
         return frozenset(reply.deleted_dataset_ids)
 
-    async def usages(self, dataset_ids: Sequence[str]) -> list[Usage]:
+    async def usages(self, dataset_ids: Sequence[str]) -> list[MonthlyUsage]:
         """Read this month's records of each dataset; a deleted one has no limit.
 
-        Whether a dataset is still there is the commit's question, not this one's.
+        Whether a dataset still exists is checked at commit, not here.
         """
-        answers: list[Usage] = []
+        answers: list[MonthlyUsage] = []
         wanted = list(dataset_ids)
         while asked := wanted[:_USAGE_DATASETS_MAX]:
             request = operations_pb.GetUsageRequest(dataset_ids=asked)
@@ -182,9 +184,11 @@ class Ingestion:
             except NotFound as gone:
                 dataset_id = gone.metadata["dataset_id"]
                 wanted.remove(dataset_id)
-                answers.append(Usage(dataset_id, "", 0, -1))
+                answers.append(MonthlyUsage(dataset_id, "", 0, -1))
                 continue
-            answers += [Usage(u.dataset_id, u.month, u.records, u.limit) for u in reply.usage]
+            answers += [
+                MonthlyUsage(u.dataset_id, u.month, u.records, u.limit) for u in reply.usage
+            ]
             del wanted[:_USAGE_DATASETS_MAX]
         return answers
 
@@ -192,7 +196,7 @@ class Ingestion:
         return self._client.operations.GetUsage(request, timeout=_DEADLINE_SECS)
 
     async def mark_stopped(self, stream_id: str, final_offset: int) -> None:
-        """Say that the stream ends at `final_offset`, where its stop message is."""
+        """Mark the stream as stopped at `final_offset`, the offset of its stop message."""
         request = nursery_pb.MarkStreamStoppedRequest(
             stream_id=stream_id,
             stopped_at_nanos=time.time_ns(),

@@ -1,4 +1,4 @@
-"""The way of one export, whatever protocol brought it: token, validation, buffer, answer."""
+"""Admission, validation and buffering of one export, the same for every protocol."""
 
 import asyncio
 import time
@@ -10,15 +10,15 @@ from collector.auth import TokenCache
 from collector.buffer import Buffer, PendingExport
 from collector.deadlines import Deadlines
 from collector.dedupe import CommittedDigests
-from collector.export import TooManyRecords, digest_of, read_content
+from collector.export import TooManyRecords, digest_of, read_facts
 from collector.flusher import not_routed
-from collector.ingestion import Token
-from collector.partial_success import Salvaged, salvage
+from collector.ingestion import ValidToken
+from collector.partial_success import PartialSuccess, reject_damaged
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
 from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS
 from segments.baby import Signal
-from segments.otlp.content import Content
+from segments.otlp.content import PayloadFacts
 
 # Bodies read at once while the buffer is more than half full: they are not in its count yet.
 CAREFUL_READS_MAX = 32
@@ -70,7 +70,7 @@ class Intake:
             and self.quotas.may_take(token.routing.dataset_id(signal))
         )
 
-    async def admit(self, signal: Signal, token_secret: str, size_bytes: int = 0) -> Token:
+    async def admit(self, signal: Signal, token_secret: str, size_bytes: int = 0) -> ValidToken:
         """Check what can be checked before the body is read."""
         self._require_open()
         if self._under_way > self.concurrent_exports_max:
@@ -91,56 +91,55 @@ class Intake:
         self._under_way += 1
         try:
             token = await self.admit(signal, token_secret, len(payload))
-            salvaged, content = await self._read(signal, payload)
+            kept, facts = await self._read(signal, payload)
             # Again: reading may have taken a while, and what is added after the last flush of a
             # closing collector would wait for ever.
             self._require_open()
             self._require_room(token, len(payload))
-            # Of what was sent: the same damaged export is left with the same rest.
+            # Over the payload as sent, so that a resend of a damaged export has the same digest.
             digest = digest_of(token.token_id, signal, payload)
-            kept = salvaged.payload
-            outcome = await self._accept(token, signal, token_secret, kept, digest, content)
+            outcome = await self._accept(token, signal, token_secret, kept.payload, digest, facts)
         finally:
             self._under_way -= 1
         EXPORTS.labels(signal, outcome).inc()
         EXPORT_BYTES.labels(signal).inc(len(payload))
-        if salvaged.num_rejected:
-            REJECTED_RECORDS.labels(signal).inc(salvaged.num_rejected)
-        return salvaged.num_rejected
+        if kept.num_rejected:
+            REJECTED_RECORDS.labels(signal).inc(kept.num_rejected)
+        return kept.num_rejected
 
-    async def _read(self, signal: Signal, payload: bytes) -> tuple[Salvaged, Content]:
+    async def _read(self, signal: Signal, payload: bytes) -> tuple[PartialSuccess, PayloadFacts]:
         """Validate an export; of a damaged one take what is whole."""
         try:
-            return Salvaged(payload, 0), await self._content(signal, payload)
+            return PartialSuccess(payload, 0), await self._facts(signal, payload)
         except TooManyRecords:
             raise
         except Refused:
             # In a thread, since it takes a while and is rare.
-            salvaged = await asyncio.to_thread(salvage, signal, payload)
-            content = await self._content(signal, salvaged.payload)
-            if not content.num_records:
+            kept = await asyncio.to_thread(reject_damaged, signal, payload)
+            facts = await self._facts(signal, kept.payload)
+            if not facts.num_records:
                 raise
-            return salvaged, content
+            return kept, facts
 
-    async def _content(self, signal: Signal, payload: bytes) -> Content:
+    async def _facts(self, signal: Signal, payload: bytes) -> PayloadFacts:
         records_max = self.export_records_max
         try:
-            return read_content(signal, payload, min(RECORDS_AT_ONCE_MAX, records_max))
+            return read_facts(signal, payload, min(RECORDS_AT_ONCE_MAX, records_max))
         except TooManyRecords as many:
             if many.num_parts > records_max:
                 raise TooManyRecords(records_max, many.num_parts) from None
-        return await asyncio.to_thread(read_content, signal, payload, records_max)
+        return await asyncio.to_thread(read_facts, signal, payload, records_max)
 
     async def _accept(
         self,
-        token: Token,
+        token: ValidToken,
         signal: Signal,
         token_secret: str,
         payload: bytes,
         digest: bytes,
-        content: Content,
+        facts: PayloadFacts,
     ) -> str:
-        if not content.num_records:
+        if not facts.num_records:
             return "empty"
         if digest in self.digests:
             return "duplicate"
@@ -148,23 +147,23 @@ class Intake:
         if pending is not None:
             await self._answer(pending)
             return "duplicate"
-        pending = self._add(token, signal, token_secret, payload, digest, content)
+        pending = self._add(token, signal, token_secret, payload, digest, facts)
         await self._answer(pending)
         return "accepted"
 
     def _add(
         self,
-        token: Token,
+        token: ValidToken,
         signal: Signal,
         token_secret: str,
         payload: bytes,
         digest: bytes,
-        content: Content,
+        facts: PayloadFacts,
     ) -> PendingExport:
         outcome = asyncio.get_running_loop().create_future()
-        allowance = self.quotas.take(token.routing.dataset_id(signal), content.num_records)
+        allowance = self.quotas.take(token.routing.dataset_id(signal), facts.num_records)
         export = PendingExport(
-            token_secret, token.token_id, signal, payload, digest, content, time.time_ns(), outcome
+            token_secret, token.token_id, signal, payload, digest, facts, time.time_ns(), outcome
         )
         self._pending[digest] = export
         self.buffer.add(export)
@@ -172,7 +171,7 @@ class Intake:
         def answered(done: "asyncio.Future[Refusal | None]") -> None:
             del self._pending[digest]
             if done.cancelled() or done.result() is not None:
-                allowance.own_records -= content.num_records
+                allowance.own_records -= facts.num_records
 
         outcome.add_done_callback(answered)
         return export
@@ -194,6 +193,6 @@ class Intake:
         if not self.is_open:
             raise unavailable("collector is starting or stopping")
 
-    def _require_room(self, token: Token, size_bytes: int) -> None:
+    def _require_room(self, token: ValidToken, size_bytes: int) -> None:
         if not self.buffer.has_room(token.token_id, size_bytes):
             raise unavailable("collector's buffer is full")

@@ -99,7 +99,7 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
 
 def token_of(metadata: Metadata | None) -> str:
-    """The token secret in a call's headers; empty if there is none."""
+    """Return the token secret in a call's headers; empty if there is none."""
     for name, value in metadata or ():
         text = value if isinstance(value, str) else ""
         if name == "x-ingest-token":

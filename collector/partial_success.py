@@ -1,9 +1,9 @@
-"""What is whole in a damaged export, in the bytes it came in.
+"""Partial success: rejects the damaged records of an export and keeps the others as sent.
 
-One text that is not UTF-8 makes the official classes refuse an export of thousands of records.
-Here the export is cut along its frames, and what fails to parse by itself is left out: a record, or
-a scope or resource with all its records where its own part is damaged. Where frames are broken it
-cannot be told what is lost, and the export is refused as a whole.
+One string that is not UTF-8 makes the official classes refuse an export of thousands of records.
+This module splits the export along its frames and rejects what does not parse by itself: a record,
+or a scope or resource with all its records where its own fields are damaged. Where the frames are
+broken the rejected records cannot be counted, and the whole export is refused.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from collector.refusal import malformed
 from segments.baby import Signal
 from segments.otlp.validation import check
 
-# A payload of more fields than this is not worth the time it would hold up others.
+# Bounds the time that one damaged export may take.
 FIELDS_MAX = 100_000
 # Field number of the next level's messages, in the order of the levels.
 _CHILDREN = (1, 2, 2)
@@ -28,8 +28,8 @@ _VARINT, _BYTES = 0, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Salvaged:
-    """The rest of an export, and how many log records, spans or data points are not in it."""
+class PartialSuccess:
+    """The valid part of an export, and how many of its records were rejected."""
 
     payload: bytes
     num_rejected: int
@@ -44,20 +44,20 @@ class _Field:
     body: bytes | None
 
 
-def salvage(signal: Signal, payload: bytes) -> Salvaged:
-    """Leave out what does not parse; raises Refused if its frames are broken."""
-    cut = _Cut(signal)
-    return Salvaged(cut.kept(0, payload) or b"", cut.num_rejected)
+def reject_damaged(signal: Signal, payload: bytes) -> PartialSuccess:
+    """Remove what does not parse; raises Refused if the frames are broken."""
+    filter_ = _DamageFilter(signal)
+    return PartialSuccess(filter_.valid_part(0, payload) or b"", filter_.num_rejected)
 
 
-class _Cut:
+class _DamageFilter:
     def __init__(self, signal: Signal) -> None:
         self.num_rejected = 0
         self._signal = signal
         self._fields_left = FIELDS_MAX
 
-    def kept(self, level: int, body: bytes) -> bytes | None:
-        """The message without its damaged parts; None if nothing of it can be kept."""
+    def valid_part(self, level: int, body: bytes) -> bytes | None:
+        """Return the message without its damaged parts; None if nothing of it is valid."""
         if self._parses(level, body):
             return body
         if level == _RECORD:
@@ -67,7 +67,7 @@ class _Cut:
         if not self._parses(level, own):
             self.num_rejected += sum(self._count(level + 1, child) for child in children)
             return None
-        kept = (self.kept(level + 1, child) for child in children)
+        kept = (self.valid_part(level + 1, child) for child in children)
         framed = (_framed(_CHILDREN[level], child) for child in kept if child is not None)
         return own + b"".join(framed)
 

@@ -1,4 +1,4 @@
-"""Why an export is not acknowledged, in the words that gRPC and HTTP clients understand."""
+"""Refusals of exports, as the gRPC and HTTP statuses that OTLP defines."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ RETRY_AFTER_SECS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer to an export that was not taken; with `retry_after_secs` it may be sent again.
+    """Reply to an export that was refused; with `retry_after_secs` it may be sent again.
 
     `reason` is one of `docs/contract.md`, where the code alone does not say enough.
     """
@@ -25,7 +25,7 @@ class Refusal:
 
     @property
     def outcome(self) -> str:
-        """What metrics call it."""
+        """Value of the `outcome` label of metrics."""
         return (self.reason or self.code.name).lower()
 
     def status(self) -> Status:
@@ -41,7 +41,7 @@ class Refusal:
 
 
 class Refused(Exception):
-    """The export is not taken."""
+    """The export is refused."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
@@ -49,16 +49,16 @@ class Refused(Exception):
 
 
 def malformed(message: str) -> Refused:
-    """The export can never succeed as it is."""
+    """The export is invalid; a retry cannot succeed."""
     return Refused(Refusal(Code.INVALID_ARGUMENT, message))
 
 
 def too_large(limit_bytes: int) -> Refused:
-    """The export, decompressed, is larger than this collector takes."""
+    """The export, decompressed, is larger than this collector accepts."""
     text = f"export is larger than {limit_bytes} bytes decompressed; send smaller batches"
     return Refused(Refusal(Code.RESOURCE_EXHAUSTED, text))
 
 
 def unavailable(message: str, retry_after_secs: float = RETRY_AFTER_SECS) -> Refused:
-    """Nothing is wrong with the export; it should be sent again."""
+    """The export is valid; the sender should retry it."""
     return Refused(Refusal(Code.UNAVAILABLE, message, retry_after_secs))

@@ -1,4 +1,4 @@
-"""What an exporter is told of an export that was taken: all of it, or how many records not."""
+"""OTLP export responses: full or partial success."""
 
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message

@@ -1,4 +1,4 @@
-"""Waiting longer after each failure of a store or of meta, so that its return is not a stampede."""
+"""Exponential back-off with jitter for calls to the store and to meta."""
 
 import asyncio
 import random

@@ -1,8 +1,8 @@
-"""Writing one ingest stream: puts overlap, commits stay in the order of offsets.
+"""Writer of one ingest stream: puts overlap, commits are made in the order of offsets.
 
-Each baby takes the next offset and is put there if nothing stands there yet; its commit waits for
-the one before it. Where somebody else's baby stands, that one is committed and the own one is
-given back to be sealed again: what the other baby held of it must not be written twice.
+Each baby takes the next offset and is put there if the key is free; its commit waits for the one
+before it. If another baby has the key, that baby is committed and the own one is returned to be
+stamped again, without the exports that the other baby holds.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class Displaced(Exception):
 
 
 class FlushTooOld(Exception):
-    """Whether this flush was committed can no longer be told."""
+    """It can no longer be decided whether this flush was committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class StreamWriter:
     async def write(self, baby: Baby) -> Written:
         """Put and commit one baby; once this returns it is committed at exactly one offset.
 
-        Raises Displaced or StreamEnded if it is not committed; the caller then seals its exports
-        anew, here or for another stream.
+        Raises Displaced or StreamEnded if it is not committed; the caller then stamps its
+        exports again, here or for another stream.
         """
         pieces = await asyncio.to_thread(baby_pieces, baby)
         size_bytes = sum(map(len, pieces))

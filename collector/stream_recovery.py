@@ -1,8 +1,8 @@
-"""Committing what stands in a stream's store: one's own babies, and those that others left.
+"""Recovery of a stream's tail: commits the babies that were put but not committed.
 
-A baby that was put and not committed belongs to a flush whose collector died, or to another
-incarnation that is alive. Either way it is committed as it stands, in order; a hole below it is
-filled first. Nothing that stands is ever overwritten.
+Such a baby belongs to a flush whose collector died, or to another incarnation that is alive. Either
+way it is committed as it is, in order of offsets; a hole below it is filled first. No object is
+ever overwritten.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from segments.baby import Baby, BabyKind, encode_baby
 log = structlog.get_logger()
 
 FLUSH_ID_BYTES = 16
-# More than any collector has puts under way: what lies further off was not left by one of ours.
+# More than any collector has puts under way: a baby further off is not part of the tail.
 HOLE_OFFSETS_MAX = 1000
 TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
 
@@ -43,7 +43,7 @@ class StreamEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StreamTail:
-    """The end of one stream, where the store and meta have to be brought together."""
+    """The end of one stream, where store and meta may disagree after a crash."""
 
     stream_id: str
     ingestion: Ingestion
@@ -71,16 +71,16 @@ class StreamTail:
                 await backoff.wait()
 
     async def adopt_all(self, next_offset: int) -> int:
-        """Commit every baby found from `next_offset` on; returns the offset after the last."""
+        """Commit every baby from `next_offset` on; returns the offset after the last."""
         end = end_of_tail(next_offset, await self.babies.listed(next_offset))
         await self.adopt(range(next_offset, end))
         return end
 
     async def adopt(self, offsets: range) -> None:
-        """Commit what stands at each offset, in order, with a filler where nothing stands.
+        """Commit the baby at each offset, in order; a hole gets a filler.
 
-        Raises StreamEnded where a stop message stands: the stream ends there, and what lies beyond
-        was acknowledged to nobody.
+        Raises StreamEnded at a stop message: the stream ends there, and no export beyond it was
+        acknowledged.
         """
         for offset in offsets:
             await self.commit_found(offset)
@@ -126,9 +126,9 @@ class StreamTail:
 async def read_recent_digests(
     tail: StreamTail, next_offset: int, read_bytes_max: int, now_nanos: int
 ) -> None:
-    """Remember the exports of the stream's latest committed babies, the newest first.
+    """Read the digests of the stream's latest committed babies, the newest first.
 
-    Bounded in bytes: what matters most is what was committed just before a crash.
+    Bounded in bytes: resends are of the exports just before a crash.
     """
     window_nanos = int(tail.digests.keep_secs * 1e9)
     first = max(0, next_offset - HOLE_OFFSETS_MAX)

@@ -22,7 +22,7 @@ from segments.parquet.footer import StoredFooter
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_store
 from segplane import invariants
-from segplane.invariants import EntryState, SegmentState, StreamState, Totals, Violation
+from segplane.invariants import EntryState, SegmentState, SegmentTotals, StreamState, Violation
 from segplane.lookup import find_all
 
 PAGE = 10_000
@@ -123,7 +123,7 @@ def _check_stats(client: MetaClient, segments: Sequence[SegmentState]) -> list[V
     again = read_segments(client)
     if {s.segment_id for s in again} != {s.segment_id for s in segments}:
         return []
-    totals = Totals(stats.segment_count, stats.total_compressed_size_bytes)
+    totals = SegmentTotals(stats.segment_count, stats.total_compressed_size_bytes)
     return list(invariants.stats_true(segments, totals))
 
 

@@ -60,7 +60,7 @@ class SegmentState:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class SegmentTotals:
     """What janitor stats say of all datasets."""
 
     segments: int
@@ -169,9 +169,9 @@ def merged_once(
                 yield Violation("I2", segment.segment_id, text)
 
 
-def stats_true(segments: Sequence[SegmentState], totals: Totals) -> Iterator[Violation]:
+def stats_true(segments: Sequence[SegmentState], totals: SegmentTotals) -> Iterator[Violation]:
     """I20: the maintained figures equal a recount."""
-    counted = Totals(len(segments), sum(segment.size_bytes for segment in segments))
+    counted = SegmentTotals(len(segments), sum(segment.size_bytes for segment in segments))
     if counted != totals:
         text = (
             f"stats say {totals.segments} segments with {totals.size_bytes} bytes, "

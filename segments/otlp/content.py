@@ -1,4 +1,4 @@
-"""What an OTLP export holds, by parsing: how many records, and their time bounds.
+"""Record count and time bounds of an OTLP export, by parsing it.
 
 Needs protobuf alone, so that collectors import it. What is valid is what the official classes
 take. (Of a payload where one record has its time twice and another has none, which no library
@@ -20,8 +20,8 @@ _TIME_END = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What an export holds: its records and the time bounds in nanoseconds.
+class PayloadFacts:
+    """Record count and time bounds (nanoseconds) of an export.
 
     (start_time, end_time) is None where no record has a time of its own.
     """
@@ -47,7 +47,7 @@ class TooManyParts(SegmentsError):
         self.num_parts = num_parts
 
 
-def read_content(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -> Content:
+def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -> PayloadFacts:
     """Parse an export request; raises DecodeError where the official classes do.
 
     Raises TooManyParts, quickly, where it has more records, metrics, scopes and resources in all
@@ -106,7 +106,7 @@ def _num_points(payload: bytes) -> Iterator[tuple[int, int]]:
                     yield 0, len(getattr(metric, kind).data_points)
 
 
-def _observed(payload: bytes, content: Content, times: Times) -> Content:
+def _observed(payload: bytes, content: PayloadFacts, times: Times) -> PayloadFacts:
     """The content of logs of which some do not say when they happened.
 
     Those happened when they were observed. Which ones they are takes a walk, unless it is all.
@@ -120,11 +120,11 @@ def _observed(payload: bytes, content: Content, times: Times) -> Content:
     return _content(content.num_records, walked)
 
 
-def _content(num_records: int, times: list[int]) -> Content:
+def _content(num_records: int, times: list[int]) -> PayloadFacts:
     """Span times that may be unordered, absent, or not as many as there are records."""
     # Sorted rather than min and max: records come mostly in order, and that is three times faster.
     times.sort()
     if times and (times[0] == 0 or times[-1] >= _TIME_END):
         times = [time for time in times if 0 < time < _TIME_END]
     time_bounds = (times[0], times[-1]) if times else None
-    return Content(num_records, time_bounds, len(times) != num_records)
+    return PayloadFacts(num_records, time_bounds, len(times) != num_records)

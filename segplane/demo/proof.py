@@ -31,7 +31,7 @@ SAMPLE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Comparison:
     """How the records of a dataset compare with the send log."""
 
     sent: int
@@ -65,14 +65,16 @@ def read_segments(client: MetaClient, dataset: str) -> Reading:
     return Reading(dataset, tuple(find_all(client, request)))
 
 
-def compare(reading: Reading, acknowledged: Collection[str], offered: Collection[str]) -> Verdict:
+def compare(
+    reading: Reading, acknowledged: Collection[str], offered: Collection[str]
+) -> Comparison:
     """Count what differs from the send log.
 
     What was offered and not acknowledged may be there or not, but never twice.
     """
     path = f'$."{RECORD_ID}"'
     counts = {str(row[0]): int(str(row[1])) for row in _rows(reading, COUNT_IDS, path=path)}
-    return Verdict(
+    return Comparison(
         sent=len(acknowledged),
         found=sum(counts.values()),
         missing=sum(1 for record_id in acknowledged if record_id not in counts),

@@ -171,17 +171,17 @@ class Demo:
         acknowledged: set[str] | frozenset[str],
         offered: set[str] | frozenset[str],
     ) -> None:
-        verdict = proof.compare(reading, acknowledged, offered)
+        result = proof.compare(reading, acknowledged, offered)
         self.console.print(
-            f"proof, {when}: {verdict.sent:,} acknowledged, {verdict.found:,} found, "
-            f"{verdict.missing} missing, {verdict.doubled} twice, {verdict.unknown} unknown: "
-            + ("[green]every record exactly once[/]" if verdict.holds else "[red]BROKEN[/]"),
+            f"proof, {when}: {result.sent:,} acknowledged, {result.found:,} found, "
+            f"{result.missing} missing, {result.doubled} twice, {result.unknown} unknown: "
+            + ("[green]every record exactly once[/]" if result.holds else "[red]BROKEN[/]"),
             soft_wrap=True,
         )
-        if not verdict.holds:
+        if not result.holds:
             raise DemoFailed(f"{when}: the records found are not the records sent")
-        if verdict.sent < RECORDS_MIN:
-            raise DemoFailed(f"{when}: only {verdict.sent} records were sent, too few to prove it")
+        if result.sent < RECORDS_MIN:
+            raise DemoFailed(f"{when}: only {result.sent} records were sent, too few to prove it")
 
     def _objects_must_match(self, reading: proof.Reading) -> None:
         """The folder holds the live segments' objects, and no other; nothing was quarantined."""

@@ -6,24 +6,24 @@ import pytest
 
 from collector import auth
 from collector.auth import TokenCache
-from collector.ingestion import Ingestion, Routing, Token
+from collector.ingestion import Ingestion, SignalRouting, ValidToken
 from collector.refusal import Refused
 from meta.client import MetaClient
 from meta.errors import Code, MetaError, TokenUnknown, Unavailable
 from tests.support.collector.seat import run
 
-TOKEN = Token("id", Routing("d", "d", "d"))
+TOKEN = ValidToken("id", SignalRouting("d", "d", "d"))
 
 
 class ScriptedMeta(Ingestion):
     """Meta's answers about tokens, in the order given; the last one repeats."""
 
-    def __init__(self, *answers: Token | MetaError) -> None:
+    def __init__(self, *answers: ValidToken | MetaError) -> None:
         super().__init__(MetaClient("127.0.0.1:9"), "collector-1")
         self.answers = list(answers)
         self.questions = 0
 
-    async def validate(self, token_secret: str) -> Token:
+    async def validate(self, token_secret: str) -> ValidToken:
         self.questions += 1
         answer = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
         await asyncio.sleep(0)
@@ -56,7 +56,7 @@ async def refusal_of(cache: TokenCache, token_secret: str = "it_x") -> Code:
 def test_many_exports_of_one_token_ask_once() -> None:
     meta = ScriptedMeta(TOKEN)
 
-    async def scenario() -> list[Token]:
+    async def scenario() -> list[ValidToken]:
         cache, _ = cache_of(meta)
         found = list(await asyncio.gather(*(cache.check("it_x") for _ in range(50))))
         assert cache.peek("it_x") is TOKEN
@@ -109,7 +109,7 @@ def test_an_unknown_token_is_asked_about_once_in_its_time() -> None:
 
 
 def test_without_meta_a_token_is_good_until_its_answer_runs_out_and_not_longer() -> None:
-    async def scenario() -> tuple[Token, Code, Token]:
+    async def scenario() -> tuple[ValidToken, Code, ValidToken]:
         cache, clock = cache_of(
             ScriptedMeta(TOKEN, Unavailable("away"), Unavailable("away"), TOKEN)
         )

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from collector.buffer import BATCH_TOKENS_MAX, OVERHEAD_BYTES, Buffer, PendingExport
-from segments.otlp.content import Content
+from segments.otlp.content import PayloadFacts
 from tests.support.collector.seat import run
 
 
@@ -20,10 +20,10 @@ class Clock:
 
 
 def pending(size_bytes: int = 0, token_id: str = "t") -> PendingExport:
-    content = Content(1, (1, 1), False)
+    facts = PayloadFacts(1, (1, 1), False)
     payload = bytes(max(0, size_bytes - OVERHEAD_BYTES))
     outcome = asyncio.get_running_loop().create_future()
-    return PendingExport("secret", token_id, "logs", payload, b"d", content, 0, outcome)
+    return PendingExport("secret", token_id, "logs", payload, b"d", facts, 0, outcome)
 
 
 def test_a_batch_leaves_when_it_is_full() -> None:

@@ -12,11 +12,11 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.export import digest_of, read_content
+from collector.export import digest_of, read_facts
 from collector.refusal import Refused
 from meta.errors import Code
 from segments.baby import Signal
-from segments.otlp.content import Content
+from segments.otlp.content import PayloadFacts
 from tests.support.otlp.messages import dirty, fill
 
 MESSAGES: dict[Signal, Any] = {"logs": LogsData, "metrics": MetricsData, "traces": TracesData}
@@ -30,36 +30,36 @@ def logs(*records: LogRecord) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("records", "content"),
+    ("records", "facts"),
     [
-        pytest.param([], Content(0, None, False), id="none"),
+        pytest.param([], PayloadFacts(0, None, False), id="none"),
         pytest.param(
             [LogRecord(time_unix_nano=7), LogRecord(time_unix_nano=3)],
-            Content(2, (3, 7), False),
+            PayloadFacts(2, (3, 7), False),
             id="out of order",
         ),
         pytest.param(
             [LogRecord(time_unix_nano=7), LogRecord(observed_time_unix_nano=2)],
-            Content(2, (2, 7), False),
+            PayloadFacts(2, (2, 7), False),
             id="observed stands in",
         ),
         pytest.param(
             [LogRecord(time_unix_nano=END), LogRecord(time_unix_nano=5)],
-            Content(2, (5, 5), True),
+            PayloadFacts(2, (5, 5), True),
             id="beyond a signed column",
         ),
-        pytest.param([LogRecord()], Content(1, None, True), id="no time at all"),
+        pytest.param([LogRecord()], PayloadFacts(1, None, True), id="no time at all"),
     ],
 )
-def test_logs_are_counted_and_spanned(records: list[LogRecord], content: Content) -> None:
-    assert read_content("logs", logs(*records)) == content
+def test_logs_are_counted_and_spanned(records: list[LogRecord], facts: PayloadFacts) -> None:
+    assert read_facts("logs", logs(*records)) == facts
 
 
 def test_records_without_a_time_lie_at_their_arrival() -> None:
-    assert Content(1, None, True).time_bounds(9) == (9, 9)
-    assert Content(2, (3, 5), True).time_bounds(9) == (3, 9)
-    assert Content(2, (3, 5), True).time_bounds(1) == (1, 5)
-    assert Content(2, (3, 5), False).time_bounds(9) == (3, 5)
+    assert PayloadFacts(1, None, True).time_bounds(9) == (9, 9)
+    assert PayloadFacts(2, (3, 5), True).time_bounds(9) == (3, 9)
+    assert PayloadFacts(2, (3, 5), True).time_bounds(1) == (1, 5)
+    assert PayloadFacts(2, (3, 5), False).time_bounds(9) == (3, 5)
 
 
 @given(signal=st.sampled_from(["logs", "metrics", "traces"]), seed=st.integers())
@@ -68,12 +68,12 @@ def test_counts_and_hulls_are_those_of_a_walk(signal: Signal, seed: int) -> None
     payload = message.SerializeToString()
     times = [time if time < END else 0 for time in walk(message)]
 
-    content = read_content(signal, payload)
+    facts = read_facts(signal, payload)
 
     timed = [time for time in times if time]
-    assert content.num_records == len(times)
-    assert content.has_untimed == (len(timed) < len(times))
-    assert content.times == ((min(timed), max(timed)) if timed else None)
+    assert facts.num_records == len(times)
+    assert facts.has_untimed == (len(timed) < len(times))
+    assert facts.times == ((min(timed), max(timed)) if timed else None)
 
 
 @given(signal=st.sampled_from(["logs", "metrics", "traces"]), seed=st.integers())
@@ -83,7 +83,7 @@ def test_fields_that_come_twice_or_out_of_order_do_not_change_the_count(
     rnd = random.Random(seed)
     payload = dirty(fill(MESSAGES[signal](), rnd), rnd)
 
-    assert read_content(signal, payload).num_records == len(
+    assert read_facts(signal, payload).num_records == len(
         walk(MESSAGES[signal].FromString(payload))
     )
 
@@ -107,7 +107,7 @@ def test_a_time_of_another_wire_type_is_an_unknown_field() -> None:
     payload = b"\x0a" + bytes([len(resource)]) + resource
 
     assert LogsData.FromString(payload).resource_logs[0].scope_logs[0].log_records
-    assert read_content("logs", payload) == Content(1, None, True)
+    assert read_facts("logs", payload) == PayloadFacts(1, None, True)
 
 
 @pytest.mark.parametrize(
@@ -122,16 +122,16 @@ def test_a_time_of_another_wire_type_is_an_unknown_field() -> None:
 )
 def test_what_the_official_classes_refuse_is_malformed(payload: bytes) -> None:
     with pytest.raises(Refused) as caught:
-        read_content("logs", payload)
+        read_facts("logs", payload)
 
     assert caught.value.refusal.code is Code.INVALID_ARGUMENT
     assert caught.value.refusal.retry_after_secs is None
 
 
 def test_nesting_deeper_than_the_official_classes_take_is_malformed() -> None:
-    assert read_content("logs", logs(LogRecord(body=nested(40)))).num_records == 1
+    assert read_facts("logs", logs(LogRecord(body=nested(40)))).num_records == 1
     with pytest.raises(Refused):
-        read_content("logs", nested_payload(200))
+        read_facts("logs", nested_payload(200))
 
 
 def test_a_digest_tells_token_signal_and_bytes_apart() -> None:
@@ -161,7 +161,7 @@ def mutated(payload: bytes, rnd: random.Random) -> bytes:
 
 def is_taken(signal: Signal, payload: bytes) -> bool:
     try:
-        read_content(signal, payload)
+        read_facts(signal, payload)
     except Refused:
         return False
     return True

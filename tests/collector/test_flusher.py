@@ -12,7 +12,7 @@ from collector.buffer import Buffer
 from collector.config import Settings, load
 from collector.dedupe import CommittedDigests
 from collector.export import digest_of
-from collector.flusher import Session
+from collector.flusher import Flusher
 from collector.ingestion import Commit, Ingestion
 from collector.intake import Intake
 from collector.quotas import Quotas
@@ -61,16 +61,16 @@ async def working(
     """Run a session without its servers; `clock` is what tokens age by."""
     tokens = TokenCache(ingestion, settings.token_cache_secs, clock)
     buffer = Buffer(10**8, 10**8, flush_timeout_secs=0.05)
-    session = Session(settings, ingestion, tokens, buffer, digests)
+    flusher = Flusher(settings, ingestion, tokens, buffer, digests)
     quotas = Quotas(ingestion, settings.usage_cache_secs)
     intake = Intake(tokens, quotas, buffer, digests, 10**7, 10**5, 10.0, 100, is_open=True)
-    flushing = asyncio.create_task(session.run())
+    flushing = asyncio.create_task(flusher.run())
     try:
         yield intake
     finally:
         buffer.drain()
         await flushing
-        session.close()
+        flusher.close()
 
 
 def test_an_export_whose_dataset_is_gone_is_refused_and_not_remembered(

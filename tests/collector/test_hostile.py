@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.export import TooManyRecords, read_content
+from collector.export import TooManyRecords, read_facts
 from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
@@ -71,7 +71,7 @@ def test_hostile_exports_cost_others_neither_time_nor_memory(
 @pytest.mark.parametrize(("signal", "payload"), HOSTILE.values(), ids=HOSTILE)
 def test_an_export_of_too_many_records_is_refused_for_good(signal: Signal, payload: bytes) -> None:
     with pytest.raises(Refused) as caught:
-        read_content(signal, payload, 500_000)
+        read_facts(signal, payload, 500_000)
 
     assert caught.value.refusal.code is Code.RESOURCE_EXHAUSTED
     assert caught.value.refusal.retry_after_secs is None

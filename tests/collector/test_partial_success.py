@@ -9,7 +9,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.partial_success import FIELDS_MAX, salvage
+from collector.partial_success import FIELDS_MAX, reject_damaged
 from collector.refusal import Refused
 from collector.responses import json_answer
 from tests.collector.test_otlp_grpc import refusal
@@ -39,21 +39,21 @@ def logs(*resources: list[str]) -> LogsData:
 def test_a_bad_record_is_left_out_and_the_others_keep_their_bytes() -> None:
     data = logs(["a", "<bad>", "b"], ["c"])
 
-    salvaged = salvage("logs", damaged(data.SerializeToString()))
+    valid = reject_damaged("logs", damaged(data.SerializeToString()))
 
     del data.resource_logs[0].scope_logs[0].log_records[1]
-    assert salvaged.payload == data.SerializeToString()
-    assert salvaged.num_rejected == 1
+    assert valid.payload == data.SerializeToString()
+    assert valid.num_rejected == 1
 
 
 def test_a_bad_resource_takes_its_records_along() -> None:
     data = logs(["a", "b"], ["c"])
     data.resource_logs[0].resource.attributes.add(key="<bad>")
 
-    salvaged = salvage("logs", damaged(data.SerializeToString()))
+    valid = reject_damaged("logs", damaged(data.SerializeToString()))
 
-    assert LogsData.FromString(salvaged.payload) == logs(["c"])
-    assert salvaged.num_rejected == 2
+    assert LogsData.FromString(valid.payload) == logs(["c"])
+    assert valid.num_rejected == 2
 
 
 def test_a_bad_scope_takes_its_spans_along() -> None:
@@ -65,11 +65,11 @@ def test_a_bad_scope_takes_its_spans_along() -> None:
         scope.spans.add(name="s1")
         scope.spans.add(name="s2")
 
-    salvaged = salvage("traces", damaged(data.SerializeToString()))
+    valid = reject_damaged("traces", damaged(data.SerializeToString()))
 
     del resource.scope_spans[0]
-    assert TracesData.FromString(salvaged.payload) == data
-    assert salvaged.num_rejected == 2
+    assert TracesData.FromString(valid.payload) == data
+    assert valid.num_rejected == 2
 
 
 def test_of_a_bad_metric_the_data_points_are_counted() -> None:
@@ -80,11 +80,11 @@ def test_of_a_bad_metric_the_data_points_are_counted() -> None:
         for n in range(points):
             metric.sum.data_points.add(time_unix_nano=n + 1, as_int=n)
 
-    salvaged = salvage("metrics", damaged(data.SerializeToString()))
+    valid = reject_damaged("metrics", damaged(data.SerializeToString()))
 
     del scope.metrics[0]
-    assert MetricsData.FromString(salvaged.payload) == data
-    assert salvaged.num_rejected == 3
+    assert MetricsData.FromString(valid.payload) == data
+    assert valid.num_rejected == 3
 
 
 @pytest.mark.parametrize("cut", [1, 3, 8])
@@ -92,7 +92,7 @@ def test_broken_frames_are_refused_as_a_whole(cut: int) -> None:
     payload = damaged(logs(["<bad>", "b" * 40]).SerializeToString())
 
     with pytest.raises(Refused):
-        salvage("logs", payload[:-cut])
+        reject_damaged("logs", payload[:-cut])
 
 
 def test_a_damaged_export_of_too_many_records_is_refused() -> None:
@@ -100,7 +100,7 @@ def test_a_damaged_export_of_too_many_records_is_refused() -> None:
     data.resource_logs[0].scope_logs[0].log_records.extend([LogRecord()] * FIELDS_MAX)
 
     with pytest.raises(Refused, match="more than 100000 fields"):
-        salvage("logs", damaged(data.SerializeToString()))
+        reject_damaged("logs", damaged(data.SerializeToString()))
 
 
 def test_the_exporter_is_told_of_both_protocols_and_again_when_it_resends(

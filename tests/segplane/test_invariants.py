@@ -9,7 +9,7 @@ from segments.keys import baby_key, merged_prefix
 from segments.parquet.footer import BatchPart, SegmentFooter, StoredFooter
 from segments.store.interface import ObjectInfo
 from segplane import invariants
-from segplane.invariants import EntryState, SegmentState, StreamState, Totals, Violation
+from segplane.invariants import EntryState, SegmentState, SegmentTotals, StreamState, Violation
 
 DATASET = "01932c00-0000-7000-8000-000000000001"
 STREAM = "01932c00-0000-7000-8000-000000000002"
@@ -123,5 +123,5 @@ def test_a_batch_in_two_live_segments_is_found() -> None:
 
 
 def test_stats_that_differ_from_a_recount_are_found() -> None:
-    assert not list(invariants.stats_true([SEGMENT], Totals(1, 100)))
-    assert len(list(invariants.stats_true([SEGMENT], Totals(2, 100)))) == 1
+    assert not list(invariants.stats_true([SEGMENT], SegmentTotals(1, 100)))
+    assert len(list(invariants.stats_true([SEGMENT], SegmentTotals(2, 100)))) == 1

@@ -6,7 +6,8 @@ from os import urandom
 from collector.buffer import PendingExport
 from collector.ingestion import ValidToken
 from collector.stream_recovery import FLUSH_ID_BYTES
-from segments.baby import Baby, BabyKind, Export, Signal, TokenPart
+from segments.baby import Baby, BabyKind, Export, TokenPart
+from segments.signals import Signal
 
 
 def baby_of(

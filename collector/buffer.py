@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from collector.refusal import Refusal
 from meta.metrics import BUFFERED_BYTES
-from segments.baby import Signal
 from segments.otlp.content import PayloadFacts
+from segments.signals import Signal
 
 # Memory of an export beside its payload.
 OVERHEAD_BYTES = 512

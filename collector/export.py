@@ -10,9 +10,9 @@ from google.protobuf.message import DecodeError
 
 from collector.refusal import Refusal, Refused, malformed
 from meta.errors import Code
-from segments.baby import Signal
 from segments.otlp import content
 from segments.otlp.content import PayloadFacts, TooManyParts
+from segments.signals import Signal
 
 DIGEST_BYTES = 16
 

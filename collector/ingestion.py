@@ -14,8 +14,9 @@ from meta.v1 import ingest_token_pb2 as tokens_pb
 from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
 from meta.v1 import operations_pb2 as operations_pb
-from segments.baby import Baby, Signal
+from segments.baby import Baby
 from segments.location import StoreLocation
+from segments.signals import TRAITS, Signal
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
 # themselves, so that a flood of unknown ones holds up no commit.
@@ -38,9 +39,8 @@ class SignalRouting:
 
     def dataset_id(self, signal: Signal) -> str:
         """Dataset that a signal's records belong to."""
-        if signal == "logs":
-            return self.logs
-        return self.metrics if signal == "metrics" else self.traces
+        dataset_id: str = getattr(self, signal)
+        return dataset_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +144,10 @@ class Ingestion:
             self._check_threads,
             lambda: self._client.ingest_token.ValidateIngestToken(request, timeout=_DEADLINE_SECS),
         )
-        routing = reply.routing
-        return ValidToken(
-            reply.token_id,
-            SignalRouting(
-                routing.logs_dataset_id, routing.metrics_dataset_id, routing.traces_dataset_id
-            ),
-        )
+        datasets = {
+            signal: getattr(reply.routing, row.routing_field) for signal, row in TRAITS.items()
+        }
+        return ValidToken(reply.token_id, SignalRouting(**datasets))
 
     async def commit(self, stream_id: str, offset: int, commit: Commit) -> frozenset[str]:
         """Commit the baby at `offset`; returns the stamped datasets that no longer exist."""

@@ -17,8 +17,8 @@ from collector.partial_success import PartialSuccess, reject_damaged
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
 from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS
-from segments.baby import Signal
 from segments.otlp.content import PayloadFacts
+from segments.signals import Signal
 
 # Bodies read at once while the buffer is more than half full: they are not in its count yet.
 CAREFUL_READS_MAX = 32

@@ -18,13 +18,9 @@ import grpc
 from collector.intake import Intake
 from collector.refusal import Refused, malformed, unavailable
 from collector.responses import protobuf_answer
-from segments.baby import Signal
+from segments.signals import TRAITS, Signal
 
-METHODS: dict[str, Signal] = {
-    "/opentelemetry.proto.collector.logs.v1.LogsService/Export": "logs",
-    "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export": "metrics",
-    "/opentelemetry.proto.collector.trace.v1.TraceService/Export": "traces",
-}
+METHODS: dict[str, Signal] = {row.grpc_method: signal for signal, row in TRAITS.items()}
 SERVICES = tuple(method.split("/")[1] for method in METHODS)
 READ_TIMEOUT_SECS = 30.0
 _STATUS_KEY = "grpc-status-details-bin"

@@ -18,11 +18,11 @@ from collector.otlp_json import to_protobuf
 from collector.refusal import Refusal, Refused, malformed, too_large, unavailable
 from collector.responses import json_answer, protobuf_answer
 from meta.errors import Code, QuotaExceeded
-from segments.baby import Signal
+from segments.signals import TRAITS, Signal
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
-PATHS: dict[str, Signal] = {"/v1/logs": "logs", "/v1/metrics": "metrics", "/v1/traces": "traces"}
+PATHS: dict[str, Signal] = {row.http_path: signal for signal, row in TRAITS.items()}
 READ_TIMEOUT_SECS = 30.0
 # OTLP/HTTP clients send a 429 again. Longer than they commonly try, so that they give up at once
 # rather than come back for nothing; short enough that a raised limit is noticed by the others.

@@ -10,20 +10,12 @@ import re
 import sys
 
 from google.protobuf.json_format import ParseDict, ParseError
-from google.protobuf.message import Message
-from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
-from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from collector.export import TooManyRecords
 from collector.refusal import malformed
-from segments.baby import Signal
+from segments.otlp.official import OFFICIAL_CLASSES
+from segments.signals import Signal
 
-_MESSAGES: dict[Signal, type[Message]] = {
-    "logs": LogsData,
-    "metrics": MetricsData,
-    "traces": TracesData,
-}
 # An attribute has two objects in 50 bytes, so real exports of 16 MiB stay below twice the default.
 PARTS_PER_RECORD = 2
 _ID_MEMBERS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
@@ -38,7 +30,7 @@ def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> 
     """
     if (parts := body.count(b"{") + body.count(b"[")) > PARTS_PER_RECORD * records_max:
         raise TooManyRecords(records_max, parts)
-    message = _MESSAGES[signal]()
+    message = OFFICIAL_CLASSES[signal]()
     try:
         tree = json.loads(body, object_hook=_with_base64_ids)
         if not isinstance(tree, dict):

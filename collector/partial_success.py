@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError
 
 from collector.refusal import malformed
-from segments.baby import Signal
 from segments.otlp.validation import check
+from segments.signals import Signal
 
 # Bounds the time that one damaged export may take.
 FIELDS_MAX = 100_000

@@ -8,14 +8,13 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from segments.baby import Signal
+from segments.signals import TRAITS, Signal
 
 _RESPONSES: dict[Signal, type[Message]] = {
     "logs": ExportLogsServiceResponse,
     "metrics": ExportMetricsServiceResponse,
     "traces": ExportTraceServiceResponse,
 }
-_NOUNS: dict[Signal, str] = {"logs": "log records", "metrics": "data points", "traces": "spans"}
 
 
 def protobuf_answer(signal: Signal, num_rejected: int) -> bytes:
@@ -31,7 +30,7 @@ def json_answer(signal: Signal, num_rejected: int) -> bytes:
 
 
 def _response(signal: Signal, num_rejected: int) -> Message:
-    noun = _NOUNS[signal]
+    noun = TRAITS[signal].records
     text = f"{num_rejected} {noun} are not valid OTLP (such as text that is not UTF-8); not stored"
     rejected = f"rejected_{noun.replace(' ', '_')}"
     return _RESPONSES[signal](partial_success={rejected: num_rejected, "error_message": text})

@@ -10,8 +10,9 @@ from nursery.routing import Payload
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode
 from segments.parquet.promoted import promote
-from segments.parquet.schema import SegmentSpec, Signal, section_schema
+from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.sorting import compact
+from segments.signals import Signal
 
 
 @dataclass(frozen=True, slots=True)

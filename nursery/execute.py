@@ -22,7 +22,7 @@ from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
 from segments.otlp.split import RECORDS_MAX, cut
 from segments.otlp.wire import UndecodableSlice
-from segments.parquet.schema import SIGNALS, Signal
+from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
 PREFETCH = 4

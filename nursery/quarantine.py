@@ -7,7 +7,7 @@ import json
 
 from segments.errors import ObjectExists, StoreError
 from segments.keys import quarantine_key, quarantine_note_key, quarantine_whole_key
-from segments.parquet.schema import Signal
+from segments.signals import Signal
 from segments.store.interface import ObjectStore
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nursery.tasks import Routes, Task, TaskRead
 from segments.baby import Baby, TokenPart
 from segments.otlp.split import records_at_most
-from segments.parquet.schema import Signal
+from segments.signals import Signal
 
 # Columns of a record without any content: an empty record is 2 bytes of OTLP.
 ROW_BYTES = 128

@@ -16,10 +16,10 @@ from segments.keys import new_merged_key
 from segments.offsets import OffsetSpan, coalesce
 from segments.otlp.arrow import Array, pc
 from segments.parquet.footer import BatchPart, SegmentFacts, SegmentFooter
-from segments.parquet.schema import SIGNALS, Signal
 from segments.parquet.sorting import shrink, sort_table
 from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
 PRODUCER = "segplane-nursery/1"

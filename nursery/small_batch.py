@@ -11,9 +11,10 @@ from nursery.tasks import DatasetWork
 from segments.ids import new_uuid7
 from segments.otlp.arrow import make, pc
 from segments.parquet.footer import BatchPart, SegmentFooter
-from segments.parquet.schema import SIGNALS, SegmentSpec, Signal
+from segments.parquet.schema import SegmentSpec
 from segments.parquet.small_writer import SMALL_ROWS_MAX, SmallSection, SmallSegment, small_format
 from segments.parquet.sorting import shrink
+from segments.signals import SIGNALS, Signal
 
 # OTLP of one dataset.
 SMALL_BYTES_MAX = 2 * 1024 * 1024

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from meta.v1 import common_pb2, nursery_pb2
 from nursery.streams import BabyFacts, Period, Stream
 from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.signals import TRAITS
 
 _SCOPES = {
     common_pb2.ATTRIBUTE_SCOPE_RECORD: "record",
@@ -54,11 +55,7 @@ def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> Snapshot:
     routed = {
         dataset_id
         for token in reply.token_routing
-        for dataset_id in (
-            token.logs_dataset_id,
-            token.traces_dataset_id,
-            token.metrics_dataset_id,
-        )
+        for dataset_id in (*(getattr(token, row.routing_field) for row in TRAITS.values()),)
     }
     return Snapshot(
         streams=tuple(_stream(info, tuple(periods[info.stream_id])) for info in reply.streams),
@@ -92,11 +89,7 @@ def _stream(info: nursery_pb2.IngestStreamInfo, periods: tuple[Period, ...]) -> 
 
 def _period(period: nursery_pb2.RoutingPeriod) -> Period:
     routing = period.routing
-    routes = {
-        "logs": routing.logs_dataset_id,
-        "traces": routing.traces_dataset_id,
-        "metrics": routing.metrics_dataset_id,
-    }
+    routes = {signal: getattr(routing, row.routing_field) for signal, row in TRAITS.items()}
     return Period(period.token_id, period.from_offset, {s: d for s, d in routes.items() if d})
 
 

@@ -8,27 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
 
 import google_crc32c
 from google.protobuf.internal.containers import RepeatedScalarFieldContainer
 from google.protobuf.message import DecodeError
 
 from segments.errors import CorruptObject
+from segments.signals import TRAITS, Signal
 from segments.v1 import combined_signals_pb2 as pb
 
-Signal = Literal["logs", "metrics", "traces"]
-
-# Order of the signals inside a token's entry, and what ExportStamp calls them.
+# The signals' kinds, in the order that they have inside a token's entry.
 _KINDS: dict[Signal, pb.SignalKind.ValueType] = {
-    "logs": pb.SIGNAL_KIND_LOGS,
-    "traces": pb.SIGNAL_KIND_TRACES,
-    "metrics": pb.SIGNAL_KIND_METRICS,
-}
-_PAYLOAD_FIELDS: dict[pb.SignalKind.ValueType, int] = {
-    pb.SIGNAL_KIND_LOGS: 1,
-    pb.SIGNAL_KIND_TRACES: 2,
-    pb.SIGNAL_KIND_METRICS: 3,
+    row.name: pb.SignalKind.ValueType(row.kind)
+    for row in sorted(TRAITS.values(), key=lambda row: row.kind)
 }
 # Tag of the fixed32 field 101, which is the last of a stamped baby.
 _CRC_TAG = b"\xad\x06"
@@ -180,7 +172,7 @@ def _token_pieces(baby: Baby) -> Iterator[bytes]:
         value: list[bytes] = []
         for signal, kind in _KINDS.items():
             for payload in parts[signal].slices if signal in parts else ():
-                value += (_header(_PAYLOAD_FIELDS[kind], len(payload)), payload)
+                value += (_header(kind, len(payload)), payload)
         if baby.is_stamped:
             value.append(_stamps(parts))
         key = token_id.encode()
@@ -258,12 +250,10 @@ def _parts(message: pb.CombinedSignals) -> Iterator[TokenPart]:
 
 
 def _slices(entry: pb.TokenSignals, signal: Signal) -> RepeatedScalarFieldContainer[bytes]:
-    if signal == "logs":
-        return entry.logs
-    return entry.traces if signal == "traces" else entry.metrics
+    slices: RepeatedScalarFieldContainer[bytes] = getattr(entry, signal)
+    return slices
 
 
 def _stamp(entry: pb.TokenSignals, signal: Signal) -> pb.SignalStamp:
-    if signal == "logs":
-        return entry.logs_stamp
-    return entry.traces_stamp if signal == "traces" else entry.metrics_stamp
+    stamp: pb.SignalStamp = getattr(entry, f"{signal}_stamp")
+    return stamp

@@ -6,9 +6,9 @@ A key is text relative to the store's base path, its parts joined by single slas
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from segments.ids import new_uuid7
+from segments.signals import SIGNALS, Signal
 
 BABIES_ROOT = "ingest-stream/"
 DATASETS_ROOT = "dataset/"
@@ -22,9 +22,10 @@ _IS_UUID = re.compile(_UUID)
 _BABY = re.compile(rf"ingest-stream/({_UUID})/([0-9]{{20}})")
 _MERGED = re.compile(rf"dataset/({_UUID})/merged/({_UUID})\.parquet")
 _ATTEMPT = re.compile(rf"dataset/({_UUID})/merged/({_UUID})-([1-9][0-9]{{0,8}})/({_UUID})\.parquet")
+_SIGNAL = "|".join(SIGNALS)
 _QUARANTINE = re.compile(
     rf"quarantine/({_UUID})/([0-9]{{20}})/"
-    rf"(?:whole|({_UUID}|x[0-9a-f]{{32}})-(logs|metrics|traces)-([0-9]{{1,9}}))(\.json)?"
+    rf"(?:whole|({_UUID}|x[0-9a-f]{{32}})-({'|'.join(SIGNALS)})-([0-9]{{1,9}}))(\.json)?"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _OFFSET_MAX = 2**63 - 1
@@ -147,7 +148,7 @@ def quarantine_key(
     stream_id: str,
     offset: int,
     token_id: str,
-    signal: Literal["logs", "metrics", "traces"],
+    signal: Signal,
     slice_index: int,
 ) -> str:
     """The key of one slice that would not decode or had no route.

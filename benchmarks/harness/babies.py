@@ -21,7 +21,7 @@ from nursery.streams import BabyFacts, Stream
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
-from segments.parquet.schema import Signal
+from segments.signals import Signal
 from segments.store.open import open_store
 
 START = 1_790_000_000 * 10**9

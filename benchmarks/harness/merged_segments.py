@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import BatchPart, SegmentFooter
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SIGNALS, SegmentSpec, Signal, section_schema
+from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.sorting import sort_table
 from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS, Signal
 
 DATASET_ID = "0198a7c0-0000-7000-8000-000000000001"
 ROWS: dict[Signal, int] = {"logs": 75_000, "metrics": 20_000, "traces": 30_000}

@@ -23,8 +23,9 @@ from segments.keys import attempt_prefix
 from segments.location import StoreLocation
 from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SIGNALS, SegmentSpec
+from segments.parquet.schema import SegmentSpec
 from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS
 
 PEERS = Path("build/bench")
 BUFFER_BYTES = 128 * 1024 * 1024

@@ -27,7 +27,8 @@ from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.otlp.arrow import make
 from segments.otlp.decode import decode
-from segments.parquet.schema import SIGNALS, Signal, wide_columns
+from segments.parquet.schema import wide_columns
+from segments.signals import SIGNALS, Signal
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 from segments.store.open import open_store

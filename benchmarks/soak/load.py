@@ -24,11 +24,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, SeverityNu
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData, NumberDataPoint
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-METHODS = {
-    "logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
-    "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-    "metrics": "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
-}
+from segments.signals import TRAITS
+
+METHODS = {str(signal): row.grpc_method for signal, row in TRAITS.items()}
 NUMBER = "soak.number"
 RETRY_CODES = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 RETRY_SECS = 0.5

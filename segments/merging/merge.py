@@ -22,8 +22,9 @@ from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.footer import SegmentFacts, merged_footer
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SIGNALS, SegmentSpec, Signal
+from segments.parquet.schema import SegmentSpec
 from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
 # Of one input at a time; less when many inputs or runs share the task's memory.

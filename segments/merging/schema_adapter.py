@@ -9,7 +9,8 @@ import pyarrow as pa
 from segments.errors import CorruptObject
 from segments.parquet.footer import StoredFooter
 from segments.parquet.promoted import promote
-from segments.parquet.schema import SegmentSpec, Signal, section_schema, sort_columns
+from segments.parquet.schema import SegmentSpec, section_schema, sort_columns
+from segments.signals import Signal
 
 
 class SectionAdapter:

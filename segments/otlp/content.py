@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from segments.baby import Signal
 from segments.errors import SegmentsError
 from segments.otlp.validation import Times, checked, log_times
+from segments.signals import Signal
 from segments.v1.otlp_counts_pb2 import PointCounts, RecordCounts
 
 # A time of 0 or from here on counts as absent: it would not fit a signed column.

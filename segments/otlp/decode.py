@@ -16,7 +16,8 @@ from segments.otlp.arrow import Array, constant, make, pc
 from segments.otlp.columns import SLICE_OF_ROW, Columns, log_columns, span_columns
 from segments.otlp.split import UNCHECKED_BYTES_MAX
 from segments.otlp.wire import TooManyElements, UndecodableSlice
-from segments.parquet.schema import Signal, section_schema
+from segments.parquet.schema import section_schema
+from segments.signals import Signal
 
 
 @dataclass(frozen=True, slots=True)

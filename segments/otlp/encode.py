@@ -18,7 +18,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Exemplar, Metric, Metrics
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 
-from segments.parquet.schema import Signal
+from segments.signals import Signal
 
 Row = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ through the official classes first.
 from collections.abc import Iterator
 
 from segments.otlp.wire import UndecodableSlice, canonical
-from segments.parquet.schema import Signal
+from segments.signals import Signal
 
 # About 60 MB of columns if the records are empty.
 RECORDS_MAX = 262_144

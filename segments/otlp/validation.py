@@ -8,7 +8,7 @@ and shows the times of all records in one list. It is made of the installed offi
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.descriptor_pb2 import (
@@ -19,21 +19,13 @@ from google.protobuf.descriptor_pb2 import (
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
-from opentelemetry.proto.logs.v1 import logs_pb2
-from opentelemetry.proto.metrics.v1 import metrics_pb2
-from opentelemetry.proto.trace.v1 import trace_pb2
 
-from segments.baby import Signal
+from segments.otlp.official import OFFICIAL_CLASSES
+from segments.signals import TRAITS, Signal
 
 _FILES: dict[Signal, FileDescriptor] = {
-    "logs": logs_pb2.DESCRIPTOR,
-    "metrics": metrics_pb2.DESCRIPTOR,
-    "traces": trace_pb2.DESCRIPTOR,
-}
-_LEVELS: dict[Signal, tuple[str, str, str, str]] = {
-    "logs": ("LogsData", "ResourceLogs", "ScopeLogs", "LogRecord"),
-    "metrics": ("MetricsData", "ResourceMetrics", "ScopeMetrics", "Metric"),
-    "traces": ("TracesData", "ResourceSpans", "ScopeSpans", "Span"),
+    signal: cast(FileDescriptor, message.DESCRIPTOR.file)
+    for signal, message in OFFICIAL_CLASSES.items()
 }
 # What is joined into lists, by message.
 _TIMES: dict[str, tuple[str, ...]] = {
@@ -125,9 +117,9 @@ def _classes(repeated: Mapping[str, tuple[str, ...]]) -> dict[Signal, list[type[
     return {
         signal: [
             GetMessageClass(pool.FindMessageTypeByName(f"{_FILES[signal].package}.{name}"))
-            for name in names
+            for name in row.messages
         ]
-        for signal, names in _LEVELS.items()
+        for signal, row in TRAITS.items()
     }
 
 

@@ -10,34 +10,20 @@ from typing import Any
 
 import ptars
 import pyarrow as pa
-from google.protobuf.message import DecodeError, Message
-from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
-from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from google.protobuf.message import DecodeError
 
 from segments.otlp.arrow import Array, field, make, parents, pc
-from segments.parquet.schema import Signal
+from segments.otlp.official import OFFICIAL_CLASSES
+from segments.signals import TRAITS, Signal
 from segments.v1 import otlp_columns_pb2 as pb
-
-OFFICIAL: dict[Signal, type[Message]] = {
-    "logs": LogsData,
-    "metrics": MetricsData,
-    "traces": TracesData,
-}
 
 _POOL = ptars.HandlerPool([pb.DESCRIPTOR])
 _ROOTS: dict[Signal, Any] = {
-    "logs": _POOL.get_for_message(pb.LogsData.DESCRIPTOR),
-    "metrics": _POOL.get_for_message(pb.MetricsData.DESCRIPTOR),
-    "traces": _POOL.get_for_message(pb.TracesData.DESCRIPTOR),
+    signal: _POOL.get_for_message(pb.DESCRIPTOR.message_types_by_name[row.messages[0]])
+    for signal, row in TRAITS.items()
 }
 _ARRAY_VALUE = _POOL.get_for_message(pb.ArrayValue.DESCRIPTOR)
 _KVLIST_VALUE = _POOL.get_for_message(pb.KeyValueList.DESCRIPTOR)
-_LEVELS: dict[Signal, tuple[str, str, str]] = {
-    "logs": ("resource_logs", "scope_logs", "log_records"),
-    "metrics": ("resource_metrics", "scope_metrics", "metrics"),
-    "traces": ("resource_spans", "scope_spans", "spans"),
-}
 
 
 class UndecodableSlice(Exception):
@@ -70,7 +56,7 @@ class Frame:
 
 def frame(signal: Signal, slices: Sequence[bytes]) -> Frame:
     """Parse payloads of one signal. Raises UndecodableSlice if any of them will not parse."""
-    by_resource, by_scope, by_record = _LEVELS[signal]
+    by_resource, by_scope, by_record = TRAITS[signal].containers
     root = _parse(_ROOTS[signal], make.array(slices, pa.binary()), by_resource)
     resources = root.flatten()
     scope_lists = field(resources, by_scope)
@@ -102,7 +88,7 @@ def canonical(signal: Signal, payload: bytes) -> bytes:
     Raises UndecodableSlice if they refuse it.
     """
     try:
-        message = OFFICIAL[signal].FromString(payload)
+        message = OFFICIAL_CLASSES[signal].FromString(payload)
     except DecodeError as error:
         raise UndecodableSlice(str(error)) from None
     # They keep unknown fields, and skip some that ptars trips over.

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from segments.errors import CorruptObject, SegmentsError
 from segments.offsets import OffsetSpan, coalesce
-from segments.parquet.schema import SIGNALS, PromotedColumn, Signal
+from segments.parquet.schema import PromotedColumn
+from segments.signals import SIGNALS, Signal
 
 FORMAT_VERSION = 1
 # A footer is read whole by every query; lineage of this size means a plan without bounds.

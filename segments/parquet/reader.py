@@ -12,13 +12,8 @@ import pyarrow.parquet as pq
 
 from segments.errors import CorruptObject
 from segments.parquet.footer import FORMAT_VERSION, StoredFooter, decode_footer
-from segments.parquet.schema import (
-    SIGNALS,
-    Signal,
-    dictionary_columns,
-    section_columns,
-    wide_columns,
-)
+from segments.parquet.schema import dictionary_columns, section_columns, wide_columns
+from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
 

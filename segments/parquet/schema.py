@@ -10,12 +10,10 @@ from typing import Literal
 
 import pyarrow as pa
 
-Signal = Literal["logs", "metrics", "traces"]
+from segments.signals import SIGNALS, Signal
+
 Scope = Literal["record", "resource", "scope"]
 KqlName = Literal["bool", "int", "long", "real", "string", "datetime", "timespan", "guid"]
-
-# The order of the sections in a file, which is also the order of the values of column `signal`.
-SIGNALS: tuple[Signal, ...] = ("logs", "metrics", "traces")
 
 TIMESTAMP = pa.timestamp("ns", "UTC")
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())

@@ -18,15 +18,9 @@ import pyarrow.parquet as pq
 
 from segments.parquet.footer import SegmentFacts, SegmentFooter, StoredFooter, encode_footer
 from segments.parquet.layout import Shape, WriterSettings
-from segments.parquet.schema import (
-    SIGNALS,
-    SegmentSpec,
-    Signal,
-    file_sort_columns,
-    sort_columns,
-    wide_columns,
-)
+from segments.parquet.schema import SegmentSpec, file_sort_columns, sort_columns, wide_columns
 from segments.parquet.sorting import sort_owned
+from segments.signals import SIGNALS, Signal
 
 # Above, a file is worth row groups with pages of its own.
 SMALL_ROWS_MAX = 8_192

@@ -15,16 +15,10 @@ from segments.parquet.footer import SegmentFacts, SegmentFooter, StoredFooter, e
 from segments.parquet.layout import ParquetLayout
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
-from segments.parquet.schema import (
-    SIGNALS,
-    SegmentSpec,
-    Signal,
-    file_sort_columns,
-    section_schema,
-    wide_columns,
-)
+from segments.parquet.schema import SegmentSpec, file_sort_columns, section_schema, wide_columns
 from segments.parquet.sorting import sort_table
 from segments.parquet.upload import upload_segment
+from segments.signals import SIGNALS, Signal
 
 __all__ = [
     "SegmentFacts",

@@ -239,7 +239,7 @@ class ExportStamp(_message.Message):
     signal: Global___SignalKind.ValueType
     """Its signal."""
     digest: _builtins.bytes
-    """SHA-256 over token id, signal and payload bytes, first 16 bytes: how a retried export is known."""
+    """BLAKE3 over token id, signal and payload bytes, first 16 bytes: how a retried export is known."""
     received_at: _builtins.int
     """Time it was received (nanoseconds since the unix epoch)."""
     def __init__(

@@ -8,6 +8,7 @@ import typer
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from meta.v1 import ingest_token_pb2 as pb
+from segments.signals import TRAITS
 from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.output import NONE, AsJson, print_facts, print_json, print_table
 
@@ -62,9 +63,10 @@ def show(
             ("name", token.name),
             ("created", token.created_at),
             ("revoked", token.revoked_at or NONE),
-            ("logs", token.routing.logs_dataset_id or "refused"),
-            ("traces", token.routing.traces_dataset_id or "refused"),
-            ("metrics", token.routing.metrics_dataset_id or "refused"),
+            *(
+                (signal, getattr(token.routing, row.routing_field) or "refused")
+                for signal, row in TRAITS.items()
+            ),
         )
     )
 

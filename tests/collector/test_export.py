@@ -15,8 +15,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from collector.export import digest_of, read_facts
 from collector.refusal import Refused
 from meta.errors import Code
-from segments.baby import Signal
 from segments.otlp.content import PayloadFacts
+from segments.signals import Signal
 from tests.support.otlp.messages import dirty, fill
 
 MESSAGES: dict[Signal, Any] = {"logs": LogsData, "metrics": MetricsData, "traces": TracesData}

@@ -9,7 +9,7 @@ from collector.export import TooManyRecords, read_facts
 from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
-from segments.baby import Signal
+from segments.signals import Signal
 from tests.collector.test_export import framed
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground

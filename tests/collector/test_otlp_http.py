@@ -11,7 +11,7 @@ import pytest
 import zstandard
 from google.rpc.status_pb2 import Status
 
-from segments.baby import Signal
+from segments.signals import Signal
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import CollectorProcess, StartCollector

@@ -11,7 +11,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
-from segments.baby import Signal
+from segments.signals import Signal
 
 TRACE_ID = "5b8efff798038103d269b633813fc60c"
 SPAN_ID = "eee19b7ec3c1b174"

@@ -21,7 +21,8 @@ from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
 from segments.parquet import small_writer
 from segments.parquet.reader import read_footer, read_segment
-from segments.parquet.schema import PromotedColumn, SegmentSpec, Signal
+from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.signals import Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from segments.parquet.schema import SIGNALS, Signal
+from segments.signals import SIGNALS, Signal
 from tests.support.otlp import trials as otlp_trials
 
 MESSAGES = 8_000

@@ -10,15 +10,17 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from segments.otlp.decode import decode
-from segments.otlp.wire import OFFICIAL, UndecodableSlice, canonical
-from segments.parquet.schema import SIGNALS, Signal, section_schema
+from segments.otlp.official import OFFICIAL_CLASSES
+from segments.otlp.wire import UndecodableSlice, canonical
+from segments.parquet.schema import section_schema
+from segments.signals import SIGNALS, Signal
 from tests.support.otlp.checks import RECEIVED_AT, assert_same, decoded_rows
 from tests.support.otlp.messages import dirty, fill, length_delimited, mutate
 from tests.support.otlp.oracle import rows
 
 
 def message(signal: Signal, seed: int) -> Any:
-    return fill(OFFICIAL[signal](), random.Random(seed))
+    return fill(OFFICIAL_CLASSES[signal](), random.Random(seed))
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
@@ -47,7 +49,7 @@ def test_a_strange_but_legal_way_to_write_a_message_makes_no_difference(
     decoded = decode(signal, [payload], [RECEIVED_AT])
 
     assert decoded.failed == ()
-    data = OFFICIAL[signal].FromString(payload)
+    data = OFFICIAL_CLASSES[signal].FromString(payload)
     assert_same(decoded_rows(decoded), rows(signal, data, RECEIVED_AT))
 
 
@@ -64,7 +66,7 @@ def test_a_damaged_slice_does_not_touch_its_neighbours(signal: Signal, seed: int
     )
 
     try:
-        middle = rows(signal, OFFICIAL[signal].FromString(canonical(signal, damaged)), 2)
+        middle = rows(signal, OFFICIAL_CLASSES[signal].FromString(canonical(signal, damaged)), 2)
     except UndecodableSlice:
         # What the official classes refuse is set aside, or read without the part that is wrong.
         if not decoded.failed:

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from segments.otlp.decode import decode
 from segments.otlp.encode import TO_OTLP
-from segments.otlp.wire import OFFICIAL
+from segments.otlp.official import OFFICIAL_CLASSES
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.reader import SegmentFile
-from segments.parquet.schema import SIGNALS, SegmentSpec, Signal
+from segments.parquet.schema import SegmentSpec
 from segments.parquet.sorting import sort_table
 from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS, Signal
 from tests.support.otlp.messages import fill
 from tests.support.otlp.oracle import KINDS, time_of
 
@@ -139,7 +140,7 @@ RULES = {"logs": plain_log, "metrics": plain_metric, "traces": plain_span}
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_columns_turn_back_into_the_records_they_came_from(signal: Signal, seed: int) -> None:
-    data = fill(OFFICIAL[signal](), random.Random(seed))
+    data = fill(OFFICIAL_CLASSES[signal](), random.Random(seed))
 
     table = decode(signal, [data.SerializeToString()], [RECEIVED_AT]).table
 
@@ -153,7 +154,9 @@ def test_a_segment_on_disk_turns_back_into_the_records_it_was_made_of(tmp_path: 
     expected = {}
     with SegmentWriter(tmp_path / "x", SIGNALS, spec, SegmentFooter("d", "test")) as writer:
         for signal in SIGNALS:
-            messages = [fill(OFFICIAL[signal](), random.Random(seed)) for seed in range(200)]
+            messages = [
+                fill(OFFICIAL_CLASSES[signal](), random.Random(seed)) for seed in range(200)
+            ]
             payloads = [m.SerializeToString() for m in messages]
             table = decode(signal, payloads, [RECEIVED_AT] * len(payloads)).table
             assert table is not None

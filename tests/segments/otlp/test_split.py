@@ -14,9 +14,10 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import (
 
 from segments.otlp.decode import decode
 from segments.otlp.json_text import ELEMENTS_MAX
+from segments.otlp.official import OFFICIAL_CLASSES
 from segments.otlp.split import UNCHECKED_BYTES_MAX, cut, records_at_most
-from segments.otlp.wire import OFFICIAL, UndecodableSlice
-from segments.parquet.schema import SIGNALS, Signal
+from segments.otlp.wire import UndecodableSlice
+from segments.signals import SIGNALS, Signal
 from tests.segments.otlp.test_encode import records
 from tests.support.otlp.messages import dirty, fill, length_delimited, mutate
 from tests.support.otlp.oracle import rows
@@ -32,7 +33,7 @@ def test_the_pieces_of_a_payload_hold_its_records_once(
     signal: Signal, seed: int, records_max: int
 ) -> None:
     rnd = random.Random(seed)
-    body = dirty(fill(OFFICIAL[signal](), rnd), rnd)
+    body = dirty(fill(OFFICIAL_CLASSES[signal](), rnd), rnd)
     try:
         pieces = list(cut(signal, body, is_validated=False, records_max=records_max))
     except UndecodableSlice as error:
@@ -42,10 +43,10 @@ def test_the_pieces_of_a_payload_hold_its_records_once(
 
     found = Counter[tuple[bytes, ...]]()
     for piece in pieces:
-        message = OFFICIAL[signal].FromString(piece)
+        message = OFFICIAL_CLASSES[signal].FromString(piece)
         assert len(rows(signal, message, 1)) <= 2 * records_max
         found.update(records(signal, message))
-    assert found == records(signal, OFFICIAL[signal].FromString(body))
+    assert found == records(signal, OFFICIAL_CLASSES[signal].FromString(body))
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
@@ -53,7 +54,7 @@ def test_the_pieces_of_a_payload_hold_its_records_once(
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_payload_is_cut_or_refused_as_a_whole(signal: Signal, seed: int) -> None:
     rnd = random.Random(seed)
-    body = mutate(dirty(fill(OFFICIAL[signal](), rnd), rnd), rnd)
+    body = mutate(dirty(fill(OFFICIAL_CLASSES[signal](), rnd), rnd), rnd)
     is_large = len(body) > 4 and records_at_most(signal, body) > 2
     try:
         pieces = list(cut(signal, body, is_validated=False, records_max=1))
@@ -61,8 +62,8 @@ def test_a_damaged_payload_is_cut_or_refused_as_a_whole(signal: Signal, seed: in
         return
 
     if is_large:
-        whole = OFFICIAL[signal].FromString(body)
-        found = sum(len(rows(signal, OFFICIAL[signal].FromString(p), 1)) for p in pieces)
+        whole = OFFICIAL_CLASSES[signal].FromString(body)
+        found = sum(len(rows(signal, OFFICIAL_CLASSES[signal].FromString(p), 1)) for p in pieces)
         assert found == len(rows(signal, whole, 1))
     else:
         assert pieces == [body]
@@ -73,9 +74,10 @@ def test_a_damaged_payload_is_cut_or_refused_as_a_whole(signal: Signal, seed: in
 @given(seed=st.integers(0, 2**32))
 def test_no_payload_has_more_records_than_was_said_before(signal: Signal, seed: int) -> None:
     rnd = random.Random(seed)
-    body = dirty(fill(OFFICIAL[signal](), rnd), rnd)
+    body = dirty(fill(OFFICIAL_CLASSES[signal](), rnd), rnd)
 
-    assert len(rows(signal, OFFICIAL[signal].FromString(body), 1)) <= records_at_most(signal, body)
+    num_records = len(rows(signal, OFFICIAL_CLASSES[signal].FromString(body), 1))
+    assert num_records <= records_at_most(signal, body)
 
 
 def test_data_points_of_one_metric_share_its_name_and_temporality() -> None:

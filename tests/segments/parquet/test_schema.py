@@ -4,10 +4,8 @@ import pyarrow as pa
 import pytest
 
 from segments.parquet.schema import (
-    SIGNALS,
     PromotedColumn,
     SegmentSpec,
-    Signal,
     dictionary_columns,
     file_sort_columns,
     reserved_names,
@@ -16,6 +14,7 @@ from segments.parquet.schema import (
     sort_columns,
     wide_schema,
 )
+from segments.signals import SIGNALS, Signal
 
 STATUS = PromotedColumn("http_status", "long", "record", "http.response.status_code")
 

@@ -14,9 +14,10 @@ from segments.location import StoreLocation
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet import small_writer
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
-from segments.parquet.schema import SIGNALS, PromotedColumn, SegmentSpec, Signal
+from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.parquet.small_writer import NotSmall, SmallSection, SmallSegment, small_format
 from segments.parquet.upload import upload_segment, upload_small_segment
+from segments.signals import SIGNALS, Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store

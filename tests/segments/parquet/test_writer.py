@@ -11,10 +11,11 @@ from segments.errors import CorruptObject, ObjectExists
 from segments.location import StoreLocation
 from segments.parquet import row_groups, sorting
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
-from segments.parquet.schema import SIGNALS, PromotedColumn, SegmentSpec, section_schema
+from segments.parquet.schema import PromotedColumn, SegmentSpec, section_schema
 from segments.parquet.sorting import sort_table
 from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from tests.support.parquet.rows import (

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 
 from collector.otlp_grpc import METHODS
-from segments.baby import Signal
+from segments.signals import Signal
 from tests.support.collector.ground import IngestToken
 
 DEADLINE_SECS = 30.0

@@ -7,8 +7,8 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor as Field
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from segments.otlp.wire import OFFICIAL
-from segments.parquet.schema import Signal
+from segments.otlp.official import OFFICIAL_CLASSES
+from segments.signals import Signal
 from tests.support.otlp.messages import alone, dirty, fill, length_delimited, varint
 
 # 24 bytes that are no text: bad lead and continuation bytes, overlong forms, a surrogate, a code
@@ -20,17 +20,17 @@ DEPTH_MAX = 60
 
 def plain(signal: Signal, rnd: random.Random) -> bytes:
     """A message as the official classes write it."""
-    return bytes(fill(OFFICIAL[signal](), rnd).SerializeToString())
+    return bytes(fill(OFFICIAL_CLASSES[signal](), rnd).SerializeToString())
 
 
 def strange(signal: Signal, rnd: random.Random) -> bytes:
     """A message written in a legal but strange way."""
-    return dirty(fill(OFFICIAL[signal](), rnd), rnd)
+    return dirty(fill(OFFICIAL_CLASSES[signal](), rnd), rnd)
 
 
 def with_bad_text(signal: Signal, rnd: random.Random) -> bytes:
     """A message with one string that is no UTF-8; plain where it has no string."""
-    message = fill(OFFICIAL[signal](), rnd)
+    message = fill(OFFICIAL_CLASSES[signal](), rnd)
     if not (places := list(_strings(message))):
         return bytes(message.SerializeToString())
     holder, name = rnd.choice(places)
@@ -49,7 +49,7 @@ def truncated(signal: Signal, rnd: random.Random) -> bytes:
 
 def deep(signal: Signal, rnd: random.Random) -> bytes:
     """Values within values, at any place that takes one, often near what is allowed."""
-    message = fill(OFFICIAL[signal](), rnd)
+    message = fill(OFFICIAL_CLASSES[signal](), rnd)
     if places := list(_values(message)):
         depth = rnd.choice((rnd.randrange(DEPTH_MAX), rnd.randrange(20, 52)))
         rnd.choice(places).string_value = MARK
@@ -59,7 +59,7 @@ def deep(signal: Signal, rnd: random.Random) -> bytes:
 
 def large(signal: Signal, rnd: random.Random) -> bytes:
     """A message with a string of a megabyte, or with 10,000 attributes or elements."""
-    message = fill(OFFICIAL[signal](), rnd)
+    message = fill(OFFICIAL_CLASSES[signal](), rnd)
     values = list(_values(message))
     if not values:
         return bytes(message.SerializeToString())

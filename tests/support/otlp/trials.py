@@ -18,9 +18,10 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from segments.otlp.decode import Decoded, FailedSlice, decode
+from segments.otlp.official import OFFICIAL_CLASSES
 from segments.otlp.split import cut
-from segments.otlp.wire import OFFICIAL, UndecodableSlice
-from segments.parquet.schema import Signal
+from segments.otlp.wire import UndecodableSlice
+from segments.signals import Signal
 from tests.support.otlp import hostile
 from tests.support.otlp.checks import assert_same, decoded_rows
 from tests.support.otlp.messages import mutate
@@ -96,7 +97,7 @@ def _decode_as_a_nursery_does(signal: Signal, body: bytes, received_at: int) -> 
 def _official(signal: Signal, body: bytes, received_at: int) -> list[dict[str, Any]] | None:
     """Rows by the official classes, None where they refuse."""
     try:
-        return rows(signal, OFFICIAL[signal].FromString(body), received_at)
+        return rows(signal, OFFICIAL_CLASSES[signal].FromString(body), received_at)
     except DecodeError:
         return None
 

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from segments.offsets import OffsetSpan
 from segments.parquet.footer import BatchPart, SegmentFacts, SegmentFooter
-from segments.parquet.schema import SIGNALS, SegmentSpec, Signal, section_schema
+from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.sorting import sort_table
 from segments.parquet.writer import SegmentWriter
+from segments.signals import SIGNALS, Signal
 
 DATASET = "0198a7c0-0000-7000-8000-000000000001"
 FOOTER = SegmentFooter(

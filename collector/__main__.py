@@ -6,9 +6,9 @@ import uvloop
 
 from collector import config
 from collector.app import serve
-from collector.memory import keep_freed_memory
 from collector.processes import run_processes
 from meta.process import ConfigError, configure_logging, environment, fail, serve_metrics
+from meta.process.memory import keep_freed_memory
 from segments.errors import StoreError
 
 

@@ -6,8 +6,7 @@ the object store and the store has passed its probe.
 
 import asyncio
 import signal
-import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import grpc
 import structlog
@@ -30,6 +29,7 @@ from collector.retry import Backoff
 from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.process import ConfigError
+from meta.process.supervision import watch_parent
 from segments.location import StoreLocation
 from segments.store.open import open_store
 
@@ -210,14 +210,14 @@ async def _ask_location(settings: Settings, ingestion: Ingestion) -> StoreLocati
 
 
 def _stop_with_parent(stop: asyncio.Event) -> None:
-    """End when the other side of stdin is gone: it is a pipe from the parent process."""
-    loop, parent = asyncio.get_running_loop(), sys.stdin.fileno()
+    loop = asyncio.get_running_loop()
 
-    def gone() -> None:
-        loop.remove_reader(parent)
-        stop.set()
+    def request_stop() -> None:
+        # The loop is closed where the parent dies while this process ends anyway.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(stop.set)
 
-    loop.add_reader(parent, gone)
+    watch_parent(request_stop)
 
 
 def _taken(setting: str, bind: str) -> ConfigError:

@@ -76,16 +76,18 @@ def repeat(job: Job, tools: Tools) -> None:
 def run_once(job: Job, tools: Tools) -> bool:
     """Run one job; a failure is logged and counted, and the next round tries again."""
     started = time.monotonic()
+    # `chore` is the field's name in release 0.1.0, kept for one release.
+    job_log = log.bind(job=job.name, chore=job.name)
     try:
         job.run(tools)
     except DeletionHeld as error:
-        log.warning("deletion_held", job=job.name, error=str(error))
+        job_log.warning("deletion_held", error=str(error))
     except StoreUnusable as error:
-        log.error("chore_failed", job=job.name, error=str(error))
+        job_log.error("chore_failed", error=str(error))
     except (MetaError, StoreError) as error:
-        log.warning("chore_failed", job=job.name, error=str(error))
+        job_log.warning("chore_failed", error=str(error))
     except Exception:
-        log.exception("chore_failed", job=job.name)
+        job_log.exception("chore_failed")
     else:
         metrics.JANITOR_CHORE_SECONDS.labels(job.name).observe(time.monotonic() - started)
         return True

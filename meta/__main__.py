@@ -10,9 +10,10 @@ from meta.process import (
     configure_logging,
     environment,
     fail,
-    return_freed_memory,
     serve_metrics,
 )
+from meta.process.memory import return_freed_memory
+from meta.process.supervision import watch_parent
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
             sys.exit(supervisor.run(settings, shutdown))
         if index is not None:
             settings = supervisor.child_settings(settings, index)
-            supervisor.watch_parent(shutdown)
+            watch_parent(shutdown.request)
         serve_metrics(settings.metrics)
         server.run(settings, shutdown)
     except (ConfigError, MetaError) as error:

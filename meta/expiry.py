@@ -29,17 +29,19 @@ def run(transactions: Transactions, settings: Settings, shutdown: Shutdown) -> N
 def sweep(transactions: Transactions, rule: ExpiryRule, ages: Ages, shutdown: Shutdown) -> int:
     """Work one rule off, piece by piece; answers how many rows it took."""
     taken = 0
+    # `chore` is the field's name in release 0.1.0, kept for one release.
+    rule_log = log.bind(rule=rule.name, chore=rule.name)
     while not shutdown.is_requested:
         try:
             count = transactions.write(lambda tx: lifetimes.run(tx, rule, ages))
         except MetaError as error:
-            log.warning("chore_failed", rule=rule.name, error=str(error))
+            rule_log.warning("chore_failed", error=str(error))
             break
         taken += count or 0
         if count is None or count < rule.rows_max:
             break
     if taken:
-        log.info("rows_swept", rule=rule.name, rows=taken)
+        rule_log.info("rows_swept", rows=taken)
     return taken
 
 

@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from janitor import config
 from janitor.config import Settings
@@ -26,7 +27,7 @@ from tests.support.meta.server import MetaServer
 @pytest.mark.parametrize(
     "error", [Unavailable("away"), StoreUnusable("gone"), ZeroDivisionError()], ids=repr
 )
-def test_a_chore_that_fails_is_tried_again(tools: Tools, error: Exception) -> None:
+def test_a_job_that_fails_is_tried_again(tools: Tools, error: Exception) -> None:
     rounds = 0
 
     def fail_twice(tools: Tools) -> None:
@@ -52,7 +53,21 @@ def test_a_failure_is_told_to_the_caller(tools: Tools) -> None:
     assert run_once(Job("working", 1, work), tools) is True
 
 
-def test_every_chore_has_its_own_interval() -> None:
+def test_a_failed_job_is_logged_under_the_field_names_of_this_release_and_the_last(
+    tools: Tools,
+) -> None:
+    def fail(tools: Tools) -> None:
+        raise Unavailable("away")
+
+    with capture_logs() as events:
+        run_once(Job("failing", 1, fail), tools)
+
+    (event,) = events
+    assert event["event"] == "chore_failed"
+    assert (event["job"], event["chore"]) == ("failing", "failing")
+
+
+def test_every_job_has_its_own_interval() -> None:
     settings = Settings(
         merge_interval_secs=1,
         deletion_interval_secs=2,

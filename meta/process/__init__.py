@@ -1,0 +1,24 @@
+"""The frame of every process: settings, logs, the metrics port, shutdown, exit codes.
+
+`meta.process.supervision` and `meta.process.memory` are for the processes that need them.
+"""
+
+from meta.process.environment import Environment, environment
+from meta.process.exits import CONFIG_EXIT_CODE, ConfigError, fail
+from meta.process.logs import configure_logging
+from meta.process.metrics_port import NO_METRICS, MetricsAddress, serve_metrics
+from meta.process.shutdown import Shutdown, every
+
+__all__ = [
+    "CONFIG_EXIT_CODE",
+    "NO_METRICS",
+    "ConfigError",
+    "Environment",
+    "MetricsAddress",
+    "Shutdown",
+    "configure_logging",
+    "environment",
+    "every",
+    "fail",
+    "serve_metrics",
+]

@@ -1,0 +1,87 @@
+"""Typed settings from environment variables."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from meta.process.exits import ConfigError
+from meta.process.metrics_port import NO_METRICS, MetricsAddress
+from segments.location import StoreLocation
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Typed readers over environment variables that share a prefix, such as `META_`.
+
+    Every setting `X` may also be given as `X_FILE`, a file that holds its value. All readers raise
+    ConfigError with the variable's full name.
+    """
+
+    prefix: str
+    values: Mapping[str, str]
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A string; required when there is no default."""
+        key = self.prefix + name
+        if key in self.values:
+            return self.values[key]
+        if f"{key}_FILE" in self.values:
+            try:
+                return Path(self.values[f"{key}_FILE"]).read_text().strip()
+            except OSError as error:
+                raise ConfigError(f"{key}_FILE cannot be read: {error}") from error
+        if default is None:
+            raise ConfigError(f"{key} is not set")
+        return default
+
+    def integer(self, name: str, default: int, *, low: int = 0, high: int = 2**63 - 1) -> int:
+        """A whole number in [low, high]."""
+        raw = self.text(name, str(default))
+        try:
+            value = int(raw)
+        except ValueError:
+            raise ConfigError(f"{self.prefix}{name} is {raw!r}, not a whole number") from None
+        return int(self._within(name, value, low, high))
+
+    def seconds(self, name: str, default: float, *, low: float = 0.0, high: float = 1e9) -> float:
+        """A number of seconds in [low, high]."""
+        raw = self.text(name, str(default).removesuffix(".0"))
+        try:
+            value = float(raw)
+        except ValueError:
+            raise ConfigError(f"{self.prefix}{name} is {raw!r}, not a number of seconds") from None
+        return self._within(name, value, low, high)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """true/false, yes/no, on/off or 1/0."""
+        raw = self.text(name, str(default).lower()).lower()
+        if raw not in {"true", "false", "yes", "no", "on", "off", "1", "0"}:
+            raise ConfigError(f"{self.prefix}{name} is {raw!r}, not true or false")
+        return raw in {"true", "yes", "on", "1"}
+
+    def metrics(self) -> MetricsAddress:
+        """Where metrics are served, off by default."""
+        return MetricsAddress(
+            self.text("METRICS_HOST", NO_METRICS.host),
+            self.integer("METRICS_PORT", NO_METRICS.port, high=65_535),
+        )
+
+    def location(self, name: str) -> StoreLocation | None:
+        """An object store's URL; None where it is not set."""
+        url = self.text(name, "")
+        try:
+            return StoreLocation.from_url(url) if url else None
+        except ValueError as error:
+            raise ConfigError(f"{self.prefix}{name}: {error}") from error
+
+    def _within(self, name: str, value: float, low: float, high: float) -> float:
+        # `not (low <= value)` also refuses NaN.
+        if not (low <= value <= high):
+            raise ConfigError(f"{self.prefix}{name} is {value}, not between {low} and {high}")
+        return value
+
+
+def environment(prefix: str) -> Environment:
+    """Read the process's environment; called once, in `__main__` or `config`."""
+    return Environment(prefix, dict(os.environ))

@@ -1,0 +1,37 @@
+"""Structured logs on stderr, and telemetry where it is enabled."""
+
+import logging
+import sys
+
+import structlog
+
+from meta import telemetry
+
+
+def configure_logging(service: str, *, json: bool | None = None) -> None:
+    """Send structlog events to stderr: one JSON object per line, or readable on a terminal.
+
+    With OTEL_EXPORTER_OTLP_ENDPOINT set, events, metrics and spans go there too.
+    """
+    as_json = not sys.stderr.isatty() if json is None else json
+    exported: list[structlog.typing.Processor] = []
+    if telemetry.is_enabled():
+        exported.append(telemetry.install(service))
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            *exported,
+            structlog.processors.JSONRenderer(default=str)
+            if as_json
+            else structlog.dev.ConsoleRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        # One write a line: several processes share one pipe.
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    structlog.contextvars.bind_contextvars(service=service)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)

@@ -22,11 +22,16 @@ from segplane.commands import (
 HELP = """
 A control plane for telemetry on object storage.
 
-Start here: `segplane dev` runs everything on this machine and prints where to send OTLP.
-`segplane demo` shows the whole way of real records, from OTLP to compacted Parquet.
+First steps: `segplane dev` runs Postgres, meta, a collector and the workers on this machine and
+prints the OTLP endpoint and an ingest token. `segplane demo` sends this machine's logs through all
+of it, from OTLP to compacted Parquet, and checks the result.
 
-Every other command talks to a running meta: --meta-address or SEGPLANE_META_ADDRESS.
-Exit codes: 0 done, 1 refused or failed, 2 wrong argument or setting, 3 meta does not answer.
+Then `segplane segments find --dataset default --start 1h --urls` lists the Parquet files of the
+last hour, `segplane streams list` shows what waits to be merged, `segplane tasks explain` why a
+segment is or is not merged, and `segplane fsck` compares meta with the object store.
+
+Every other command calls a running meta: --meta-address or SEGPLANE_META_ADDRESS.
+Exit codes: 0 success, 1 refused or failed, 2 wrong argument or setting, 3 meta is unreachable.
 """
 
 app = typer.Typer(

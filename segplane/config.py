@@ -1,7 +1,7 @@
-"""What `segplane dev` and `segplane serve` are told, and what each process they start is told.
+"""Settings of `segplane dev` and `segplane serve`, and the environment of each child process.
 
-Whatever the caller's environment sets for a process wins, except for addresses and places, which
-must fit together.
+The caller's environment takes precedence, except for addresses and locations, which must agree
+between the processes.
 """
 
 import os
@@ -13,7 +13,7 @@ from meta.process import Environment
 
 HOST = "127.0.0.1"
 DEFAULT_DATA_DIR = Path("segplane-data")
-# For a person at a screen: records are queryable within seconds, merges follow within a minute.
+# Short intervals for interactive use: records are queryable in seconds, merged within a minute.
 DEV_PACE = {
     "META_FLUSH_TIMEOUT_MS": "500",
     "NURSERY_INTERVAL_SECS": "0.5",
@@ -38,7 +38,7 @@ UNSAFE_GRACE = {
 
 @dataclass(frozen=True, slots=True)
 class StackSettings:
-    """One machine's whole Segplane. An empty database or store means the embedded one."""
+    """Settings of a single-machine stack; an empty database or store means the embedded one."""
 
     data_dir: Path
     meta_host: str = HOST
@@ -57,7 +57,7 @@ class StackSettings:
 
     @property
     def meta_auth_token(self) -> str:
-        """What meta wants of its clients; raises ConfigError if its file cannot be read."""
+        """Bearer token of meta's clients; raises ConfigError if its file cannot be read."""
         return Environment("META_", self.inherited).text("AUTH_TOKEN", "")
 
     @property
@@ -72,7 +72,7 @@ class StackSettings:
 
     @property
     def token_path(self) -> Path:
-        """The ready ingest token, readable by its owner alone."""
+        """File of the default ingest token, readable by its owner only."""
         return self.data_dir / "ingest-token"
 
 
@@ -87,7 +87,7 @@ def objects_dir(settings: StackSettings) -> Path:
 
 
 def meta_environment(settings: StackSettings, database_url: str) -> dict[str, str]:
-    """What meta is told."""
+    """Environment of meta."""
     store = settings.object_store_url or objects_dir(settings).as_uri()
     return _environment(settings) | {
         "META_BIND": settings.meta_address,
@@ -97,7 +97,7 @@ def meta_environment(settings: StackSettings, database_url: str) -> dict[str, st
 
 
 def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
-    """What a process beside meta is told; `prefix` is that of its settings, such as NURSERY_."""
+    """Environment of a worker; `prefix` is that of its settings, such as NURSERY_."""
     return _environment(settings) | {
         f"{prefix}META_ADDRESS": settings.meta_address,
         f"{prefix}META_AUTH_TOKEN": settings.meta_auth_token,
@@ -105,7 +105,7 @@ def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
 
 
 def collector_environment(settings: StackSettings) -> dict[str, str]:
-    """What the collector is told."""
+    """Environment of the collector."""
     return worker_environment(settings, "COLLECTOR_") | {
         "COLLECTOR_GRPC_BIND": settings.otlp_grpc_address,
         "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",

@@ -1,4 +1,4 @@
-"""How a command reaches meta, and what it says when meta refuses."""
+"""Connection of a command to meta, and exit codes for refused calls."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ MetaAddress = Annotated[
         "--meta-address",
         envvar="SEGPLANE_META_ADDRESS",
         metavar="HOST:PORT",
-        help="Where meta listens.",
+        help="Address of meta.",
     ),
 ]
 
@@ -47,7 +47,7 @@ def connect(address: str) -> Iterator[MetaClient]:
 
 
 def refused(error: MetaError, address: str) -> typer.Exit:
-    """Print what meta answered and return the exit that says so."""
+    """Print meta's error and return the matching exit."""
     if isinstance(error, Unavailable) and "failed to connect" in error.message:
         complain(
             f"meta does not answer at {address}: start it with `segplane dev`, "

@@ -1,4 +1,4 @@
-"""A stack in a terminal: says what happens, and ends it on Ctrl-C or SIGTERM."""
+"""Runs a stack in a terminal: reports events and stops it on Ctrl-C or SIGTERM."""
 
 import os
 import signal
@@ -25,13 +25,13 @@ def run_until_signal(
 ) -> None:
     """Run a stack until SIGINT, SIGTERM or SIGHUP; a second signal ends us at once.
 
-    `make` gets where to report, and how to learn that a start should end.
+    `make` receives the report function and a predicate that is true once a signal has arrived.
     """
     shutdown = threading.Event()
 
     def on_signal(*_: object) -> None:
         if shutdown.is_set():
-            # The kernel passes it on to the children: each stops by itself, in no order.
+            # The kernel signals the children (PR_SET_PDEATHSIG): they stop in no order.
             os._exit(EXIT_AT_ONCE)
         shutdown.set()
 
@@ -60,7 +60,7 @@ def timed_report() -> Report:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn what can stop a stack into one line on stderr and an exit code."""
+    """Turn the errors of a stack into one line on stderr and an exit code."""
     try:
         yield
     except (NotReady, PostgresError) as error:

@@ -1,7 +1,7 @@
-"""Everything in one command: Postgres, meta, collector and the workers as children of ours.
+"""Single-machine stack: Postgres, meta, collector and workers as child processes.
 
-Started from the bottom up, stopped from the top down: the collector first, so that what it has
-acknowledged is written and its stream ends, Postgres last.
+They start in order of dependency and stop in reverse: the collector first, so that its buffered
+exports are committed and its stream ends, Postgres last.
 """
 
 import time
@@ -31,11 +31,11 @@ Report = Callable[[str], None]
 
 
 class Interrupted(Exception):
-    """The start was asked to end."""
+    """A signal arrived during the start."""
 
 
 class Stack:
-    """One machine's Segplane, running from enter to exit.
+    """A single-machine Segplane, running from enter to exit.
 
     `report` gets one line for each thing that happens; `is_interrupted` ends a start with
     Interrupted. `parts` run beside Postgres and meta. Enter it in a thread that outlives it.
@@ -60,7 +60,7 @@ class Stack:
         self._is_stopping = False
 
     def __enter__(self) -> Self:
-        """Start everything and wait until all of it is ready. Leaves nothing behind on failure."""
+        """Start all processes and wait until they are ready; on failure stop those that run."""
         try:
             self._start()
         except BaseException:
@@ -99,7 +99,7 @@ class Stack:
         self._await_ready(*names)
 
     def check(self) -> None:
-        """Restart what died; call it often. Raises ChildFailed for what cannot be helped."""
+        """Restart dead processes; call it often. Raises ChildFailed if a restart is useless."""
         if self._postgres is not None and self._postgres.pid is None:
             self._report("postgres died, starting it again")
             self._postgres.start()
@@ -108,13 +108,13 @@ class Stack:
                 self._report(event)
 
     def detach(self, name: str) -> Child:
-        """Hand a child over to the caller, who stops it; it is not restarted any more."""
+        """Hand a child over to the caller, who stops it; it is no longer restarted."""
         return self._children.pop(name)
 
     def stop(self) -> None:
         """Stop from the top down; safe to call twice."""
         if self._children and not self._is_stopping:
-            self._report("stopping (once more Ctrl-C: at once; what was acknowledged is kept)")
+            self._report("stopping (Ctrl-C again: stop at once; acknowledged records are kept)")
         self._is_stopping = True
         for names in ((COLLECTOR,), WORKERS, ("meta",)):
             self._stop_children(names)
@@ -129,7 +129,7 @@ class Stack:
         self._claim_ports()
         self.log_dir.mkdir(exist_ok=True)
         if not self.settings.object_store_url:
-            # A store never makes its own folder: one that is missing may be an unmounted disk.
+            # A store never creates its own root: a missing one may be an unmounted disk.
             config.objects_dir(self.settings).mkdir(exist_ok=True)
         self._start_meta(self._database_url())
         self.start_parts(*self._parts)
@@ -178,7 +178,7 @@ class Stack:
         child.start()
 
     def _await_ready(self, *names: str) -> None:
-        """Wait, without limit, until each is ready; a crash loop ends the wait."""
+        """Wait without a deadline until each is ready; a crash loop ends the wait."""
         started = reported = time.monotonic()
         waiting = set(names)
         while waiting:
@@ -220,8 +220,8 @@ class Stack:
 
 
 def is_serving(address: str) -> bool:
-    """Ask grpc.health.v1."""
-    # Only where processes run is their part of the distribution installed.
+    """Call grpc.health.v1 Check."""
+    # The `cli` extra has no grpcio-health-checking.
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     with grpc.insecure_channel(address) as channel:

@@ -1,7 +1,7 @@
-"""Gathers what meta says and what the bucket holds, and compares them.
+"""Compares meta's catalog with the bucket's listing.
 
-On a running system the two move under the check, so meta is read before and after the listing, and
-only what both readings agree on counts.
+On a running system both change during the check, so meta is read before and after the listing, and
+only what holds in both readings is checked.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ NANOS = 1_000_000_000
 
 @dataclass(slots=True)
 class Report:
-    """What a check found. Orphans are no violation: the janitor collects them in time."""
+    """Result of a check. Orphans are no violation: the janitor deletes them in time."""
 
     streams: int = 0
     segments: int = 0
@@ -85,7 +85,7 @@ def _open_store(client: MetaClient) -> ObjectStore:
 
 
 def _still_live(client: MetaClient, segments: Iterable[SegmentState]) -> list[SegmentState]:
-    """Leave out what was tombstoned since; its object may be gone."""
+    """Leave out segments that were tombstoned since; their objects may be deleted."""
     live: list[SegmentState] = []
     asked = list(segments)
     for start in range(0, len(asked), KEYS_PER_CALL):
@@ -102,7 +102,7 @@ def _still_live(client: MetaClient, segments: Iterable[SegmentState]) -> list[Se
 def _committed_before(
     before: Iterable[StreamState], after: Iterable[StreamState]
 ) -> list[StreamState]:
-    """The babies that were committed before the listing and are not merged even now."""
+    """Restrict streams to babies committed before the listing and still not merged."""
     first = {stream.stream_id: stream for stream in before}
     return [
         StreamState(
@@ -118,7 +118,7 @@ def _committed_before(
 
 
 def _check_stats(client: MetaClient, segments: Sequence[SegmentState]) -> list[Violation]:
-    """Compare the totals, unless segments came or went between the two readings."""
+    """Compare the totals, unless the segments changed between the two readings."""
     stats = client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest())
     again = read_segments(client)
     if {s.segment_id for s in again} != {s.segment_id for s in segments}:
@@ -159,7 +159,7 @@ def _orphans(
     objects: Iterable[ObjectInfo],
     age_secs: float,
 ) -> list[str]:
-    """List merged objects that are old and that no row of meta knows; changes nothing."""
+    """List merged objects older than `age_secs` that meta has no row of; changes nothing."""
     known = {segment.object_key for segment in segments}
     newest = store.now_nanos() - int(age_secs * NANOS)
     unknown = [

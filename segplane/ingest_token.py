@@ -1,4 +1,4 @@
-"""A ready ingest token for `segplane dev`: meta shows a token's text once, so a file keeps it."""
+"""Default ingest token of `segplane dev`, kept in a file: meta shows a token's secret once."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def ready_token(client: MetaClient, path: Path) -> str:
     config = client.ingestion.DownloadConfig(ingestion_pb2.DownloadConfigRequest(worker_id="dev"))
     created = client.ingest_token.CreateIngestToken(
         pb.CreateIngestTokenRequest(
-            # A name is never free again, so each one is new.
+            # Names of tokens are never reused, so each one is new.
             name=f"dev {new_uuid7()}",
             dataset_name=config.default_dataset.name,
         )

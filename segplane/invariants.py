@@ -1,7 +1,7 @@
-"""INVARIANTS.md as code: pure checks over what meta says and what the bucket holds.
+"""Invariants as pure checks over meta's catalog and the bucket's listing (docs/invariants.md).
 
-`segplane fsck` gathers the two and the tests use the same checks. What needs the send log (I1, I2,
-I3) is checked where one is kept: by the end-to-end tests and by the demo.
+`segplane fsck` and the tests share them. I1 to I3 need a log of sent records; the end-to-end tests
+and the demo keep one and check these.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from segments.store.interface import ObjectInfo
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that must never be. `invariant` is its number in docs/invariants.md."""
+    """One violated invariant, by its number in docs/invariants.md."""
 
     invariant: str
     subject: str
@@ -23,7 +23,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class EntryState:
-    """How far one dataset has come in one stream; -1 = nothing yet."""
+    """Offsets of one dataset in one stream; -1 = none yet."""
 
     dataset_id: str
     merged_offset: int
@@ -32,7 +32,7 @@ class EntryState:
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """One ingest stream as meta has it; -1 = nothing yet."""
+    """Offsets of one ingest stream as meta reports them; -1 = none yet."""
 
     stream_id: str
     committed_offset: int
@@ -48,7 +48,7 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """One live segment as meta has it; `object_key` is the full key, times in nanoseconds."""
+    """One live segment as meta reports it; `object_key` is the full key, times in nanoseconds."""
 
     segment_id: str
     dataset_id: str
@@ -61,7 +61,7 @@ class SegmentState:
 
 @dataclass(frozen=True, slots=True)
 class SegmentTotals:
-    """What janitor stats say of all datasets."""
+    """Statistics over the live segments of all datasets."""
 
     segments: int
     size_bytes: int
@@ -98,9 +98,9 @@ def offsets_never_fall(
                 for entry in old.entries
             ),
         ]
-        for name, was, now_is in pairs:
-            if now_is < was:
-                text = f"{name} offset fell from {was} to {now_is}"
+        for name, before_value, after_value in pairs:
+            if after_value < before_value:
+                text = f"{name} offset fell from {before_value} to {after_value}"
                 yield Violation("I7", old.stream_id, text)
 
 
@@ -109,11 +109,11 @@ def live_objects(
 ) -> Iterator[Violation]:
     """I9: every live segment has its object, of the registered size, under its dataset's prefix."""
     for segment in segments:
-        found = objects.get(segment.object_key)
-        if found is None:
+        info = objects.get(segment.object_key)
+        if info is None:
             yield Violation("I9", segment.segment_id, f"object {segment.object_key} is missing")
-        elif found.size_bytes != segment.size_bytes:
-            text = f"object has {found.size_bytes} bytes, registered are {segment.size_bytes}"
+        elif info.size_bytes != segment.size_bytes:
+            text = f"object has {info.size_bytes} bytes, registered are {segment.size_bytes}"
             yield Violation("I9", segment.segment_id, text)
         if not segment.object_key.startswith(merged_prefix(segment.dataset_id)):
             text = f"object {segment.object_key} is not under its dataset's prefix"
@@ -158,7 +158,7 @@ def footer_matches(segment: SegmentState, stored: StoredFooter) -> Iterator[Viol
 def merged_once(
     footers: Sequence[tuple[SegmentState, StoredFooter]],
 ) -> Iterator[Violation]:
-    """I2, from lineage: what one nursery batch wrote is in one live segment of the dataset."""
+    """I2, from lineage: each part of a nursery batch is in one live segment of its dataset."""
     holders: dict[tuple[str, str, int], str] = {}
     for segment, stored in footers:
         for batch in stored.footer.batches:
@@ -170,7 +170,7 @@ def merged_once(
 
 
 def stats_true(segments: Sequence[SegmentState], totals: SegmentTotals) -> Iterator[Violation]:
-    """I20: the maintained figures equal a recount."""
+    """I20: the maintained statistics equal a recount."""
     counted = SegmentTotals(len(segments), sum(segment.size_bytes for segment in segments))
     if counted != totals:
         text = (

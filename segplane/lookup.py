@@ -1,4 +1,4 @@
-"""Which segments there are and where, as a query engine asks."""
+"""Lookup of segments and their URLs, as a query engine does it."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def find_all(
 
 
 def segment_url(segment: common_pb2.SegmentInfo) -> str:
-    """Say where the object is, as query engines take it: a path, or an s3:// URL."""
+    """Return the object's location for query engines: a path, or an s3:// URL."""
     prefix = segment.cloud_object_key.prefix
     store = location(prefix.bucket)
     key = join_key(prefix.prefix, segment.cloud_object_key.key)

@@ -1,4 +1,4 @@
-"""What commands print: aligned tables for people, JSON for programs."""
+"""Output of commands: aligned tables for people, JSON for programs."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -4,7 +4,8 @@ Usage: `python -I -S parent_death.py PARENT SIGNUM UID GID COMMAND`.
 
 The kernel sends the command SIGNUM when PARENT dies, even of SIGKILL. Done by a program of its own,
 not between fork and exec: in a process with gRPC threads, Python code that runs there can crash.
-UID and GID "-" mean the ones we are. Imports nothing of ours, so that it starts in milliseconds.
+UID and GID "-" keep the current ones. Imports no other module of Segplane, so that it starts in
+milliseconds.
 """
 
 import ctypes
@@ -17,20 +18,20 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 
 
-def tethered(
+def tied_command(
     command: Sequence[str | Path],
     signum: signal.Signals,
     uid: int | None = None,
     gid: int | None = None,
 ) -> list[str]:
-    """The command line that runs `command` tied to this process, as another user where given."""
+    """Command line that runs `command` tied to this process's life, as another user if given."""
     ids = ["-" if value is None else str(value) for value in (uid, gid)]
     prefix = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(int(signum)), *ids]
     return [*prefix, *map(str, command)]
 
 
 def main(parent: str, signum: str, uid: str, gid: str, *command: str) -> None:
-    """Drop to the user, tie to the parent, become the command."""
+    """Change to the user, set the death signal, execute the command."""
     if uid != "-":
         os.setgroups([])
         os.setgid(int(gid))

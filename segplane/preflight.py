@@ -1,4 +1,4 @@
-"""What is checked before anything starts, so that a failure is one clear line."""
+"""Checks before anything starts, so that a failure is one clear line."""
 
 import contextlib
 import os
@@ -16,11 +16,11 @@ _JAVA_VERSION = re.compile(r'version "(\d+)')
 
 
 class NotReady(Exception):
-    """Something on this machine must change first; the message is one line that says what."""
+    """A prerequisite is missing on this machine; the message is one line that names it."""
 
 
 def make_data_dir(data_dir: Path) -> None:
-    """Make the data folder and prove that it can be written."""
+    """Create the data folder and check that it is writable."""
     probe = data_dir / ".writable"
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,9 +49,9 @@ def check_java(environment: Mapping[str, str]) -> None:
 
 
 def claim_ports(ports: Mapping[str, int]) -> dict[str, int]:
-    """Prove that each port can be opened, and choose a free one for 0.
+    """Check that each port can be opened, and choose a free one for 0.
 
-    All are held open together, so that two never get the same. `ports` goes by option name.
+    All are held open together, so that no two are equal. `ports` maps option names to ports.
     """
     with contextlib.ExitStack() as held:
         return {option: _open(held, option, port) for option, port in ports.items()}
@@ -59,7 +59,7 @@ def claim_ports(ports: Mapping[str, int]) -> dict[str, int]:
 
 def _open(held: contextlib.ExitStack, option: str, port: int) -> int:
     listener = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-    # As the servers do: a connection of the last run that lingers is no one's.
+    # As the servers do: connections of the last run in TIME_WAIT do not block the port.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))

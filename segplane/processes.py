@@ -1,6 +1,6 @@
-"""Child processes: started in a session of their own, watched, restarted, stopped in order.
+"""Child processes: started in a session of their own, supervised, restarted, stopped in order.
 
-A child dies with us: the kernel sends it SIGTERM if we are killed. Its output goes to a file.
+The kernel sends a child SIGTERM if its parent is killed. Its output goes to a log file.
 """
 
 import contextlib
@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from segplane.parent_death import tethered
+from segplane.parent_death import tied_command
 
 CONFIG_EXIT_CODE = 2
 BACKOFF_FIRST_SECS = 1.0
 BACKOFF_MAX_SECS = 30.0
-# A child that ran this long starts with a clean record.
+# After this uptime the count of consecutive crashes starts again.
 STEADY_SECS = 60.0
 CRASHES_MAX = 5
 LOG_BYTES_MAX = 64 << 20
@@ -27,7 +27,7 @@ LOG_TAIL_BYTES = 16 << 10
 
 
 class ChildFailed(Exception):
-    """A child cannot run; the message is one line, `log_tail` what it said last."""
+    """A child cannot run; the message is one line, `log_tail` the end of its log."""
 
     def __init__(self, message: str, log_tail: str = "") -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class ChildFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """What to run, and how to tell that it is ready to do its work."""
+    """Module to run, its environment and its readiness check."""
 
     name: str
     module: str
@@ -67,7 +67,7 @@ class Child:
     def start(self) -> None:
         """Start it; must be called from a thread that outlives it."""
         self._rotate_log()
-        command = tethered([sys.executable, "-P", "-m", self.spec.module], signal.SIGTERM)
+        command = tied_command([sys.executable, "-P", "-m", self.spec.module], signal.SIGTERM)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         log_file = os.open(self.log_path, flags, 0o600)
         self._log_start = os.fstat(log_file).st_size
@@ -78,7 +78,7 @@ class Child:
                 stdout=log_file,
                 stderr=subprocess.STDOUT,
                 env=dict(self.spec.environment),
-                # Ctrl-C in the terminal is for us alone; we stop the children in their order.
+                # Ctrl-C in the terminal reaches the parent only, which stops the children in order.
                 start_new_session=True,
             )
         finally:
@@ -86,7 +86,7 @@ class Child:
         self._started = time.monotonic()
 
     def check(self) -> str | None:
-        """Restart it if it died and its pause is over; say what happened.
+        """Restart it if it died and its back-off is over; return the event, if any.
 
         Raises ChildFailed if its settings are wrong or it dies again and again.
         """
@@ -117,7 +117,7 @@ class Child:
         return f"{self.spec.name} died ({why}), starting it again in {pause:.0f} s"
 
     def stop(self, signum: signal.Signals = signal.SIGTERM) -> None:
-        """Ask it to end; does not wait."""
+        """Send it a signal; does not wait."""
         if self._process is not None and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signum)

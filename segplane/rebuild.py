@@ -1,4 +1,4 @@
-"""Tells a catalog from the bucket and writes it into an empty database."""
+"""Reconstructs the catalog from the bucket and writes it into an empty database."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Packs what executors must have, beside Python and Spark, into one archive that Spark unpacks.
+"""Packs the dependencies of executors, beside Python and Spark, into an archive for Spark.
 
 The archive holds packages at its root: an executor needs it on its PYTHONPATH, no more. They are
 copied from this environment, compiled ones included, so executors need this Python and platform.
@@ -15,11 +15,11 @@ from pathlib import Path, PurePosixPath
 
 from segplane.preflight import NotReady
 
-# The packages of ours whose code tasks run.
+# Segplane's packages that tasks import.
 OURS = ("meta", "segments", "nursery", "merge_worker")
 OUR_DISTRIBUTION = "segplane"
 OUR_EXTRA = "spark"
-# Every executor brings them along, of its own Spark.
+# Provided by the executor's own Spark.
 WITH_SPARK = {"pyspark"}
 # Most of the archive is compiled code that hardly gets smaller; 9 takes ten times as long.
 GZIP_LEVEL = 1
@@ -70,7 +70,7 @@ def _needed() -> list[metadata.Distribution]:
         try:
             found[name] = metadata.distribution(name)
         except metadata.PackageNotFoundError:
-            # A condition speaks of another platform or Python: here it was not to be installed.
+            # An environment marker may exclude this platform or Python.
             if is_conditional:
                 continue
             raise NotReady(f"{name} is not installed here: install segplane[spark]") from None
@@ -116,7 +116,7 @@ def _files_of(distribution: metadata.Distribution) -> Iterator[tuple[str, Path]]
 
 
 def _is_wanted(name: PurePosixPath) -> bool:
-    """Neither what lies outside the packages, such as scripts, nor what says where we are."""
+    """Exclude files outside the packages, such as scripts, and files that hold local paths."""
     return (
         ".." not in name.parts
         and "__pycache__" not in name.parts
@@ -126,7 +126,7 @@ def _is_wanted(name: PurePosixPath) -> bool:
 
 
 def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Same packages, same bytes: Spark's and other people's caches go by them."""
+    """Drop owner and time, so that the same packages give the same bytes for caches."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mtime = 0

@@ -1,4 +1,4 @@
-"""Times as people type them: RFC 3339, or an age such as 90m."""
+"""Parsing of times on the command line: RFC 3339, or an age such as 90m."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -15,7 +15,7 @@ from benchmarks.soak.markers import Freshness, Markers
 from benchmarks.soak.probe import read_backlog
 from benchmarks.soak.stack import Cycle, SoakStack
 from meta.client import MetaClient
-from segplane.parent_death import tethered
+from segplane.parent_death import tied_command
 
 POLL_SECS = 0.2
 DRAIN_SECS_MAX = 600.0
@@ -59,7 +59,7 @@ class LoadProcess:
     """The sender's process; `progress` is what it said last."""
 
     def __init__(self, load: SoakLoad) -> None:
-        command = tethered([sys.executable, "-m", "benchmarks.soak.load"], signal.SIGTERM)
+        command = tied_command([sys.executable, "-m", "benchmarks.soak.load"], signal.SIGTERM)
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -1,4 +1,4 @@
-"""segplane catalog: what to do when the database is lost."""
+"""segplane catalog: rebuild of a lost database from the bucket."""
 
 import contextlib
 import json
@@ -24,9 +24,11 @@ from segplane.postgres import EmbeddedPostgres
 if TYPE_CHECKING:
     from segments.rebuild.plan import Rebuild
 
-app = typer.Typer(no_args_is_help=True, help="Bring the catalog back when the database is lost.")
+app = typer.Typer(
+    no_args_is_help=True, help="Rebuild the catalog from the bucket after a loss of the database."
+)
 NOT_IN_THE_BUCKET = """
-What a bucket does not tell, and what therefore has to be set again: dataset names (--names), ingest
+The bucket does not hold the following, which has to be set again: dataset names (--names), ingest
 tokens and their routing, retention, quotas, weights of sharding fields (only their order is known),
 schemas, views, projections and links. Deleted datasets come back. Streams come back stopped:
 collectors register for new ones.

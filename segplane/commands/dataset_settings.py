@@ -1,4 +1,4 @@
-"""segplane datasets settings, shard, usage: what holds for a dataset, and what it took."""
+"""segplane datasets settings, shard, usage: settings, sharding fields and monthly usage."""
 
 import re
 from datetime import timedelta
@@ -15,20 +15,21 @@ from segplane.output import NONE, AsJson, print_facts, print_json, print_table
 from segplane.times import parse_age
 
 Name = Annotated[str, typer.Argument(help="Dataset name.")]
-AGE_HELP = "An age such as 90m or 30d; 0 takes the setting away."
+AGE_HELP = "An age such as 90m or 30d; 0 removes the setting."
 _PROMOTED = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 
 
 def settings(
     name: Name,
     event_retention: Annotated[
-        str | None, typer.Option(help=f"Delete what happened longer ago. {AGE_HELP}")
+        str | None, typer.Option(help=f"Delete segments whose events are all older. {AGE_HELP}")
     ] = None,
     created_retention: Annotated[
-        str | None, typer.Option(help=f"Delete what came in longer ago. {AGE_HELP}")
+        str | None, typer.Option(help=f"Delete segments that were created longer ago. {AGE_HELP}")
     ] = None,
     grace: Annotated[
-        str | None, typer.Option(help=f"Keep deleted segments' objects so long. {AGE_HELP}")
+        str | None,
+        typer.Option(help=f"Keep the objects of tombstoned segments for this long. {AGE_HELP}"),
     ] = None,
     records_per_month: Annotated[
         int | None, typer.Option(min=-1, help="A limit; 0: the server's default, -1: none.")
@@ -41,7 +42,7 @@ def settings(
             "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others.",
         ),
     ] = None,
-    promote_none: Annotated[bool, typer.Option(help="Take all promoted columns away.")] = False,
+    promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
@@ -77,7 +78,7 @@ def shard(
             metavar="[FIELD[=WEIGHT]]...", help="Columns that readers filter by; weight 1 if unset."
         ),
     ] = None,
-    none: Annotated[bool, typer.Option("--none", help="Take all sharding fields away.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Remove all sharding fields.")] = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""segplane deletion: what meta may forget, and what it holds after a failover or restore."""
+"""segplane deletion: state of deletion, and release of a hold after a failover or restore."""
 
 import typer
 
@@ -7,7 +7,8 @@ from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect
 from segplane.output import AsJson, print_facts, print_json, time_text
 
 app = typer.Typer(
-    no_args_is_help=True, help="See and let go deletion that is held after a failover or restore."
+    no_args_is_help=True,
+    help="Show deletion state, and release the hold after a failover or restore.",
 )
 
 
@@ -34,7 +35,7 @@ def status(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> N
 
 @app.command()
 def release(address: MetaAddress = DEFAULT_ADDRESS) -> None:
-    """Let deletion go on. Run `segplane fsck --deep` first: what is deleted then is gone."""
+    """Release the deletion hold. Run `segplane fsck --deep` first: deletion is final."""
     with connect(address) as client:
         reply = client.operations.ReleaseDeletionHold(pb.ReleaseDeletionHoldRequest())
     if not reply.success:

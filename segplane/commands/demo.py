@@ -1,4 +1,4 @@
-"""segplane demo: the main job on real input, start to finish."""
+"""segplane demo: ingest, merge, compact and query real log files, start to finish."""
 
 import importlib.util
 import shutil
@@ -13,13 +13,16 @@ from segplane.connection import usage
 
 def demo(
     data_dir: Annotated[
-        Path | None, typer.Option(help="Keep everything here; otherwise it is removed.")
+        Path | None, typer.Option(help="Keep the data in this folder; by default it is removed.")
     ] = None,
 ) -> None:
-    """Send this machine's logs and our own telemetry all the way, and prove none is lost."""
+    """Ingest this machine's logs and Segplane's own telemetry, and check every record.
+
+    Starts a stack of its own, compacts, queries with DuckDB before and after, and runs fsck.
+    """
     if importlib.util.find_spec("opentelemetry.exporter") is None:
         raise usage("the demo needs every part of Segplane: pip install 'segplane[all]'")
-    # Late, because no other command needs DuckDB and OpenTelemetry.
+    # Imported here, because no other command needs DuckDB and OpenTelemetry.
     from segplane.demo.run import run
 
     folder = data_dir or Path(tempfile.mkdtemp(prefix="segplane-demo-"))

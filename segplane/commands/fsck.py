@@ -1,4 +1,4 @@
-"""segplane fsck: does meta tell the truth about the bucket?"""
+"""segplane fsck: compares meta with the object store."""
 
 import dataclasses
 import json
@@ -20,7 +20,10 @@ def fsck(
     ] = False,
     orphan_age_secs: Annotated[
         float,
-        typer.Option(min=0, help="Unknown objects younger than this may still be registered."),
+        typer.Option(
+            min=0,
+            help="Age from which an object that meta does not know is an orphan.",
+        ),
     ] = DAY_SECS,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

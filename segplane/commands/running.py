@@ -1,4 +1,4 @@
-"""segplane dev, serve and migrate: what runs processes here."""
+"""segplane dev, serve and migrate: commands that run processes on this machine."""
 
 import contextlib
 from pathlib import Path
@@ -13,22 +13,26 @@ from segplane.console import one_line_errors, run_until_signal
 from segplane.dev import Stack
 from segplane.postgres import EmbeddedPostgres
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 = any free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")]
 DataDir = Annotated[
     Path,
     typer.Option(
         "--data-dir",
         envvar="SEGPLANE_DATA_DIR",
-        help="Where everything is kept; survives restarts.",
+        help="Folder of database, objects, logs and token; kept over restarts.",
     ),
 ]
 DatabaseUrl = Annotated[
-    str, typer.Option(envvar="META_DATABASE_URL", help="A Postgres of your own; empty = embedded.")
+    str,
+    typer.Option(
+        envvar="META_DATABASE_URL", help="libpq URL of a Postgres server; empty = the embedded one."
+    ),
 ]
 StoreUrl = Annotated[
     str,
     typer.Option(
-        envvar="META_OBJECT_STORE_URL", help="s3://bucket/path?endpoint=..., or empty = a folder."
+        envvar="META_OBJECT_STORE_URL",
+        help="s3://bucket/path?endpoint=...; empty = a folder in --data-dir.",
     ),
 ]
 UnsafeGrace = Annotated[
@@ -69,7 +73,10 @@ def dev(
     object_store_url: StoreUrl = "",
     unsafe_short_grace: UnsafeGrace = False,
 ) -> None:
-    """Run everything on this machine until Ctrl-C: Postgres, meta, collector and workers."""
+    """Run Postgres, meta, a collector and the workers on this machine until Ctrl-C.
+
+    Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
+    """
     settings = config.StackSettings(
         data_dir=data_dir,
         meta_port=meta_port,
@@ -105,7 +112,7 @@ def serve(
 
 
 def migrate(data_dir: DataDir = config.DEFAULT_DATA_DIR, database_url: DatabaseUrl = "") -> None:
-    """Bring the database to this release's schema; meta does the same when it starts."""
+    """Upgrade the database to this release's schema, as meta does at start."""
     with contextlib.ExitStack() as exits, one_line_errors():
         if not database_url:
             preflight.make_data_dir(data_dir)
@@ -115,7 +122,7 @@ def migrate(data_dir: DataDir = config.DEFAULT_DATA_DIR, database_url: DatabaseU
 
 
 def _upgrade(database_url: str) -> str:
-    # Only here and where meta itself runs is the server's side installed.
+    # The `cli` extra does not install meta's server side.
     from meta import migrations
     from meta.store.engine import Database, DatabaseSettings
 

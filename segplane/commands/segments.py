@@ -1,4 +1,4 @@
-"""segplane segments: the files a query engine reads."""
+"""segplane segments: lookup of the merged segments that query engines read."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime

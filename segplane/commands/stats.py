@@ -1,4 +1,4 @@
-"""segplane stats: how many segments there are, and how large."""
+"""segplane stats: number and size of segments."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""segplane streams: how far collectors have written and nurseries have merged."""
+"""segplane streams: committed, merged and deleted offsets of ingest streams."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect
 from segplane.lookup import segment_url
 from segplane.output import NONE, AsJson, print_json, print_table, time_text
 
-app = typer.Typer(no_args_is_help=True, help="See ingest streams and their offsets.")
+app = typer.Typer(no_args_is_help=True, help="Show ingest streams and their offsets.")
 
 
 @app.command("list")
@@ -32,7 +32,7 @@ def locate(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Say where the records of one baby segment are now, through all merges."""
+    """Show which segments hold the records of one baby segment now, through all merges."""
     with connect(address) as client:
         request = operations_pb2.LocateOffsetRequest(stream_id=stream, offset=offset)
         reply = client.operations.LocateOffset(request)

@@ -1,4 +1,4 @@
-"""segplane tasks: merges that are planned or under way."""
+"""segplane tasks: planned and claimed merge tasks."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from meta.v1 import operations_pb2
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
 from segplane.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 
-app = typer.Typer(no_args_is_help=True, help="See, plan and take back merge tasks.")
+app = typer.Typer(no_args_is_help=True, help="Show, plan and release merge tasks.")
 Dataset = Annotated[str | None, typer.Option(help="Only this dataset.")]
 TaskId = Annotated[str, typer.Argument(help="Task id, as `tasks list` shows it.")]
 
@@ -70,7 +70,7 @@ def explain(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """Say of each live segment why it is or is not merged."""
+    """Show for each live segment why it is or is not in a merge task."""
     with connect(address) as client:
         request = operations_pb2.ExplainMergePlanRequest(dataset_name=dataset, limit=limit)
         explained = client.operations.ExplainMergePlan(request).segments
@@ -121,7 +121,7 @@ def unclaim(
     ] = 3600,
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
-    """Take a task back from its worker; what that worker writes is refused from now on."""
+    """Release a task from its worker; the output of that claim is refused from then on."""
     request = pb.UnclaimMergeTaskRequest(task_id=task_id, min_claimed_secs=min_claimed_secs)
     with connect(address) as client:
         reply = client.janitor.UnclaimMergeTask(request)

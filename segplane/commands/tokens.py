@@ -1,4 +1,4 @@
-"""segplane tokens: what exporters authenticate with, and where their signals go."""
+"""segplane tokens: ingest tokens and the routing of their signals."""
 
 import sys
 from typing import Annotated
@@ -19,11 +19,11 @@ Signal = Annotated[str | None, typer.Option(help="Dataset name; '' refuses the s
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="A name to know it by; unique for ever.")],
+    name: Annotated[str, typer.Argument(help="Name of the token; never reused.")],
     dataset: Annotated[str, typer.Option(help="Dataset that all its signals go to.")],
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
-    """Create a token. Its text is printed now and never again."""
+    """Create a token. Its secret is printed once and not stored."""
     request = pb.CreateIngestTokenRequest(name=name, dataset_name=dataset)
     with connect(address) as client:
         reply = client.ingest_token.CreateIngestToken(request)
@@ -79,7 +79,7 @@ def route(
     metrics: Signal = None,
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
-    """Send a token's signals elsewhere; signals that are not named stay where they are."""
+    """Route a token's signals to other datasets; signals that are not named keep theirs."""
     if logs is None and traces is None and metrics is None:
         raise usage("nothing to change: give --logs, --traces or --metrics")
     with connect(address) as client:
@@ -98,7 +98,7 @@ def route(
 
 @app.command()
 def revoke(token_id: TokenId, address: MetaAddress = DEFAULT_ADDRESS) -> None:
-    """Revoke a token; within 5 s no collector takes it. What it sent stays."""
+    """Revoke a token; collectors refuse it within 5 s. Records it has sent are kept."""
     with connect(address) as client:
         client.ingest_token.RevokeIngestToken(pb.RevokeIngestTokenRequest(token_id=token_id))
 

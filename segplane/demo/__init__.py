@@ -1,3 +1,3 @@
-"""`segplane demo`: real records on their whole way, with a proof that none is lost or doubled."""
+"""`segplane demo`: end-to-end run over real records, checked against a log of what was sent."""
 
 RECORD_ID = "segplane.demo.id"

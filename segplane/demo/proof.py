@@ -1,4 +1,4 @@
-"""What DuckDB sees in the segments that FindSegments names, and whether it is what was sent."""
+"""Comparison of the records that DuckDB reads from a dataset's segments with those sent."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ SAMPLE = """
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How the records of a dataset compare with the send log."""
+    """Records of a dataset compared with the log of sent records."""
 
     sent: int
     found: int
@@ -70,7 +70,7 @@ def compare(
 ) -> Comparison:
     """Count what differs from the send log.
 
-    What was offered and not acknowledged may be there or not, but never twice.
+    A record that was offered but not acknowledged may be present or absent, but never twice.
     """
     path = f'$."{RECORD_ID}"'
     counts = {str(row[0]): int(str(row[1])) for row in _rows(reading, COUNT_IDS, path=path)}

@@ -1,7 +1,8 @@
-"""Between the processes' own exporters and the collector: gives every record an id, keeps a log.
+"""OTLP/HTTP relay between the processes' own exporters and the collector.
 
-As an OpenTelemetry Collector with an attributes processor would, but it also remembers which ids
-the collector has acknowledged. A request whose outcome is unknown is sent again byte for byte.
+It adds an id attribute to every record, as an OpenTelemetry Collector with an attributes processor
+would, and logs the ids that the collector has acknowledged. A request whose outcome is unknown is
+sent again byte for byte.
 """
 
 import gzip
@@ -207,4 +208,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the demo's progress bars own the terminal."""
+        """Log nothing: the demo's progress bars use the terminal."""

@@ -1,4 +1,4 @@
-"""Log lines to the collector through the official OTLP exporter, each with an id of its own."""
+"""Sends log lines to the collector through the official OTLP exporter, each with an id."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ class SendFailed(Exception):
 def send(lines: Sequence[LogLine], endpoint: str, token: str) -> Iterator[list[str]]:
     """Send the lines, and yield the ids of each batch once the collector has acknowledged it.
 
-    A batch whose outcome is unknown is sent again, byte for byte: the collector knows it by then.
+    A batch whose outcome is unknown is sent again byte for byte; the collector drops duplicates.
     """
     exporter = OTLPLogExporter(
         endpoint=f"{endpoint}/v1/logs", headers={"authorization": f"Bearer {token}"}

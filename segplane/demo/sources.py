@@ -1,4 +1,4 @@
-"""Real log lines: what package managers, builds and the system wrote on this machine."""
+"""Log lines of this machine: package managers, builds and system services."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ class LogLine:
 
 
 def find_lines(roots: Sequence[str] = LOG_ROOTS) -> list[LogLine]:
-    """Read the machine's log files, shortest first so that every kind has its share."""
+    """Read the machine's log files, shortest first so that every source is represented."""
     lines: list[LogLine] = []
     for path in sorted(_log_files(roots), key=lambda p: (p.stat().st_size, p)):
         lines += read_lines(path)

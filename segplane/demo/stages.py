@@ -1,4 +1,4 @@
-"""The demo from start to finish; every stage says how long it took, every check must hold."""
+"""Stages of the demo, each timed; the first failed check ends it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ RECORDS_MIN = 2 * WAVES
 
 
 class DemoFailed(Exception):
-    """A check did not hold; the message says which."""
+    """A check failed; the message names it."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Demo:
         self.relay.open(self.stack.settings.otlp_http_url, own_token)
         self.stack.start_parts(*SPARK_PARTS)
         self.stages.append(("start", time.monotonic() - self.started))
-        # Our own processes' logs too: a bare container may have no others.
+        # The stack's own logs too: a bare container may have no others.
         self.lines = find_lines((*LOG_ROOTS, str(self.stack.log_dir)))
         sources = {line.source for line in self.lines}
         self.console.print(f"{len(self.lines):,} lines in {len(sources)} log files")
@@ -159,7 +159,7 @@ class Demo:
             soft_wrap=True,
         )
         if report.violations:
-            raise DemoFailed("fsck found what must never be")
+            raise DemoFailed("fsck found violated invariants")
 
     def _figures(self) -> Figures:
         return read_figures(self.client, MACHINE, self.machine_id)

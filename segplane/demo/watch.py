@@ -1,4 +1,4 @@
-"""Where the records are: figures from meta while the demo runs, and waits for them."""
+"""Progress figures from meta while the demo runs, and waits for conditions on them."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ POLL_SECS = 0.25
 
 
 class Late(Exception):
-    """Something did not happen in time; the message says what."""
+    """A condition was not met before its deadline; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Figures:
 
 
 def read_figures(client: MetaClient, dataset: str, dataset_id: str) -> Figures:
-    """Ask meta."""
+    """Read the figures from meta."""
     streams = client.nursery.GetIngestStreamsForNursery(nursery_pb2.GetIngestStreamsRequest())
     stats = client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest(dataset_name=dataset))
     merged = sum(
@@ -47,7 +47,7 @@ def read_figures(client: MetaClient, dataset: str, dataset_id: str) -> Figures:
 
 
 def wait_for(what: str, is_done: Callable[[], bool], deadline_secs: float) -> None:
-    """Ask again and again; raises Late at the deadline."""
+    """Poll a condition; raises Late at the deadline."""
     deadline = time.monotonic() + deadline_secs
     while not is_done():
         if time.monotonic() > deadline:

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from meta.process import Shutdown
-from segplane.parent_death import tethered
+from segplane.parent_death import tied_command
 from tests.support.process_tree import children_of, command_of
 
 HOST = "127.0.0.1"
@@ -177,7 +177,7 @@ class Cluster:
         ]
         with log_path.open("wb") as log:
             process = subprocess.Popen(
-                tethered([*command, *options], signal.SIGKILL),
+                tied_command([*command, *options], signal.SIGKILL),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -1,4 +1,4 @@
-"""The objects of one ingest stream: put if absent, read, list and decode baby segments."""
+"""The objects of one ingest stream: put if absent, read and list baby segments."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,27 +8,15 @@ from typing import TypeVar
 
 import structlog
 
-from collector.export import read_facts
-from collector.ingestion import Commit
-from collector.refusal import Refused
 from collector.retry import Backoff
-from segments.baby import Baby, decode_baby
-from segments.errors import CorruptObject, ObjectExists, ObjectMissing, StoreError
+from segments.errors import ObjectExists, ObjectMissing, StoreError
 from segments.keys import BabyKey, baby_key, baby_prefix, parse_key
 from segments.store.interface import ObjectInfo, ObjectStore
+from segplane.dataplane.baby_facts import FoundBaby, read_baby
 
 log = structlog.get_logger()
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class FoundBaby:
-    """A baby that stands in the store, reduced to what the collector does with it."""
-
-    commit: Commit
-    digests: tuple[bytes, ...]
-    is_stop: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +44,10 @@ class StreamBabies:
             return False
         return True
 
-    async def get(self, offset: int) -> bytes | None:
-        """Read a baby; None if there is none."""
-        key = baby_key(self.stream_id, offset)
+    async def read(self, offset: int) -> FoundBaby | None:
+        """Read the baby at an offset; None if there is none."""
         try:
-            return await self._retry("get", lambda: self.store.get(key))
+            return await self._retry("get", lambda: read_baby(self.store, self.stream_id, offset))
         except ObjectMissing:
             return None
 
@@ -90,42 +77,3 @@ class StreamBabies:
                     "store_call_failed", call=what, tries=backoff.failures, error=str(error)
                 )
                 await backoff.wait()
-
-
-def read_found(body: bytes) -> FoundBaby:
-    """Say what a found baby holds; one that cannot be read is committed as empty.
-
-    The nursery puts its bytes into the quarantine; were it not committed, the stream would stand
-    still for ever.
-    """
-    try:
-        baby = decode_baby(body)
-    except CorruptObject as error:
-        log.error("baby_corrupt", error=str(error))
-        return FoundBaby(Commit(0, 0, len(body), 0, b"", {}), (), is_stop=False)
-    if not baby.is_stamped:
-        return FoundBaby(_counted(baby, len(body)), (), baby.is_stop)
-    digests = tuple(export.digest for part in baby.parts for export in part.exports)
-    return FoundBaby(Commit.of(baby, len(body)), digests, baby.is_stop)
-
-
-def flush_id_of(body: bytes) -> bytes | None:
-    """Return the flush id of a baby; None if it has none or cannot be read."""
-    try:
-        return decode_baby(body).flush_id or None
-    except CorruptObject:
-        return None
-
-
-def _counted(baby: Baby, size_bytes: int) -> Commit:
-    """Count an unstamped baby, as a collector that knows only the contract writes them."""
-    num_records, times = 0, list[int]()
-    for part in baby.parts:
-        for payload in part.slices:
-            try:
-                facts = read_facts(part.signal, payload)
-            except Refused:
-                continue  # Counted by the nursery, in the quarantine.
-            num_records += facts.num_records
-            times.extend(facts.times or ())
-    return Commit(min(times, default=0), max(times, default=0), size_bytes, num_records, b"", {})

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +14,9 @@ from meta.v1 import ingest_token_pb2 as tokens_pb
 from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
 from meta.v1 import operations_pb2 as operations_pb
-from segments.baby import Baby
 from segments.location import StoreLocation
 from segments.signals import TRAITS, Signal
+from segplane.dataplane.baby_facts import CommitFacts
 
 # Calls wait in threads: one commit and a few registrations at once; and checks of tokens by
 # themselves, so that a flood of unknown ones holds up no commit.
@@ -73,29 +73,6 @@ class Registration:
     next_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """The facts of one baby that CommitOffset wants; the same baby always gives the same facts."""
-
-    start_time: int
-    end_time: int
-    size_bytes: int
-    num_records: int
-    flush_id: bytes
-    # Records by dataset id, as far as stamps name datasets.
-    dataset_records: Mapping[str, int]
-
-    @classmethod
-    def of(cls, baby: Baby, size_bytes: int) -> "Commit":
-        """Read the facts off a baby's stamps."""
-        start_time, end_time = baby.time_range()
-        records: dict[str, int] = {}
-        for part in baby.parts:
-            if part.dataset_id:
-                records[part.dataset_id] = records.get(part.dataset_id, 0) + part.num_records
-        return cls(start_time, end_time, size_bytes, baby.num_records, baby.flush_id, records)
-
-
 class Ingestion:
     """Meta's calls on the collector's event loop; all raise `meta.errors` classes."""
 
@@ -149,19 +126,9 @@ class Ingestion:
         }
         return ValidToken(reply.token_id, SignalRouting(**datasets))
 
-    async def commit(self, stream_id: str, offset: int, commit: Commit) -> frozenset[str]:
+    async def commit(self, stream_id: str, offset: int, facts: CommitFacts) -> frozenset[str]:
         """Commit the baby at `offset`; returns the stamped datasets that no longer exist."""
-        request = pb.CommitOffsetRequest(
-            stream_id=stream_id,
-            committed_offset=offset,
-            start_time=commit.start_time,
-            end_time=commit.end_time,
-            size_bytes=commit.size_bytes,
-            num_records=commit.num_records,
-            flush_id=commit.flush_id,
-            dataset_ids=commit.dataset_records.keys(),
-            dataset_records=commit.dataset_records.values(),
-        )
+        request = facts.request(stream_id, offset)
         reply = await self._call(
             lambda: self._client.ingestion.CommitOffset(request, timeout=_DEADLINE_SECS)
         )

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import structlog
 
-from collector.babies import flush_id_of
-from collector.ingestion import Commit
 from collector.stream_recovery import StreamTail
 from meta.errors import OffsetTaken
 from meta.metrics import FLUSH_SECONDS
 from segments.baby import Baby, baby_pieces
+from segplane.dataplane.baby_facts import CommitFacts
 
 log = structlog.get_logger()
 
@@ -80,7 +79,7 @@ class StreamWriter:
             is_own = await self._place(slot.offset, pieces, baby.flush_id)
             await slot.before.wait()
             if is_own:
-                deleted = await self._commit(slot.offset, Commit.of(baby, size_bytes))
+                deleted = await self._commit(slot.offset, CommitFacts.of_stamps(baby, size_bytes))
                 return Written(slot.offset, size_bytes, deleted)
             await self.tail.commit_found(slot.offset)
             raise Displaced(f"offset {slot.offset} of stream {self.stream_id}")
@@ -102,14 +101,14 @@ class StreamWriter:
         is_own = await self.tail.babies.put(offset, pieces)
         if not is_own:
             # A put is repeated when its answer is lost, so what stands there may be this very baby.
-            standing = await self.tail.babies.get(offset)
-            is_own = standing is not None and flush_id_of(standing) == flush_id
+            standing = await self.tail.babies.read(offset)
+            is_own = standing is not None and standing.facts.flush_id == flush_id
         FLUSH_SECONDS.labels("put").observe(time.perf_counter() - started)
         return is_own
 
-    async def _commit(self, offset: int, commit: Commit) -> frozenset[str]:
+    async def _commit(self, offset: int, facts: CommitFacts) -> frozenset[str]:
         started = time.perf_counter()
-        deleted = await self.tail.commit(offset, commit)
+        deleted = await self.tail.commit(offset, facts)
         FLUSH_SECONDS.labels("commit").observe(time.perf_counter() - started)
         return deleted
 

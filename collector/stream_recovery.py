@@ -11,9 +11,9 @@ from time import time_ns
 
 import structlog
 
-from collector.babies import FoundBaby, ListedBaby, StreamBabies, read_found
+from collector.babies import ListedBaby, StreamBabies
 from collector.dedupe import CommittedDigests
-from collector.ingestion import Commit, Ingestion
+from collector.ingestion import Ingestion
 from collector.retry import Backoff
 from meta.errors import (
     DeadlineExceeded,
@@ -28,6 +28,7 @@ from meta.errors import (
 )
 from meta.metrics import ADOPTED_BABIES
 from segments.baby import Baby, BabyKind, encode_baby
+from segplane.dataplane.baby_facts import CommitFacts, FoundBaby
 
 log = structlog.get_logger()
 
@@ -50,7 +51,7 @@ class StreamTail:
     babies: StreamBabies
     digests: CommittedDigests
 
-    async def commit(self, offset: int, commit: Commit) -> frozenset[str]:
+    async def commit(self, offset: int, facts: CommitFacts) -> frozenset[str]:
         """Commit one baby, after what is missing below it; returns stamped datasets now deleted.
 
         Raises StreamEnded if the baby is not committed and never will be, OffsetTaken if another
@@ -59,7 +60,7 @@ class StreamTail:
         backoff = Backoff()
         while True:
             try:
-                return await self.ingestion.commit(self.stream_id, offset, commit)
+                return await self.ingestion.commit(self.stream_id, offset, facts)
             except (StreamStopped, NotFound) as error:
                 raise StreamEnded(self.stream_id) from error
             except OffsetGap as gap:
@@ -89,7 +90,7 @@ class StreamTail:
         """Commit the baby at one offset, whoever wrote it."""
         found = await self._found(offset)
         try:
-            await self.commit(offset, found.commit)
+            await self.commit(offset, found.facts)
         except OffsetTaken:
             # Whoever else commits this stream has dealt with it.
             log.info("offset_taken", stream_id=self.stream_id, offset=offset)
@@ -114,13 +115,14 @@ class StreamTail:
                 return None
 
     async def _found(self, offset: int) -> FoundBaby:
-        filler = encode_baby(Baby((), BabyKind.FILLER, urandom(FLUSH_ID_BYTES), time_ns()))
+        filler = Baby((), BabyKind.FILLER, urandom(FLUSH_ID_BYTES), time_ns())
+        body = encode_baby(filler)
         while True:
-            body = await self.babies.get(offset)
-            if body is not None:
-                return read_found(body)
-            if await self.babies.put(offset, (filler,)):
-                return read_found(filler)
+            found = await self.babies.read(offset)
+            if found is not None:
+                return found
+            if await self.babies.put(offset, (body,)):
+                return FoundBaby(CommitFacts.of_stamps(filler, len(body)))
 
 
 async def read_recent_digests(
@@ -142,10 +144,10 @@ async def read_recent_digests(
         read_bytes_max -= listed.info.size_bytes
         if read_bytes_max < 0:
             break
-        body = await tail.babies.get(listed.offset)
-        if body is not None:
+        found = await tail.babies.read(listed.offset)
+        if found is not None:
             age_secs = (now_nanos - listed.info.modified_at_nanos) / 1e9
-            read.append((age_secs, read_found(body).digests))
+            read.append((age_secs, found.digests))
     for age_secs, digests in reversed(read):
         tail.digests.add(digests, max(0.0, age_secs))
 

@@ -11,3 +11,11 @@ def new_uuid7() -> UUID:
     fraction = rest * 4096 // 1_000_000
     random = int.from_bytes(os.urandom(8)) >> 2
     return UUID(int=millis << 80 | 7 << 76 | fraction << 64 | 2 << 62 | random)
+
+
+def is_canonical_uuid(text: str) -> bool:
+    """Whether `text` is a UUID as we write them: lower case, with hyphens."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

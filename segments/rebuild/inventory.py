@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
-from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, ObjectMissing
+from segments.ids import is_canonical_uuid
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
 from segments.parquet.footer import decode_footer
 from segments.parquet.schema import SegmentSpec
@@ -117,16 +117,9 @@ def _baby(store: ObjectStore, info: ObjectInfo) -> BabyFound:
     if not baby.is_stamped and baby.parts:
         # Nothing counts its records; 0 would have it taken for empty.
         return _found(key, info, baby, None, 1)
-    stamps = frozenset(filter(_is_dataset_id, baby.dataset_ids))
-    return _found(key, info, baby, stamps, baby.num_records)
-
-
-def _is_dataset_id(stamp: str) -> bool:
     # A stamp is whatever a collector wrote; only meta's own ids can have been a dataset's.
-    try:
-        return str(UUID(stamp)) == stamp
-    except ValueError:
-        return False
+    stamps = frozenset(filter(is_canonical_uuid, baby.dataset_ids))
+    return _found(key, info, baby, stamps, baby.num_records)
 
 
 def _found(

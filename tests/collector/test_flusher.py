@@ -13,7 +13,7 @@ from collector.config import Settings, load
 from collector.dedupe import CommittedDigests
 from collector.export import digest_of
 from collector.flusher import Flusher
-from collector.ingestion import Commit, Ingestion
+from collector.ingestion import Ingestion
 from collector.intake import Intake
 from collector.quotas import Quotas
 from collector.refusal import Refused
@@ -22,6 +22,7 @@ from meta.process import Environment
 from meta.v1 import ingest_token_pb2
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key
+from segplane.dataplane.baby_facts import CommitFacts
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, IngestToken
 from tests.support.collector.seat import run
@@ -30,9 +31,9 @@ from tests.support.collector.seat import run
 class MetaWithDeletedDatasets(Ingestion):
     """Meta where every stamped dataset was deleted a moment ago."""
 
-    async def commit(self, stream_id: str, offset: int, commit: Commit) -> frozenset[str]:
-        await super().commit(stream_id, offset, commit)
-        return frozenset(commit.dataset_records)
+    async def commit(self, stream_id: str, offset: int, facts: CommitFacts) -> frozenset[str]:
+        await super().commit(stream_id, offset, facts)
+        return frozenset(facts.dataset_records)
 
 
 class Clock:

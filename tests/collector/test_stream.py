@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from collector.babies import ListedBaby
-from collector.ingestion import Commit, Ingestion
+from collector.ingestion import Ingestion
 from collector.stream import Displaced, FlushTooOld, StreamWriter
 from collector.stream_recovery import (
     HOLE_OFFSETS_MAX,
@@ -21,6 +21,7 @@ from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
 from segments.store.interface import ObjectInfo, ObjectStore
+from segplane.dataplane.baby_facts import CommitFacts
 from tests.support.collector.exports import log_export
 from tests.support.collector.seat import Seat, run
 
@@ -151,7 +152,7 @@ def test_an_unstamped_baby_is_counted_by_reading_it(seat: Seat) -> None:
 
     run(seat_tail_adopt(seat, stream_id, next_offset))
 
-    assert seat.ground.commits() == [(stream_id, 0, 2)]
+    assert seat.ground.commits() == [(stream_id, 0, 3)]
 
 
 def test_two_adopters_of_one_tail_do_not_hinder_one_another(seat: Seat) -> None:
@@ -288,8 +289,8 @@ class LossyIngestion(Ingestion):
 
     is_lost = False
 
-    async def commit(self, stream_id: str, offset: int, commit: Commit) -> frozenset[str]:
-        deleted = await super().commit(stream_id, offset, commit)
+    async def commit(self, stream_id: str, offset: int, facts: CommitFacts) -> frozenset[str]:
+        deleted = await super().commit(stream_id, offset, facts)
         if not self.is_lost:
             self.is_lost = True
             raise Unavailable("the answer was lost")

@@ -11,34 +11,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from segments.baby import Baby, BabyKind, Export, TokenPart, crc32c, decode_baby, encode_baby
 from segments.errors import CorruptObject
 from segments.v1 import combined_signals_pb2 as pb
-
-
-def _logs(text: str) -> bytes:
-    data = LogsData()
-    record = data.resource_logs.add().scope_logs.add().log_records.add()
-    record.body.string_value = text
-    return data.SerializeToString()
-
-
-def _part(token_id: str = "token", signal: str = "logs", n: int = 2) -> TokenPart:
-    return TokenPart(
-        token_id=token_id,
-        signal=signal,  # type: ignore[arg-type]
-        slices=tuple(_logs(f"{signal} {i}") for i in range(n)),
-        dataset_id="dataset",
-        num_records=n,
-        start_time=10,
-        end_time=20 + n,
-        exports=tuple(Export(bytes([i]) * 16, 100 + i) for i in range(n)),
-    )
-
-
-BABY = Baby(
-    parts=(_part("a", "logs"), _part("a", "traces", 1), _part("b", "metrics", 3)),
-    kind=BabyKind.DATA,
-    flush_id=b"f" * 16,
-    received_at=1234,
-)
+from tests.support.babies import BABY, LONG_PART, logs, of_unknown_kind
 
 
 def test_a_baby_decodes_to_what_was_encoded() -> None:
@@ -47,8 +20,7 @@ def test_a_baby_decodes_to_what_was_encoded() -> None:
 
 @pytest.mark.parametrize("is_stamped", [True, False])
 def test_the_bytes_are_those_that_protobuf_itself_writes(is_stamped: bool) -> None:
-    long = TokenPart("c" * 200, "traces", (b"\x0a\x00" * 9000, b"", b"\x0a\x00"))
-    baby = replace(BABY, parts=(*BABY.parts, long), is_stamped=is_stamped)
+    baby = replace(BABY, parts=(*BABY.parts, LONG_PART), is_stamped=is_stamped)
 
     body = encode_baby(baby)
 
@@ -75,7 +47,7 @@ def test_a_reader_that_knows_only_the_contract_sees_one_merged_message_per_signa
 
 
 def test_an_unstamped_baby_decodes_without_datasets() -> None:
-    part = TokenPart("a", "logs", (_logs("x"),))
+    part = TokenPart("a", "logs", (logs("x"),))
 
     baby = decode_baby(encode_baby(Baby(parts=(part,), is_stamped=False)))
 
@@ -127,12 +99,8 @@ def test_garbage_is_refused_or_unstamped(body: bytes) -> None:
 
 
 def test_an_unknown_kind_is_read_as_unspecified() -> None:
-    message = pb.CombinedSignals()
-    message.stamp.kind = 77  # type: ignore[assignment]
-    body = message.SerializeToString()
+    body = of_unknown_kind()
 
     with pytest.raises(CorruptObject):
-        decode_baby(body)
-    baby = decode_baby(body + b"\xad\x06" + crc32c(body).to_bytes(4, "little"))
-
-    assert baby.kind is BabyKind.UNSPECIFIED
+        decode_baby(body[:-6])
+    assert decode_baby(body).kind is BabyKind.UNSPECIFIED

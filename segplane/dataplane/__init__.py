@@ -1,0 +1,1 @@
+"""Rules that workers and readers share, between them and meta."""

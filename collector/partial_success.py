@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError
 
 from collector.refusal import malformed
+from segments import protowire
 from segments.otlp.validation import check
 from segments.signals import Signal
 
@@ -23,8 +24,6 @@ _RECORD = len(_CHILDREN)
 # Of a metric: its kinds of data, and in each the data points.
 _METRIC_DATA = (5, 7, 9, 10, 11)
 _DATA_POINTS = 1
-_FIXED_BYTES = {1: 8, 5: 4}
-_VARINT, _BYTES = 0, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,49 +102,18 @@ class _DamageFilter:
         return b"".join(own), children
 
     def _fields(self, body: bytes) -> Iterator[_Field]:
-        at = 0
-        while at < len(body):
-            self._fields_left -= 1
-            if self._fields_left < 0:
-                raise malformed(f"export is damaged, and has more than {FIELDS_MAX} fields")
-            start = at
-            tag, at = _varint(body, at)
-            wire, content = tag & 7, None
-            if wire == _VARINT:
-                _, at = _varint(body, at)
-            elif wire == _BYTES:
-                size, at = _varint(body, at)
-                content, at = body[at : at + size], at + size
-            elif wire in _FIXED_BYTES:
-                at += _FIXED_BYTES[wire]
-            else:
-                raise _broken()
-            if at > len(body):
-                raise _broken()
-            yield _Field(tag >> 3, body[start:at], content)
-
-
-def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """Read a number; returns it and where it ends."""
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(body):
-            break
-        byte = body[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise _broken()
+        try:
+            for number, start, content, end in protowire.fields(body, has_groups=False):
+                self._fields_left -= 1
+                if self._fields_left < 0:
+                    raise malformed(f"export is damaged, and has more than {FIELDS_MAX} fields")
+                yield _Field(number, body[start:end], body[content:end] if content else None)
+        except protowire.MalformedWire as error:
+            raise _broken() from error
 
 
 def _framed(number: int, body: bytes) -> bytes:
-    header, size = bytearray((number << 3 | _BYTES,)), len(body)
-    while size > 0x7F:
-        header.append(size & 0x7F | 0x80)
-        size >>= 7
-    header.append(size)
-    return bytes(header) + body
+    return protowire.length_prefix(number, len(body)) + body
 
 
 def _broken() -> Exception:

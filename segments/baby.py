@@ -14,6 +14,7 @@ from google.protobuf.internal.containers import RepeatedScalarFieldContainer
 from google.protobuf.message import DecodeError
 
 from segments.errors import CorruptObject
+from segments.protowire import length_prefix
 from segments.signals import TRAITS, Signal
 from segments.v1 import combined_signals_pb2 as pb
 
@@ -172,13 +173,13 @@ def _token_pieces(baby: Baby) -> Iterator[bytes]:
         value: list[bytes] = []
         for signal, kind in _KINDS.items():
             for payload in parts[signal].slices if signal in parts else ():
-                value += (_header(kind, len(payload)), payload)
+                value += (length_prefix(kind, len(payload)), payload)
         if baby.is_stamped:
             value.append(_stamps(parts))
         key = token_id.encode()
         size_bytes = sum(map(len, value))
-        entry = b"".join((_header(1, len(key)), key, _header(2, size_bytes)))
-        yield _header(1, len(entry) + size_bytes)
+        entry = b"".join((length_prefix(1, len(key)), key, length_prefix(2, size_bytes)))
+        yield length_prefix(1, len(entry) + size_bytes)
         yield entry
         yield from value
 
@@ -196,16 +197,6 @@ def _stamps(parts: dict[Signal, TokenPart]) -> bytes:
         for export in part.exports:
             entry.exports.add(signal=kind, digest=export.digest, received_at=export.received_at)
     return entry.SerializeToString()
-
-
-def _header(field: int, size_bytes: int) -> bytes:
-    """Tag and length of a length-delimited field with a number below 16."""
-    header = bytearray((field << 3 | 2,))
-    while size_bytes > 0x7F:
-        header.append(size_bytes & 0x7F | 0x80)
-        size_bytes >>= 7
-    header.append(size_bytes)
-    return bytes(header)
 
 
 def _check_crc(body: bytes) -> None:

@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from meta.errors import InvalidArgument
 from meta.event_loop import to_its_end
+from segments import protowire
 
 Message = TypeVar("Message")
 Result = TypeVar("Result")
@@ -21,8 +22,6 @@ SMALL_BYTES = 16 * 1024
 LARGE_BYTES = 256 * 1024
 LARGE_AT_ONCE = 2
 FIELDS_MAX = 100_000
-_VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
-_FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 
 
 class LargeRequests:
@@ -72,32 +71,11 @@ def has_more_fields(raw: bytes, limit: int) -> bool:
 
     Repeated submessages of all requests are fields of the top level.
     """
-    position = fields = 0
-    while position < len(raw) and fields <= limit:
-        tag, position = _varint(raw, position)
-        wire_type = tag & 7
-        if wire_type == _VARINT:
-            _, position = _varint(raw, position)
-        elif wire_type == _DELIMITED:
-            length, position = _varint(raw, position)
-            position += length
-        elif wire_type in _FIXED_BYTES:
-            position += _FIXED_BYTES[wire_type]
-        else:
-            # A group, which no message of the contract has.
-            break
-        fields += 1
-    return fields > limit
-
-
-def _varint(raw: bytes, position: int) -> tuple[int, int]:
-    """A varint and the position after it; a truncated one ends with the bytes."""
-    value = shift = 0
-    while position < len(raw) and shift < 64:
-        byte = raw[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-    return value, position
+    try:
+        # No message of the contract has groups.
+        for count, _ in enumerate(protowire.fields(raw, has_groups=False), start=1):
+            if count > limit:
+                return True
+    except protowire.MalformedWire:
+        return False
+    return False

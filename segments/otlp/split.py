@@ -9,6 +9,7 @@ through the official classes first.
 from collections.abc import Iterator
 
 from segments.otlp.wire import UndecodableSlice, canonical
+from segments.protowire import MalformedWire, fields, length_prefix
 from segments.signals import Signal
 
 # About 60 MB of columns if the records are empty.
@@ -26,9 +27,6 @@ _LEVELS: dict[Signal, tuple[_Level, ...]] = {
 }
 # First bytes of the tags of what there can be very many of.
 _MANY: dict[Signal, bytes] = {"logs": b"\x12", "traces": b"\x12", "metrics": b"\x12\x0a"}
-_LENGTH_DELIMITED = 2
-_START_GROUP, _END_GROUP = 3, 4
-_FIXED_BYTES = {1: 8, 5: 4}
 
 
 def records_at_most(signal: Signal, payload: bytes) -> int:
@@ -62,7 +60,11 @@ def cut(
 
 
 def _pieces(signal: Signal, payload: bytes, records_max: int) -> Iterator[bytes]:
-    return (piece for piece, _ in _cut(payload, _LEVELS[signal], records_max))
+    try:
+        for piece, _ in _cut(payload, _LEVELS[signal], records_max):
+            yield piece
+    except MalformedWire as error:
+        raise UndecodableSlice(str(error)) from None
 
 
 def _cut(
@@ -72,7 +74,7 @@ def _cut(
     numbers, below = levels[0], levels[1:]
     header = _header(message, numbers)
     piece, count = bytearray(header), 1
-    for number, start, content, end in _fields(message):
+    for number, start, content, end in fields(message):
         if number not in numbers or not content:
             continue
         elements = (
@@ -84,7 +86,7 @@ def _cut(
             if count > 1 and count + size > elements_max:
                 yield bytes(piece), count
                 piece, count = bytearray(header), 1
-            piece += message[start:content] if not below else _tag(number, len(element))
+            piece += message[start:content] if not below else length_prefix(number, len(element))
             piece += element
             count += size
     yield bytes(piece), count
@@ -93,7 +95,7 @@ def _cut(
 def _header(message: bytes, numbers: _Level) -> bytes:
     """What every piece of a message repeats: all but the elements that it is cut into."""
     kept, elements = bytearray(), 0
-    for number, start, content, end in _fields(message):
+    for number, start, content, end in fields(message):
         if number in numbers and content:
             elements += 1
         else:
@@ -102,68 +104,3 @@ def _header(message: bytes, numbers: _Level) -> bytes:
     if len(numbers) > 1 and elements > 1:
         raise UndecodableSlice("a oneof occurs twice in a payload of very many records")
     return bytes(kept)
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (number, start, content, end) of each field; content is 0 if it has no length."""
-    place = 0
-    try:
-        while place < len(message):
-            start, tag = place, message[place]
-            # Two bytes in nearly all of millions of fields: not worth two calls.
-            if tag & 0x87 == _LENGTH_DELIMITED and (size := message[place + 1]) < 0x80:
-                content, place = place + 2, place + 2 + size
-            else:
-                tag, place = _varint(message, place)
-                content = 0
-                if tag & 7 == _LENGTH_DELIMITED:
-                    size, content = _varint(message, place)
-                    place = content + size
-                else:
-                    place = _skipped(message, tag, place)
-            if place > len(message):
-                raise IndexError
-            yield tag >> 3, start, content, place
-    except IndexError:
-        raise UndecodableSlice("a field is longer than its message") from None
-
-
-def _skipped(message: bytes, tag: int, place: int) -> int:
-    """The end of a field that has no length; groups, however deep, cost no stack."""
-    groups: list[int] = []
-    while True:
-        wire_type, number = tag & 7, tag >> 3
-        if wire_type == 0:
-            _, place = _varint(message, place)
-        elif wire_type == _LENGTH_DELIMITED:
-            size, place = _varint(message, place)
-            place += size
-        elif wire_type in _FIXED_BYTES:
-            place += _FIXED_BYTES[wire_type]
-        elif wire_type == _START_GROUP:
-            groups.append(number)
-        elif wire_type != _END_GROUP or not groups or groups.pop() != number:
-            raise UndecodableSlice("wire format was corrupt")
-        if not groups:
-            return place
-        tag, place = _varint(message, place)
-
-
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """A whole number and where it ends."""
-    value, shift = 0, 0
-    while (byte := message[place]) >= 0x80 and shift < 63:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        place += 1
-    return value | byte << shift, place + 1
-
-
-def _tag(number: int, size_bytes: int) -> bytes:
-    """The head of a length-delimited field with a number below 16."""
-    head = bytearray((number << 3 | _LENGTH_DELIMITED,))
-    while size_bytes > 0x7F:
-        head.append(size_bytes & 0x7F | 0x80)
-        size_bytes >>= 7
-    head.append(size_bytes)
-    return bytes(head)

@@ -19,8 +19,8 @@ DESERIALIZE: Callable[[bytes], SaveSegmentsRequest] = SaveSegmentsRequest.FromSt
         pytest.param(b"\x0a\x00" * 5, 5, id="empty submessages"),
         pytest.param(b"\x0a\x02\x0a\x00" * 3, 3, id="nested submessages"),
         pytest.param(b"\x08\xff\x01\x11" + bytes(8) + b"\x1d" + bytes(4), 3, id="numbers"),
-        pytest.param(b"\x0a\xff\xff\xff\xff\x07", 1, id="a length that is not there"),
-        pytest.param(b"\x08" + b"\xff" * 100, 1, id="no end of a number"),
+        pytest.param(b"\x0a\xff\xff\xff\xff\x07", 0, id="a length that is not there"),
+        pytest.param(b"\x08" + b"\xff" * 100, 0, id="no end of a number"),
         pytest.param(b"\x0a\x00\x0b\x0a\x00", 1, id="a group"),
     ],
 )

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Protocol
 
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
@@ -12,6 +11,7 @@ from meta.errors import InvalidArgument
 from meta.services import checks
 from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
 from meta.store.datasets import Dataset
+from meta.store.segment_rows import SegmentRow
 from meta.store.segments import NewSegment
 from meta.store.stream_reads import BabyRow
 from meta.store.tokens import Routing
@@ -95,36 +95,7 @@ def full_key(location: StoreLocation, message: common_pb2.CloudObjectKey, field:
         raise InvalidArgument(f"{field}: {error}", field=field) from None
 
 
-class SegmentLike(Protocol):
-    """A segment's row, as any part of the store reads it."""
-
-    @property
-    def id(self) -> object: ...
-    @property
-    def dataset_id(self) -> object: ...
-    @property
-    def start_ns(self) -> int: ...
-    @property
-    def end_ns(self) -> int: ...
-    @property
-    def size_bytes(self) -> int: ...
-    @property
-    def compressed_size_bytes(self) -> int: ...
-    @property
-    def number_of_events(self) -> int: ...
-    @property
-    def prefix(self) -> str: ...
-    @property
-    def object_name(self) -> str: ...
-    @property
-    def created_version(self) -> int: ...
-    @property
-    def tombstone_version(self) -> int | None: ...
-    @property
-    def merge_count(self) -> int: ...
-
-
-def segment_info(location: StoreLocation, segment: SegmentLike) -> common_pb2.SegmentInfo:
+def segment_info(location: StoreLocation, segment: SegmentRow) -> common_pb2.SegmentInfo:
     """A registered segment."""
     holder = segment_lookup_pb2.GetSegmentsByIdsResponse()
     add_segments(holder.segments, location, [segment])
@@ -135,7 +106,7 @@ def segment_info(location: StoreLocation, segment: SegmentLike) -> common_pb2.Se
 def add_segments(
     target: RepeatedCompositeFieldContainer[common_pb2.SegmentInfo],
     location: StoreLocation,
-    segments: Iterable[SegmentLike],
+    segments: Iterable[SegmentRow],
 ) -> None:
     """Append registered segments.
 
@@ -150,7 +121,7 @@ def add_segments(
         template, prefix = shared
         info = target.add()
         info.MergeFromString(template)
-        info.id = str(segment.id)
+        info.id = segment.id
         times = info.time_range
         times.start_time = segment.start_ns
         times.end_time = segment.end_ns
@@ -168,9 +139,9 @@ def add_segments(
             info.tombstone_version = segment.tombstone_version
 
 
-def _template(location: StoreLocation, segment: SegmentLike) -> tuple[bytes, str]:
+def _template(location: StoreLocation, segment: SegmentRow) -> tuple[bytes, str]:
     message = common_pb2.SegmentInfo(
-        dataset_id=str(segment.dataset_id),
+        dataset_id=segment.dataset_id,
         time_range=common_pb2.TimeRange(),
         cloud_object_key=object_key(location, segment.prefix, ""),
     )

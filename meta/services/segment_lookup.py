@@ -15,7 +15,8 @@ from meta.errors import CursorInvalid, VersionNotReached
 from meta.services import checks, convert
 from meta.store import lookup, segments
 from meta.store.engine import Transaction
-from meta.store.lookup import Found, Position, Query
+from meta.store.lookup import FoundSegment, Position, Query
+from meta.store.segment_rows import SegmentRow
 from meta.transactions import Transactions
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
 
@@ -43,7 +44,7 @@ class _Cursor:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    found: list[Found]
+    segments: list[SegmentRow]
     version: int
     next_cursor: str | None
 
@@ -67,7 +68,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
             snapshot_version=page.version,
         )
-        convert.add_segments(reply.segments, location, page.found)
+        convert.add_segments(reply.segments, location, page.segments)
         return reply
 
     def GetSegmentsByIds(
@@ -80,8 +81,8 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             for index, text in enumerate(request.segment_ids)
         )
         rows = self._transactions.read(lambda tx: segments.get_many(tx, list(ids)))
-        by_id = {row.id: row for row in rows}
-        found = [by_id[one] for one in ids if one in by_id]
+        by_id = {UUID(row.id): row for row in rows}
+        found = [by_id[segment_id] for segment_id in ids if segment_id in by_id]
         reply = segment_lookup_pb2.GetSegmentsByIdsResponse()
         convert.add_segments(reply.segments, self._settings.location, found)
         return reply
@@ -116,13 +117,13 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         next_cursor = None
         if len(shown) < len(found):
             next_cursor = wanted.encode(_Cursor(version, began_secs, shown[-1].position()))
-        return _Page(shown, version, next_cursor)
+        return _Page([found.segment for found in shown], version, next_cursor)
 
-    def _shown(self, found: list[Found], limit: int) -> list[Found]:
+    def _shown(self, found: list[FoundSegment], limit: int) -> list[FoundSegment]:
         """Cut at the limit or where the reply would grow too large, but never to nothing."""
         size_bytes = 0
         for index, one in enumerate(found[:limit]):
-            texts = len(one.prefix) + len(one.object_name)
+            texts = len(one.segment.prefix) + len(one.segment.object_name)
             size_bytes += SEGMENT_BYTES + self._bucket_bytes + 4 * texts
             if size_bytes > PAGE_BYTES_MAX and index:
                 return found[:index]

@@ -1,44 +1,33 @@
 """What ExplainMergePlan reads: live segments with the task or quarantine that holds them."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import text
 
 from meta.store import audit
 from meta.store.engine import Transaction
+from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, SegmentRow
 
 
-class ExplainedRow(NamedTuple):
-    """A live segment; times in nanoseconds, None = in no task."""
+@dataclass(frozen=True, slots=True)
+class ExplainedRow:
+    """A live segment, when it was created, and the open task it is an input of, if any."""
 
-    id: UUID
-    dataset_id: UUID
-    start_ns: int
-    end_ns: int
-    size_bytes: int
-    compressed_size_bytes: int
-    number_of_events: int
-    prefix: str
-    object_name: str
-    created_version: int
-    tombstone_version: int | None
-    merge_count: int
+    segment: SegmentRow
     created_ns: int
     task_id: UUID | None
     is_quarantined: bool
 
 
-_READ = text("""
-    SELECT s.id, d.id, s.start_ns, s.end_ns, s.size_bytes, s.compressed_size_bytes,
-           s.number_of_events, s.prefix, s.object_name, s.created_version, s.tombstone_version,
-           s.merge_count, (extract(epoch FROM s.created_at) * 1000000000)::bigint,
+_READ = text(f"""
+    SELECT {ROW_COLUMNS}, (extract(epoch FROM s.created_at) * 1000000000)::bigint,
            i.task_id, s.quarantined_at IS NOT NULL
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
          LEFT JOIN merge_task_inputs i ON i.segment_id = s.id
     WHERE s.dataset_key = :key AND s.tombstone_version IS NULL
     ORDER BY s.start_ns, s.id LIMIT :most
-""")
+""")  # noqa: S608
 _RELEASE = text(
     "UPDATE segments SET quarantined_at = NULL WHERE id = :segment AND quarantined_at IS NOT NULL"
 )
@@ -47,7 +36,7 @@ _RELEASE = text(
 def read(tx: Transaction, dataset_key: int, most: int) -> list[ExplainedRow]:
     """Live segments of a dataset by start time."""
     rows = tx.execute(_READ, {"key": dataset_key, "most": most}).all()
-    return list(map(ExplainedRow._make, rows))
+    return [ExplainedRow(SegmentRow._make(row[:NUM_COLUMNS]), *row[NUM_COLUMNS:]) for row in rows]
 
 
 def release(tx: Transaction, segment_id: UUID) -> bool:

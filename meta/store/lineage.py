@@ -13,7 +13,7 @@ from sqlalchemy import Uuid, bindparam, text
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store import segments
 from meta.store.engine import Transaction
-from meta.store.segments import Segment
+from meta.store.segment_rows import SegmentRow
 from meta.store.stream_reads import BabyRow, make_baby
 
 
@@ -23,7 +23,7 @@ class Place:
 
     dataset_id: UUID
     is_merged: bool
-    segments: tuple[Segment, ...]
+    segments: tuple[SegmentRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +104,21 @@ def locate(tx: Transaction, stream_id: UUID, offset: int) -> Whereabouts:
     baby = next(map(make_baby, tx.execute(_BABY, key)), None)
     merged = {row.dataset_id: row.is_merged for row in tx.execute(_ENTRIES, key)}
     merged |= {dataset_id: True for dataset_id, _ in chain}
-    found = {
-        s.id: s for s in segments.get_many(tx, [i for _, i in held]) if s.tombstone_version is None
-    }
+    rows = segments.get_many(tx, [segment_id for _, segment_id in held])
+    live = {UUID(row.id): row for row in rows if row.tombstone_version is None}
     return Whereabouts(
         # A stream that is forgotten was committed and reaped to its end.
         is_committed=stream is None or offset <= stream.committed_offset,
         is_reaped=stream is None or offset <= stream.deleted_offset,
         baby=baby,
-        places=_places(merged, held, found, baby.dataset_ids if baby else None),
+        places=_places(merged, held, live, baby.dataset_ids if baby else None),
     )
 
 
 def _places(
     merged: Mapping[UUID, bool],
     chain: list[tuple[UUID, UUID]],
-    found: Mapping[UUID, Segment],
+    live: Mapping[UUID, SegmentRow],
     stamps: tuple[UUID, ...] | None,
 ) -> tuple[Place, ...]:
     """One place per dataset; one that the baby's stamps do not name holds nothing of it."""
@@ -128,9 +127,9 @@ def _places(
             dataset_id,
             is_merged,
             tuple(
-                found[segment_id]
+                live[segment_id]
                 for owner, segment_id in chain
-                if segment_id in found
+                if segment_id in live
                 and owner == dataset_id
                 and (stamps is None or dataset_id in stamps)
             ),

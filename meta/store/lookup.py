@@ -13,6 +13,7 @@ from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bin
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store.engine import Transaction
+from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -22,7 +23,7 @@ _CLASSES = range(DURATION_CLASS_MAX + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class CounterSnapshot:
     """The counter, the versions a failover jumped over, and the database's time in seconds."""
 
     version: int
@@ -59,27 +60,17 @@ class Query:
     behind: Position | None = None
 
 
-class Found(NamedTuple):
-    """A segment and where it stands in the order; a tuple, because a page has thousands."""
+class FoundSegment(NamedTuple):
+    """A segment and its position in the order of the pages; a tuple, because a page has thousands."""
 
+    segment: SegmentRow
     dataset_key: int
     dur_class: int
-    id: str
-    dataset_id: str
-    start_ns: int
-    end_ns: int
-    size_bytes: int
-    compressed_size_bytes: int
-    number_of_events: int
-    prefix: str
-    object_name: str
-    created_version: int
-    tombstone_version: int | None
-    merge_count: int
 
     def position(self) -> Position:
         """Where a page that ends here goes on."""
-        return Position(self.dataset_key, self.dur_class, self.start_ns, UUID(self.id))
+        row = self.segment
+        return Position(self.dataset_key, self.dur_class, row.start_ns, UUID(row.id))
 
 
 _SNAPSHOT = text(
@@ -94,25 +85,22 @@ _DATASETS = text("""
 """)
 # One stretch of the index after the other, in the order of the page: the sort is incremental on
 # `place`, so stretches behind the limit are never read.
-_FIND = text("""
-    SELECT p.key, p.dur_class, s.id::text, p.dataset_id, s.start_ns, s.end_ns, s.size_bytes,
-           s.compressed_size_bytes, s.number_of_events, s.prefix, s.object_name,
-           s.created_version, s.tombstone_version, s.merge_count
+_FIND = text(f"""
+    SELECT {ROW_COLUMNS}, d.key, d.dur_class
     FROM unnest(cast(:keys AS integer[]), cast(:dataset_ids AS text[]),
                 cast(:classes AS smallint[]), cast(:lows AS bigint[]), cast(:ids AS uuid[]))
-             WITH ORDINALITY p (key, dataset_id, dur_class, low, last_id, place)
+             WITH ORDINALITY d (key, id, dur_class, low, last_id, place)
          CROSS JOIN LATERAL (
-            SELECT id, start_ns, end_ns, size_bytes, compressed_size_bytes, number_of_events,
-                   prefix, object_name, created_version, tombstone_version, merge_count
+            SELECT {STORED_COLUMNS}
             FROM segments
-            WHERE dataset_key = p.key AND dur_class = p.dur_class
-              AND (start_ns, id) > (p.low, p.last_id) AND start_ns <= :last_ns
+            WHERE dataset_key = d.key AND dur_class = d.dur_class
+              AND (start_ns, id) > (d.low, d.last_id) AND start_ns <= :last_ns
               AND end_ns >= :start_ns AND created_version <= :version
               AND (tombstone_version IS NULL OR tombstone_version > :version)
             ORDER BY start_ns, id LIMIT :most
          ) s
-    ORDER BY p.place, s.start_ns, s.id LIMIT :most
-""").bindparams(
+    ORDER BY d.place, s.start_ns, s.id LIMIT :most
+""").bindparams(  # noqa: S608
     bindparam("keys", type_=ARRAY(Integer)),
     bindparam("dataset_ids", type_=ARRAY(Text)),
     bindparam("classes", type_=ARRAY(SmallInteger)),
@@ -121,12 +109,12 @@ _FIND = text("""
 )
 
 
-def snapshot(tx: Transaction) -> Snapshot:
+def snapshot(tx: Transaction) -> CounterSnapshot:
     """What this transaction's snapshot says of versions and time."""
-    return Snapshot(*tx.execute(_SNAPSHOT).one())
+    return CounterSnapshot(*tx.execute(_SNAPSHOT).one())
 
 
-def readable_version(snapshot: Snapshot, wanted: int | None) -> int:
+def readable_version(snapshot: CounterSnapshot, wanted: int | None) -> int:
     """The version to read at: the wanted one, or the current. Raises VersionExpired."""
     if wanted is None:
         return snapshot.version
@@ -165,9 +153,9 @@ def visible_datasets(
 
 def find(
     tx: Transaction, query: Query, datasets: Sequence[VisibleDataset], most: int
-) -> list[Found]:
+) -> list[FoundSegment]:
     """Up to `most` segments in the order (dataset, duration class, start, id)."""
-    found: list[Found] = []
+    found: list[FoundSegment] = []
     behind = query.behind
     first = 0 if behind is None else behind.dataset_key
     left = [dataset for dataset in datasets if dataset.key >= first]
@@ -177,7 +165,9 @@ def find(
     return found
 
 
-def _find(tx: Transaction, query: Query, batch: Sequence[VisibleDataset], most: int) -> list[Found]:
+def _find(
+    tx: Transaction, query: Query, batch: Sequence[VisibleDataset], most: int
+) -> list[FoundSegment]:
     stretches = [
         (dataset.key, str(dataset.id), dur_class, *_edge(dataset.key, dur_class, query))
         for dataset in batch
@@ -196,7 +186,8 @@ def _find(tx: Transaction, query: Query, batch: Sequence[VisibleDataset], most: 
         "most": most,
     }
     # Fetched at once: row by row costs as much again.
-    return list(map(Found._make, tx.execute(_FIND, values).all()))
+    rows = tx.execute(_FIND, values).all()
+    return [FoundSegment(SegmentRow._make(row[:NUM_COLUMNS]), *row[NUM_COLUMNS:]) for row in rows]
 
 
 def _edge(dataset_key: int, dur_class: int, query: Query) -> tuple[int, UUID]:

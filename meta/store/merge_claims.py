@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import ARRAY, Text, TextClause, Uuid, bindparam, text
 
@@ -12,6 +12,7 @@ from meta.store.dataset_layouts import Layout
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
 from meta.store.merge_tasks import MergeTask, TaskState
+from meta.store.segment_rows import ROW_COLUMNS, SegmentRow
 
 # Claims that turn out to be dead (split, cancelled) before a poll hears that there is nothing.
 TRIES_MAX = 20
@@ -25,29 +26,12 @@ class Poll:
     is_oldest_first: bool
 
 
-class Input(NamedTuple):
-    """An input's row; a tuple with ids as text, because a batch of polls reads hundreds."""
-
-    id: str
-    dataset_id: str
-    start_ns: int
-    end_ns: int
-    size_bytes: int
-    compressed_size_bytes: int
-    number_of_events: int
-    prefix: str
-    object_name: str
-    created_version: int
-    tombstone_version: int | None
-    merge_count: int
-
-
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A claimed task, its inputs by start and id, and its dataset's layout."""
 
     task: MergeTask
-    inputs: tuple[Input, ...]
+    inputs: tuple[SegmentRow, ...]
     layout: Layout
 
 
@@ -101,15 +85,13 @@ _COUNT_HELD = text(
     "SELECT count(*) FROM (SELECT FROM merge_tasks WHERE state = 1"
     " AND free_at < statement_timestamp() ORDER BY free_at LIMIT :most) AS held"
 )
-_INPUTS = text("""
-    SELECT i.task_id::text, s.id::text, d.id::text, s.start_ns, s.end_ns, s.size_bytes,
-        s.compressed_size_bytes, s.number_of_events, s.prefix, s.object_name, s.created_version,
-        s.tombstone_version, s.merge_count
+_INPUTS = text(f"""
+    SELECT i.task_id::text, {ROW_COLUMNS}
     FROM merge_task_inputs i JOIN segments s ON s.id = i.segment_id
         JOIN datasets d ON d.key = s.dataset_key
     WHERE i.task_id = ANY(:tasks) AND s.tombstone_version IS NULL
     ORDER BY i.task_id, s.start_ns, s.id
-""").bindparams(bindparam("tasks", type_=ARRAY(Uuid)))
+""").bindparams(bindparam("tasks", type_=ARRAY(Uuid)))  # noqa: S608
 
 
 def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> list[Polled | None]:
@@ -171,9 +153,9 @@ def _claim(
 def _load(tx: Transaction, tasks: Sequence[MergeTask]) -> list[Claimed]:
     if not tasks:
         return []
-    inputs: dict[str, list[Input]] = {}
+    inputs: dict[str, list[SegmentRow]] = {}
     for task_id, *columns in tx.execute(_INPUTS, {"tasks": [task.id for task in tasks]}).all():
-        inputs.setdefault(task_id, []).append(Input._make(columns))
+        inputs.setdefault(task_id, []).append(SegmentRow._make(columns))
     layouts = dataset_layouts.read(tx, {task.dataset_id for task in tasks})
     return [Claimed(t, tuple(inputs.get(str(t.id), ())), layouts[t.dataset_id]) for t in tasks]
 

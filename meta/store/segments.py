@@ -6,17 +6,16 @@ and the object keys, the caller draws the version, `insert` writes the rows at i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Select, Uuid, bindparam, func, select
+from sqlalchemy import ARRAY, Uuid, bindparam, text
 from sqlalchemy import insert as sql_insert
 
 from meta.errors import KeyTaken, MetaError, ObjectCondemned, RaceLost
 from meta.store import datasets, object_keys, stats
 from meta.store.engine import Transaction
 from meta.store.object_keys import Identity, State
-from meta.store.tables import datasets as datasets_table
+from meta.store.segment_rows import ROW_COLUMNS, SegmentRow
 from meta.store.tables import segments
 from meta.store.versions import Version
 from segments.ids import new_uuid7
@@ -44,24 +43,6 @@ class NewSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """A registered segment; without a tombstone_version it is live."""
-
-    id: UUID
-    dataset_id: UUID
-    start_ns: int
-    end_ns: int
-    size_bytes: int
-    compressed_size_bytes: int
-    number_of_events: int
-    prefix: str
-    object_name: str
-    created_version: int
-    tombstone_version: int | None
-    merge_count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
     """One object key after `claim`: new, the same registration again, or refused."""
 
@@ -73,26 +54,10 @@ class Claim:
     refusal: MetaError | None = None
 
 
-_COLUMNS = (
-    segments.c.id,
-    datasets_table.c.id,
-    segments.c.start_ns,
-    segments.c.end_ns,
-    segments.c.size_bytes,
-    segments.c.compressed_size_bytes,
-    segments.c.number_of_events,
-    segments.c.prefix,
-    segments.c.object_name,
-    segments.c.created_version,
-    segments.c.tombstone_version,
-    segments.c.merge_count,
-)
-_BY_IDS: Select[*tuple[Any, ...]] = (
-    select(*_COLUMNS)
-    .join(datasets_table, datasets_table.c.key == segments.c.dataset_key)
-    .where(segments.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
-    .order_by(segments.c.id)
-)
+_BY_IDS = text(
+    f"SELECT {ROW_COLUMNS} FROM segments s JOIN datasets d ON d.key = s.dataset_key"
+    " WHERE s.id = ANY(:ids) ORDER BY s.id"
+).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
 _INSERT = sql_insert(segments)
 
 
@@ -107,12 +72,13 @@ def claim(tx: Transaction, new: Sequence[NewSegment]) -> tuple[Claim, ...]:
     ids = [new_uuid7() for _ in new]
     mine = object_keys.register(tx, [segment.object_key for segment in new], ids)
     known = object_keys.find(tx, [s.object_key for s in new if s.object_key not in mine])
-    found = {s.id: s for s in get_many(tx, [i.segment_id for i in known.values() if i.segment_id])}
+    known_ids = [i.segment_id for i in known.values() if i.segment_id]
+    rows = {UUID(row.id): row for row in get_many(tx, known_ids)}
     claims = []
     for segment, segment_id in zip(new, ids, strict=True):
         claimed = Claim(segment, segment_id, keys[segment.dataset_id])
         if segment.object_key not in mine:
-            claimed = _known(claimed, known.get(segment.object_key), found)
+            claimed = _known(claimed, known.get(segment.object_key), rows)
         claims.append(claimed)
     return tuple(claims)
 
@@ -140,11 +106,11 @@ def insert(
     stats.add(tx, [_counted(claimed) for claimed in new])
 
 
-def get_many(tx: Transaction, ids: Sequence[UUID]) -> list[Segment]:
+def get_many(tx: Transaction, ids: Sequence[UUID]) -> list[SegmentRow]:
     """The segments that exist, tombstoned ones too, by id."""
     if not ids:
         return []
-    return [Segment(*row) for row in tx.execute(_BY_IDS, {"ids": list(ids)})]
+    return list(map(SegmentRow._make, tx.execute(_BY_IDS, {"ids": list(ids)})))
 
 
 def duration_class(start_ns: int, end_ns: int) -> int:
@@ -162,7 +128,7 @@ def _is_new(claimed: Claim) -> bool:
     return claimed.refusal is None and claimed.registered_at is None
 
 
-def _known(claimed: Claim, identity: Identity | None, found: dict[UUID, Segment]) -> Claim:
+def _known(claimed: Claim, identity: Identity | None, rows: dict[UUID, SegmentRow]) -> Claim:
     """Say what an object key that somebody already has means for this claim."""
     new = claimed.new
     refusal: MetaError
@@ -172,10 +138,10 @@ def _known(claimed: Claim, identity: Identity | None, found: dict[UUID, Segment]
     elif identity.state is not State.REGISTERED:
         refusal = ObjectCondemned("the object was declared garbage", object_key=new.object_key)
     else:
-        segment = found.get(identity.segment_id) if identity.segment_id else None
+        segment = rows.get(identity.segment_id) if identity.segment_id else None
         if segment is not None and _is_same(segment, new):
             version = Version(segment.created_version)
-            return Claim(new, segment.id, claimed.dataset_key, registered_at=version)
+            return Claim(new, UUID(segment.id), claimed.dataset_key, registered_at=version)
         refusal = KeyTaken(
             "the object key is registered with other facts",
             object_key=new.object_key,
@@ -184,10 +150,10 @@ def _known(claimed: Claim, identity: Identity | None, found: dict[UUID, Segment]
     return Claim(new, claimed.segment_id, claimed.dataset_key, refusal=refusal)
 
 
-def _is_same(segment: Segment, new: NewSegment) -> bool:
+def _is_same(segment: SegmentRow, new: NewSegment) -> bool:
     # The key is the same already, however the two split it.
     return (
-        segment.dataset_id == new.dataset_id
+        segment.dataset_id == str(new.dataset_id)
         and segment.start_ns == new.start_ns
         and segment.end_ns == new.end_ns
         and segment.size_bytes == new.size_bytes

@@ -13,6 +13,7 @@ from meta.store import datasets, explanations, merge_leases, merge_planning, mer
 from meta.store.engine import Transaction
 from meta.store.explanations import ExplainedRow
 from meta.store.merge_planning import SegmentFilter
+from meta.store.segment_rows import SegmentRow
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
@@ -66,7 +67,7 @@ class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
         size_bytes = 0
         for row, eligibility, reason in explained:
             explanation = pb.SegmentExplanation(
-                segment=convert.segment_info(self._settings.location, row),
+                segment=convert.segment_info(self._settings.location, row.segment),
                 eligibility=eligibility,
                 task_id="" if row.task_id is None else str(row.task_id),
                 reason=reason,
@@ -111,7 +112,7 @@ def _explained(
     rows: list[ExplainedRow], candidates: list[Candidate], now_ns: int
 ) -> list[_Explained]:
     known = {
-        one.segment_id: (one, verdict) for one, verdict in verdicts(candidates, POLICY, now_ns)
+        str(one.segment_id): (one, verdict) for one, verdict in verdicts(candidates, POLICY, now_ns)
     }
     peers = Counter(tier_of(one) for one in candidates)
     found: list[_Explained] = []
@@ -120,10 +121,10 @@ def _explained(
             answer = pb.MERGE_ELIGIBILITY_QUARANTINED, "a merge could not read it: release it"
         elif row.task_id is not None:
             answer = pb.MERGE_ELIGIBILITY_IN_TASK, "it is an input of an open task"
-        elif row.id in known:
-            answer = _by_plan(*known[row.id], peers)
+        elif row.segment.id in known:
+            answer = _by_plan(*known[row.segment.id], peers)
         else:
-            answer = _not_mergeable(row)
+            answer = _not_mergeable(row.segment)
         found.append((row, *answer))
     return found
 
@@ -141,15 +142,15 @@ def _by_plan(
     )
 
 
-def _not_mergeable(row: ExplainedRow) -> tuple[pb.MergeEligibility.ValueType, str]:
-    if row.compressed_size_bytes >= POLICY.target_bytes:
+def _not_mergeable(segment: SegmentRow) -> tuple[pb.MergeEligibility.ValueType, str]:
+    if segment.compressed_size_bytes >= POLICY.target_bytes:
         return (
             pb.MERGE_ELIGIBILITY_LARGE_ENOUGH,
-            f"{row.compressed_size_bytes} bytes are not below {POLICY.target_bytes}",
+            f"{segment.compressed_size_bytes} bytes are not below {POLICY.target_bytes}",
         )
-    if row.merge_count >= POLICY.merges_max:
+    if segment.merge_count >= POLICY.merges_max:
         return (
             pb.MERGE_ELIGIBILITY_AT_MAX_MERGES,
-            f"{row.merge_count} merges are behind it, {POLICY.merges_max} are allowed",
+            f"{segment.merge_count} merges are behind it, {POLICY.merges_max} are allowed",
         )
     return pb.MERGE_ELIGIBILITY_TIER_NOT_FULL, "older segments of its dataset come first"

@@ -68,7 +68,7 @@ class Tier:
     merge_count: int
 
 
-class Verdict(Enum):
+class Eligibility(Enum):
     """Why a candidate is or is not in a group."""
 
     ELIGIBLE = "the next planning puts it in a task"
@@ -100,22 +100,22 @@ def tier_of(candidate: Candidate) -> Tier:
     return Tier(dataset_key, is_one_day, day, candidate.merge_count)
 
 
-def verdicts(
+def eligibilities(
     candidates: Sequence[Candidate], policy: Policy, now_ns: int
-) -> tuple[tuple[Candidate, Verdict], ...]:
+) -> tuple[tuple[Candidate, Eligibility], ...]:
     """Say of each candidate why `plan` takes or leaves it."""
     taken = {c.segment_id for group in plan(candidates, policy, now_ns) for c in group.inputs}
-    return tuple((c, _verdict(c, taken, policy)) for c in candidates)
+    return tuple((c, _eligibility(c, taken, policy)) for c in candidates)
 
 
-def _verdict(candidate: Candidate, taken: set[UUID], policy: Policy) -> Verdict:
+def _eligibility(candidate: Candidate, taken: set[UUID], policy: Policy) -> Eligibility:
     if candidate.segment_id in taken:
-        return Verdict.ELIGIBLE
+        return Eligibility.ELIGIBLE
     if candidate.compressed_size_bytes >= policy.target_bytes:
-        return Verdict.LARGE_ENOUGH
+        return Eligibility.LARGE_ENOUGH
     if candidate.merge_count >= policy.merges_max:
-        return Verdict.AT_MAX_MERGES
-    return Verdict.TIER_NOT_FULL
+        return Eligibility.AT_MAX_MERGES
+    return Eligibility.TIER_NOT_FULL
 
 
 def _is_mergeable(candidate: Candidate, policy: Policy) -> bool:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from meta import migrations
 from meta.store import rebuild as tables
-from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
+from meta.store.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.engine import Database
 from meta.store.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
@@ -94,7 +94,7 @@ def _layout(spec: SegmentSpec) -> Layout:
     return Layout(
         tuple(ShardingField(n, float(len(spec.sharding_fields) - i)) for i, n in heaviest_first),
         tuple(
-            PromotedColumn(
+            PromotedColumnRow(
                 column.name,
                 KqlType.Value(f"KQL_TYPE_{column.kql_type.upper()}"),
                 AttributeScope.Value(f"ATTRIBUTE_SCOPE_{column.scope.upper()}"),
@@ -105,10 +105,10 @@ def _layout(spec: SegmentSpec) -> Layout:
     )
 
 
-def _segment(live: LiveSegment) -> tables.RebuiltSegment:
+def _segment(live: LiveSegment) -> tables.RestoredSegment:
     found = live.found
     prefix, name = split_key(found.key)
-    return tables.RebuiltSegment(
+    return tables.RestoredSegment(
         NewSegment(
             dataset_id=UUID(found.footer.dataset_id),
             start_ns=found.start_time,
@@ -126,21 +126,21 @@ def _segment(live: LiveSegment) -> tables.RebuiltSegment:
     )
 
 
-def _stream(stream: RebuiltStream) -> tables.RebuiltStream:
-    return tables.RebuiltStream(
+def _stream(stream: RebuiltStream) -> tables.RestoredStream:
+    return tables.RestoredStream(
         UUID(stream.stream_id),
         stream.committed_offset,
         stream.deleted_offset,
         tuple(
-            tables.RebuiltEntry(UUID(e.dataset_id), e.merged_offset, e.ingest_time_nanos)
+            tables.RestoredEntry(UUID(e.dataset_id), e.merged_offset, e.ingest_time_nanos)
             for e in stream.entries
         ),
         tuple(_baby(baby) for baby in stream.babies),
     )
 
 
-def _baby(baby: BabyFound) -> tables.RebuiltBaby:
-    return tables.RebuiltBaby(
+def _baby(baby: BabyFound) -> tables.RestoredBaby:
+    return tables.RestoredBaby(
         baby.offset,
         baby.start_time,
         baby.end_time,

@@ -9,12 +9,12 @@ from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
 from meta.errors import InvalidArgument
 from meta.services import checks
-from meta.store.dataset_layouts import Layout, PromotedColumn, ShardingField
+from meta.store.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.datasets import Dataset
 from meta.store.segment_rows import SegmentRow
 from meta.store.segments import NewSegment
 from meta.store.stream_reads import BabyRow
-from meta.store.tokens import Routing
+from meta.store.tokens import TokenRouting
 from meta.v1 import common_pb2, ingest_token_pb2, nursery_pb2, segment_lookup_pb2
 from segments.keys import baby_prefix, join_key, merged_prefix
 from segments.location import StoreLocation
@@ -173,7 +173,7 @@ def baby_info(row: BabyRow) -> nursery_pb2.BabySegmentInfo:
     )
 
 
-def routing_message(routing: Routing) -> ingest_token_pb2.IngestTokenRouting:
+def routing_message(routing: TokenRouting) -> ingest_token_pb2.IngestTokenRouting:
     """Where a token's signals go; "" = refused."""
     return ingest_token_pb2.IngestTokenRouting(
         logs_dataset_id=str(routing.logs or ""),
@@ -205,7 +205,7 @@ def sharding_fields(
     return tuple(found)
 
 
-def promoted_messages(columns: Sequence[PromotedColumn]) -> list[common_pb2.PromotedColumn]:
+def promoted_messages(columns: Sequence[PromotedColumnRow]) -> list[common_pb2.PromotedColumn]:
     """Promoted columns in stored order."""
     return [
         common_pb2.PromotedColumn(

@@ -20,7 +20,7 @@ from meta.store import (
 from meta.store.engine import Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.token_secrets import TokenHasher
-from meta.store.tokens import Routing, Token
+from meta.store.tokens import IngestToken, TokenRouting
 from meta.transactions import Transactions
 from meta.v1 import ingest_token_pb2, ingest_token_pb2_grpc
 
@@ -41,7 +41,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         dataset_name = checks.name(request.dataset_name, "dataset_name")
         plaintext = token_secrets.new_plaintext()
 
-        def work(tx: Transaction) -> Token:
+        def work(tx: Transaction) -> IngestToken:
             dataset = datasets.find_by_name(tx, dataset_name)
             if dataset is None:
                 raise NotFound("there is no such dataset", dataset_name=dataset_name)
@@ -69,7 +69,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         if not token_secrets.is_well_formed(request.plaintext_token):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
-        def work(tx: Transaction) -> Token | None:
+        def work(tx: Transaction) -> IngestToken | None:
             return tokens.find_by_digest(tx, self._hasher.digest(tx, request.plaintext_token))
 
         token = self._transactions.read(work)
@@ -144,7 +144,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     ) -> ingest_token_pb2.UpdateIngestTokenRoutingResponse:
         """Replace where a token's signals go, with the entries that need it, in one transaction."""
         token_id = checks.uuid(request.token_id, "token_id")
-        wanted = Routing(
+        wanted = TokenRouting(
             logs=_dataset_id(request.routing.logs_dataset_id, "logs_dataset_id"),
             traces=_dataset_id(request.routing.traces_dataset_id, "traces_dataset_id"),
             metrics=_dataset_id(request.routing.metrics_dataset_id, "metrics_dataset_id"),
@@ -164,7 +164,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
 
 
-def _route(tx: Transaction, token_id: UUID, wanted: Routing) -> None:
+def _route(tx: Transaction, token_id: UUID, wanted: TokenRouting) -> None:
     """Change a locked token's routing and give every stream that carries it the new entries.
 
     The heads are locked, so no baby at or below their offsets can hold records for the new
@@ -191,11 +191,11 @@ def _dataset_id(value: str, name: str) -> UUID | None:
     return checks.optional_uuid(value, f"routing.{name}")
 
 
-def _words(route: Routing) -> str:
+def _words(route: TokenRouting) -> str:
     return f"logs {route.logs}, traces {route.traces}, metrics {route.metrics}"
 
 
-def _info(token: Token) -> ingest_token_pb2.IngestTokenInfo:
+def _info(token: IngestToken) -> ingest_token_pb2.IngestTokenInfo:
     return ingest_token_pb2.IngestTokenInfo(
         id=str(token.id),
         name=token.name,

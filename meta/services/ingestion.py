@@ -23,12 +23,12 @@ from meta.store import (
     tokens,
     versions,
 )
-from meta.store.commits import Commit, Committed
+from meta.store.commits import Committed, OffsetCommit
 from meta.store.engine import Conflict, Transaction
 from meta.store.segments import NewSegment
 from meta.store.stream_datasets import NewEntry
 from meta.store.token_secrets import TokenHasher
-from meta.store.tokens import Routing, Token
+from meta.store.tokens import IngestToken, TokenRouting
 from meta.transactions import Transactions
 from meta.v1 import ingestion_pb2, ingestion_pb2_grpc
 
@@ -47,7 +47,7 @@ class _Admission:
     created: bool
     next_offset: int
     token_id: UUID
-    routing: Routing
+    routing: TokenRouting
 
 
 class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
@@ -57,7 +57,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._transactions = transactions
         self._settings = settings
         self._hasher = TokenHasher(settings.token_pepper)
-        self._committer: Committer[Commit, Committed] = Committer(
+        self._committer: Committer[OffsetCommit, Committed] = Committer(
             name="commit_offset",
             # A batch of commits is one statement: no round trips to begin and commit.
             begin=transactions.database.single,
@@ -155,7 +155,7 @@ def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
     return [claimed.segment_id for claimed in claims]
 
 
-def _lock_token(tx: Transaction, digest: bytes) -> Token:
+def _lock_token(tx: Transaction, digest: bytes) -> IngestToken:
     """Keep an active token, its routing and the datasets it names as they are until the commit."""
     found = tokens.find_by_digest(tx, digest)
     if found is not None:
@@ -169,7 +169,7 @@ def _lock_token(tx: Transaction, digest: bytes) -> Token:
     raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
 
-def _admit(tx: Transaction, token: Token, collector_id: str, about: str) -> _Admission:
+def _admit(tx: Transaction, token: IngestToken, collector_id: str, about: str) -> _Admission:
     stream_id, created = streams.find_or_create(tx, collector_id, about)
     head = streams.lock_heads(tx, [stream_id])[stream_id]
     if head.is_stopped:
@@ -191,7 +191,7 @@ def _admit(tx: Transaction, token: Token, collector_id: str, about: str) -> _Adm
     return _Admission(stream_id, created, head.committed_offset + 1, token.id, token.routing)
 
 
-def _commit(request: ingestion_pb2.CommitOffsetRequest) -> Commit:
+def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:
     """Check a commit; written flat, because this is the hottest call."""
     flush_id = request.flush_id
     if flush_id and len(flush_id) != FLUSH_ID_BYTES:
@@ -205,7 +205,7 @@ def _commit(request: ingestion_pb2.CommitOffsetRequest) -> Commit:
         )
     num_records = checks.count(request.num_records, "num_records", high=checks.EVENTS_MAX)
     stamps, records = _stamps(request)
-    return Commit(
+    return OffsetCommit(
         stream_id=_stream_id(request.stream_id),
         offset=checks.count(request.committed_offset, "committed_offset"),
         start_ns=checks.count(start_ns, "start_time"),

@@ -21,7 +21,7 @@ from meta.store import (
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Attempt
 from meta.store.merge_planning import SegmentFilter
-from meta.store.merge_tasks import MergeTask, TaskKind
+from meta.store.merge_tasks import MergeTaskRow, TaskKind
 from meta.store.rewrites import Rewrite
 from meta.store.size_tiers import SizeTier
 from meta.transactions import Transactions
@@ -116,7 +116,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         """Read the totals of one dataset or of all."""
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
 
-        def work(tx: Transaction) -> stats.Totals:
+        def work(tx: Transaction) -> stats.DatasetTotals:
             return stats.read(tx, None if name is None else datasets.get(tx, name).key)
 
         totals = self._transactions.read(work)
@@ -134,7 +134,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         """List open tasks, oldest first."""
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
 
-        def work(tx: Transaction) -> list[MergeTask]:
+        def work(tx: Transaction) -> list[MergeTaskRow]:
             key = None if name is None else datasets.get(tx, name).key
             return merge_tasks.list_open(tx, key, TASKS_MAX)
 
@@ -207,7 +207,7 @@ def _age(secs: int, is_set: bool) -> int | None:
     return min(secs, AGE_SECS_MAX) if is_set else None
 
 
-def _summary(task: MergeTask) -> janitor_pb2.MergeTaskSummary:
+def _summary(task: MergeTaskRow) -> janitor_pb2.MergeTaskSummary:
     return janitor_pb2.MergeTaskSummary(
         task_id=str(task.id),
         dataset_id=str(task.dataset_id),
@@ -218,7 +218,7 @@ def _summary(task: MergeTask) -> janitor_pb2.MergeTaskSummary:
     )
 
 
-def _details(task: MergeTask) -> janitor_pb2.GetMergeTaskResponse:
+def _details(task: MergeTaskRow) -> janitor_pb2.GetMergeTaskResponse:
     return janitor_pb2.GetMergeTaskResponse(
         task_id=str(task.id),
         dataset_id=str(task.dataset_id),

@@ -11,8 +11,8 @@ from meta.services import checks, convert
 from meta.store import merge_claims, merge_completions, merge_failures, merge_tasks
 from meta.store.engine import Transaction
 from meta.store.merge_claims import Claimed, Poll, Polled
-from meta.store.merge_completions import Completion, Done, Verdict
-from meta.store.merge_tasks import MergeTask, TaskState
+from meta.store.merge_completions import Completion, CompletionResult, Done
+from meta.store.merge_tasks import MergeTaskRow, TaskState
 from meta.transactions import Transactions
 from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
 from segments.keys import attempt_prefix
@@ -30,7 +30,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         self._transactions = transactions
         self._settings = settings
         self._polls = count(1)
-        self._committer: Committer[Completion, Verdict] = Committer(
+        self._committer: Committer[Completion, CompletionResult] = Committer(
             name="complete_merge_task",
             begin=transactions.database.write,
             keys=lambda one: (one.task_id, one.output.object_key),
@@ -66,10 +66,10 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             self._settings.location, request.merged_segment, "merged_segment"
         )
 
-        return _verdict(await self._committer.submit(Completion(task_id, output)))
+        return _reply(await self._committer.submit(Completion(task_id, output)))
 
-    def _complete(self, one: Completion) -> Verdict:
-        def work(tx: Transaction) -> Verdict:
+    def _complete(self, one: Completion) -> CompletionResult:
+        def work(tx: Transaction) -> CompletionResult:
             (answer,) = merge_completions.complete_batch(tx, [one])
             if isinstance(answer, MetaError):
                 raise answer
@@ -130,19 +130,19 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         return info
 
 
-def _is_current(task: MergeTask, attempt: int) -> bool:
+def _is_current(task: MergeTaskRow, attempt: int) -> bool:
     """True if the claim of this number (0 = any) still holds the task."""
     is_held = task.state == TaskState.OPEN and task.worker_id is not None
     return is_held and attempt in (0, task.attempt)
 
 
-def _verdict(verdict: Verdict) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
-    if isinstance(verdict, Done):
+def _reply(result: CompletionResult) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
+    if isinstance(result, Done):
         return merge_task_pb2.CompleteSegmentMergeTaskResponse(
             success=merge_task_pb2.CompleteSegmentMergeTaskSuccess()
         )
     error = merge_task_pb2.CompleteSegmentMergeTaskError(
-        message=verdict.message, reason=verdict.reason
+        message=result.message, reason=result.reason
     )
     return merge_task_pb2.CompleteSegmentMergeTaskResponse(error=error)
 

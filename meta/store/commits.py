@@ -19,7 +19,7 @@ from meta.store.stream_datasets import NewEntry
 from meta.store.streams import Head
 
 
-class Commit(NamedTuple):
+class OffsetCommit(NamedTuple):
     """A baby segment that is complete in the store; flush_id b"" = its collector has none.
 
     `dataset_ids` are its stamps, empty for an unstamped baby; `dataset_records` counts each's. (A
@@ -90,7 +90,7 @@ _INSERT_BABY = text(
 )
 
 
-def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | None]:
+def commit_batch(tx: Transaction, batch: Sequence[OffsetCommit]) -> list[Committed | None]:
     """Commit babies of different streams; each is answered in order.
 
     Waits for no lock. None is the answer to a commit that `commit_one` has to look at: a replay, a
@@ -116,7 +116,7 @@ def commit_batch(tx: Transaction, batch: Sequence[Commit]) -> list[Committed | N
     return [Committed(c.offset) if c.stream_id in written else None for c in batch]
 
 
-def commit_one(tx: Transaction, commit: Commit) -> Committed:
+def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     """Commit one baby, making the entries that its stamps lack; raises what it is refused for."""
     # Datasets come first in the order of locks.
     live = stream_datasets.lock_live_datasets(tx, commit.dataset_ids)
@@ -140,7 +140,7 @@ def commit_one(tx: Transaction, commit: Commit) -> Committed:
     return Committed(commit.offset, gone)
 
 
-def _refusal(commit: Commit, head: Head) -> MetaError | None:
+def _refusal(commit: OffsetCommit, head: Head) -> MetaError | None:
     """Why a commit that is no replay is refused, if it is."""
     following = head.committed_offset + 1
     if commit.offset < following:
@@ -164,7 +164,7 @@ def _refusal(commit: Commit, head: Head) -> MetaError | None:
     return None
 
 
-def _is_replay(tx: Transaction, commit: Commit) -> bool:
+def _is_replay(tx: Transaction, commit: OffsetCommit) -> bool:
     """True if the committed baby is this one: its four facts, and the flush id where both have one.
 
     A baby that is no longer remembered is nobody's.
@@ -179,7 +179,7 @@ def _is_replay(tx: Transaction, commit: Commit) -> bool:
     return facts == [commit.start_ns, commit.end_ns, commit.size_bytes, commit.num_records]
 
 
-def _write(tx: Transaction, commit: Commit) -> None:
+def _write(tx: Transaction, commit: OffsetCommit) -> None:
     """Insert the baby and move the locked head."""
     values = {
         "stream": commit.stream_id,
@@ -195,7 +195,7 @@ def _write(tx: Transaction, commit: Commit) -> None:
     streams.advance(tx, commit.stream_id, commit.offset)
 
 
-def _shares(commit: Commit) -> tuple[int, ...]:
+def _shares(commit: OffsetCommit) -> tuple[int, ...]:
     """Records per stamped dataset: as told, else spread evenly."""
     if commit.dataset_records or not commit.dataset_ids:
         return commit.dataset_records

@@ -19,7 +19,7 @@ class ShardingField:
 
 
 @dataclass(frozen=True, slots=True)
-class PromotedColumn:
+class PromotedColumnRow:
     """A typed column over an attribute; type and scope are numbers of the contract's enums."""
 
     name: str
@@ -33,7 +33,7 @@ class Layout:
     """Both lists of one dataset, in stored order."""
 
     sharding_fields: tuple[ShardingField, ...] = ()
-    promoted_columns: tuple[PromotedColumn, ...] = ()
+    promoted_columns: tuple[PromotedColumnRow, ...] = ()
 
 
 _IDS = bindparam("ids", type_=ARRAY(Uuid))
@@ -67,9 +67,9 @@ def read(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, Layout]:
     fields: dict[UUID, list[ShardingField]] = {}
     for dataset_id, *rest in tx.execute(_FIELDS, {"ids": ids}):
         fields.setdefault(dataset_id, []).append(ShardingField(*rest))
-    columns: dict[UUID, list[PromotedColumn]] = {}
+    columns: dict[UUID, list[PromotedColumnRow]] = {}
     for dataset_id, *rest in tx.execute(_COLUMNS, {"ids": ids}):
-        columns.setdefault(dataset_id, []).append(PromotedColumn(*rest))
+        columns.setdefault(dataset_id, []).append(PromotedColumnRow(*rest))
     return {i: Layout(tuple(fields.get(i, ())), tuple(columns.get(i, ()))) for i in ids}
 
 
@@ -87,7 +87,7 @@ def replace_sharding_fields(
 
 
 def replace_promoted_columns(
-    tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumn]
+    tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]
 ) -> None:
     """Store the whole list; the caller holds the dataset's row."""
     tx.execute(_CLEAR_COLUMNS, {"dataset": dataset_id})

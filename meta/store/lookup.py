@@ -61,7 +61,7 @@ class Query:
 
 
 class FoundSegment(NamedTuple):
-    """A segment and its position in the order of the pages; a tuple, because a page has thousands."""
+    """A segment and its position in the order of the pages."""
 
     segment: SegmentRow
     dataset_key: int

@@ -11,7 +11,7 @@ from meta.store import dataset_layouts, merge_attempts, merge_failures, merge_ta
 from meta.store.dataset_layouts import Layout
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
-from meta.store.merge_tasks import MergeTask, TaskState
+from meta.store.merge_tasks import MergeTaskRow, TaskState
 from meta.store.segment_rows import ROW_COLUMNS, SegmentRow
 
 # Claims that turn out to be dead (split, cancelled) before a poll hears that there is nothing.
@@ -30,7 +30,7 @@ class Poll:
 class Claimed:
     """A claimed task, its inputs by start and id, and its dataset's layout."""
 
-    task: MergeTask
+    task: MergeTaskRow
     inputs: tuple[SegmentRow, ...]
     layout: Layout
 
@@ -44,9 +44,9 @@ class Polled:
 
 _COLUMNS = ", ".join(
     "datasets.id AS dataset_id" if field.name == "dataset_id" else f"merge_tasks.{field.name}"
-    for field in fields(MergeTask)
+    for field in fields(MergeTaskRow)
 )
-_RESULT = ", ".join(field.name for field in fields(MergeTask))
+_RESULT = ", ".join(field.name for field in fields(MergeTaskRow))
 
 
 def _claim_statement(condition: str, order: str) -> TextClause:
@@ -102,7 +102,7 @@ def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> li
     """
     held = tx.execute(_COUNT_HELD, {"most": len(polls)}).scalar_one()
     answers: list[Polled | None] = [None] * held + [Polled(None)] * (len(polls) - held)
-    tasks: dict[int, MergeTask] = {}
+    tasks: dict[int, MergeTaskRow] = {}
     for is_oldest_first in (False, True):
         own = [n for n, p in enumerate(polls) if n >= held and p.is_oldest_first == is_oldest_first]
         found = _claim(tx, _FRESH[is_oldest_first], [polls[n] for n in own], lease_secs)
@@ -141,16 +141,16 @@ def claim_one(tx: Transaction, poll: Poll, lease_secs: float) -> Polled:
 
 def _claim(
     tx: Transaction, statement: TextClause, polls: Sequence[Poll], lease_secs: float
-) -> list[tuple[MergeTask, datetime | None]]:
+) -> list[tuple[MergeTaskRow, datetime | None]]:
     """Claim a task per poll; with it comes when the claim began whose lease has passed, if any."""
     if not polls:
         return []
     values = {"workers": [poll.worker_id for poll in polls], "lease_secs": lease_secs}
     rows: Iterable[Any] = tx.execute(statement, values).all()
-    return [(MergeTask(*row[1:]), row[0]) for row in rows]
+    return [(MergeTaskRow(*row[1:]), row[0]) for row in rows]
 
 
-def _load(tx: Transaction, tasks: Sequence[MergeTask]) -> list[Claimed]:
+def _load(tx: Transaction, tasks: Sequence[MergeTaskRow]) -> list[Claimed]:
     if not tasks:
         return []
     inputs: dict[str, list[SegmentRow]] = {}

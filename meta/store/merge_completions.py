@@ -18,7 +18,7 @@ from meta.store import (
 )
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
-from meta.store.merge_tasks import MergeTask, TaskInput, TaskState
+from meta.store.merge_tasks import MergeTaskRow, TaskInput, TaskState
 from meta.store.segments import Claim, NewSegment
 from meta.store.tables import segment_lineage
 from meta.store.versions import Version
@@ -42,7 +42,7 @@ class Rejected:
 class Swap:
     """A completion that holds all its locks and waits for its version."""
 
-    task: MergeTask
+    task: MergeTaskRow
     output: Claim
     inputs: tuple[TaskInput, ...]
 
@@ -55,7 +55,7 @@ class Completion:
     output: NewSegment
 
 
-Verdict = Done | Rejected
+CompletionResult = Done | Rejected
 _LINK = insert(segment_lineage)
 
 
@@ -82,7 +82,7 @@ def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Swap | Done |
         return rejected
     (claim,) = segments.claim(tx, [output])
     if isinstance(claim.refusal, RaceLost):
-        # No verdict on the output: the next try finds the key free.
+        # No judgement of the output: the next try finds the key free.
         raise claim.refusal
     if claim.refusal is not None:
         return Rejected(claim.refusal.reason, claim.refusal.message)
@@ -91,9 +91,11 @@ def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Swap | Done |
     return Swap(task, claim, tuple(inputs))
 
 
-def complete_batch(tx: Transaction, batch: Sequence[Completion]) -> list[Verdict | MetaError]:
+def complete_batch(
+    tx: Transaction, batch: Sequence[Completion]
+) -> list[CompletionResult | MetaError]:
     """Complete tasks that differ, all at one version; each is answered in order, errors too."""
-    prepared: dict[UUID, Swap | Verdict | MetaError] = {}
+    prepared: dict[UUID, Swap | CompletionResult | MetaError] = {}
     for one in sorted(batch, key=lambda completion: completion.task_id):
         try:
             prepared[one.task_id] = prepare(tx, one.task_id, one.output)
@@ -121,7 +123,7 @@ def apply(tx: Transaction, swap: Swap, version: Version) -> None:
     merge_tasks.close(tx, task, TaskState.COMPLETED, output.segment_id)
 
 
-def _completed_before(tx: Transaction, task: MergeTask, output: NewSegment) -> Done | Rejected:
+def _completed_before(tx: Transaction, task: MergeTaskRow, output: NewSegment) -> Done | Rejected:
     # The key decides: the output may be merged away or even deleted by now.
     identity = object_keys.find(tx, [output.object_key]).get(output.object_key)
     if identity is not None and identity.segment_id == task.output_segment_id:
@@ -129,7 +131,7 @@ def _completed_before(tx: Transaction, task: MergeTask, output: NewSegment) -> D
     return Rejected("TASK_NOT_OPEN", "the task was completed with another output")
 
 
-def _fence(task: MergeTask, output: NewSegment) -> Rejected | None:
+def _fence(task: MergeTaskRow, output: NewSegment) -> Rejected | None:
     if task.state != TaskState.OPEN:
         return Rejected("TASK_NOT_OPEN", f"the task is {TaskState(task.state).name.lower()}")
     if task.dataset_id != output.dataset_id:

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, text, update
 from meta.store import audit, merge_attempts, merge_tasks
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
-from meta.store.merge_tasks import MergeTask, TaskKind, TaskState
+from meta.store.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.tables import merge_tasks as tasks_table
 from meta.store.tables import segments
 
@@ -40,7 +40,7 @@ _QUARANTINE = (
 
 def fail(
     tx: Transaction,
-    task: MergeTask,
+    task: MergeTaskRow,
     *,
     error: str,
     failed_segment_id: UUID | None,
@@ -63,7 +63,7 @@ def fail(
     tx.execute(_GIVE_BACK, {"task": task.id, "backoff_secs": units * backoff_unit_secs})
 
 
-def note_lapse(tx: Transaction, task: MergeTask, claimed_at: datetime) -> bool:
+def note_lapse(tx: Transaction, task: MergeTaskRow, claimed_at: datetime) -> bool:
     """Count a lease that passed, just claimed anew, as a failure; True if the task was split."""
     merge_attempts.end(tx, task.id, task.attempt - 1, Outcome.LEASE_PASSED)
     if _count(tx, task, claimed_at, None) < POISON_FAILURES_MAX:
@@ -73,7 +73,7 @@ def note_lapse(tx: Transaction, task: MergeTask, claimed_at: datetime) -> bool:
     return True
 
 
-def split(tx: Transaction, task: MergeTask, failed_segment_id: UUID | None) -> None:
+def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -> None:
     """Put a task's inputs into two tasks, or a single one into quarantine."""
     inputs = merge_tasks.live_inputs(tx, task.id)
     if len(inputs) <= 1:
@@ -96,7 +96,7 @@ def split(tx: Transaction, task: MergeTask, failed_segment_id: UUID | None) -> N
 
 
 def _count(
-    tx: Transaction, task: MergeTask, claimed_at: datetime, failed_segment_id: UUID | None
+    tx: Transaction, task: MergeTaskRow, claimed_at: datetime, failed_segment_id: UUID | None
 ) -> int:
     """Count a failure; it blames the inputs if it names one or if others could work meanwhile."""
     completed_at = merge_attempts.last_completed_at(tx)

@@ -41,7 +41,7 @@ class TaskKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MergeTask:
+class MergeTaskRow:
     """A task with what its inputs came to when it was planned; sizes in bytes."""
 
     id: UUID
@@ -171,29 +171,29 @@ _CLOSE = (
 )
 
 
-def find(tx: Transaction, task_id: UUID) -> MergeTask | None:
+def find(tx: Transaction, task_id: UUID) -> MergeTaskRow | None:
     """The task, finished ones included."""
     row = tx.execute(_BY_ID, {"task": task_id}).one_or_none()
-    return None if row is None else MergeTask(*row)
+    return None if row is None else MergeTaskRow(*row)
 
 
-def lock(tx: Transaction, task_id: UUID) -> MergeTask | None:
+def lock(tx: Transaction, task_id: UUID) -> MergeTaskRow | None:
     """The task, held until the commit."""
     row = tx.execute(_LOCK, {"task": task_id}).one_or_none()
-    return None if row is None else MergeTask(*row)
+    return None if row is None else MergeTaskRow(*row)
 
 
-def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[MergeTask]:
+def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[MergeTaskRow]:
     """Open tasks, oldest first."""
     statement = _OPEN_TASKS if dataset_key is None else _OPEN_OF_DATASET
-    return [MergeTask(*row) for row in tx.execute(statement, {"key": dataset_key, "most": most})]
+    return [MergeTaskRow(*row) for row in tx.execute(statement, {"key": dataset_key, "most": most})]
 
 
-def lock_open_of_dataset(tx: Transaction, dataset_key: int) -> list[MergeTask]:
+def lock_open_of_dataset(tx: Transaction, dataset_key: int) -> list[MergeTaskRow]:
     """All open tasks of a dataset, held until the commit; nobody may plan it meanwhile."""
     key = {"key": dataset_key}
     while True:
-        held = [MergeTask(*row) for row in tx.execute(_LOCK_OPEN_OF_DATASET, key)]
+        held = [MergeTaskRow(*row) for row in tx.execute(_LOCK_OPEN_OF_DATASET, key)]
         # A task that was split while the lock was waited for left two that this snapshot lacked.
         if {task.id for task in held} == set(tx.execute(_OPEN_IDS_OF_DATASET, key).scalars()):
             return held
@@ -241,7 +241,7 @@ def create(
 
 
 def close(
-    tx: Transaction, task: MergeTask, state: TaskState, output_segment_id: UUID | None = None
+    tx: Transaction, task: MergeTaskRow, state: TaskState, output_segment_id: UUID | None = None
 ) -> None:
     """End an open task and free its inputs; the caller holds its row.
 

@@ -46,7 +46,7 @@ class DatabaseNotEmpty(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RebuiltSegment:
+class RestoredSegment:
     """A live segment; `spans` are (stream, first offset, last offset) whose records it holds."""
 
     new: NewSegment
@@ -56,7 +56,7 @@ class RebuiltSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class RebuiltEntry:
+class RestoredEntry:
     """How far a dataset has merged a stream."""
 
     dataset_id: UUID
@@ -65,7 +65,7 @@ class RebuiltEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class RebuiltBaby:
+class RestoredBaby:
     """A committed baby that is still there; `dataset_ids` empty = unstamped."""
 
     offset: int
@@ -79,14 +79,14 @@ class RebuiltBaby:
 
 
 @dataclass(frozen=True, slots=True)
-class RebuiltStream:
+class RestoredStream:
     """A stream that ended at its committed offset."""
 
     id: UUID
     committed_offset: int
     deleted_offset: int
-    entries: tuple[RebuiltEntry, ...]
-    babies: tuple[RebuiltBaby, ...]
+    entries: tuple[RestoredEntry, ...]
+    babies: tuple[RestoredBaby, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ class Catalog:
     """All that is written; `names` has one for every dataset, `layouts` for those with segments."""
 
     names: Mapping[UUID, str]
-    segments: tuple[RebuiltSegment, ...]
-    streams: tuple[RebuiltStream, ...]
+    segments: tuple[RestoredSegment, ...]
+    streams: tuple[RestoredStream, ...]
     layouts: Mapping[UUID, Layout]
 
 
@@ -172,7 +172,7 @@ def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
 
 def _write_segments(
     tx: Transaction,
-    some: Sequence[RebuiltSegment],
+    some: Sequence[RestoredSegment],
     merge_count: int,
     version: Version,
     parts: Counter[tuple[UUID, UUID, int]],
@@ -204,7 +204,7 @@ def _write_segments(
     _insert(tx, insert(registrations), rows)
 
 
-def _write_streams(tx: Transaction, streams: Sequence[RebuiltStream], version: Version) -> None:
+def _write_streams(tx: Transaction, streams: Sequence[RestoredStream], version: Version) -> None:
     _insert(
         tx,
         insert(ingest_streams),
@@ -249,7 +249,7 @@ def _write_streams(tx: Transaction, streams: Sequence[RebuiltStream], version: V
     _write_entries(tx, streams, version)
 
 
-def _write_entries(tx: Transaction, streams: Sequence[RebuiltStream], version: Version) -> None:
+def _write_entries(tx: Transaction, streams: Sequence[RestoredStream], version: Version) -> None:
     """Write entries, and for each the one checkpoint that is known: that of the rebuild."""
     entries = [(stream.id, entry) for stream in streams for entry in stream.entries]
     keys = [{"stream_id": s, "dataset_id": e.dataset_id} for s, e in entries]

@@ -7,7 +7,7 @@ from sqlalchemy import ARRAY, Uuid, bindparam, text
 from meta.store import merge_attempts, merge_tasks, tombstones, versions
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
-from meta.store.merge_tasks import MergeTask, TaskState
+from meta.store.merge_tasks import MergeTaskRow, TaskState
 
 SEGMENTS_AT_ONCE = 1_000
 
@@ -45,7 +45,7 @@ def bury_expired(tx: Transaction) -> int:
     return buried
 
 
-def _lock_tasks(tx: Transaction, segment_ids: list[UUID]) -> list[MergeTask]:
+def _lock_tasks(tx: Transaction, segment_ids: list[UUID]) -> list[MergeTaskRow]:
     """Hold the open tasks over the segments. One planned meanwhile is cancelled by its poll."""
     held = []
     for task_id in tx.execute(_TASKS, {"ids": segment_ids}).scalars():

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from meta.store.engine import Transaction
 from meta.store.streams import Head
 from meta.store.tables import ingest_streams, stream_tokens
-from meta.store.tokens import Routing
+from meta.store.tokens import TokenRouting
 
 _ADD_TOKEN = upsert(stream_tokens).on_conflict_do_nothing().returning(stream_tokens.c.token_id)
 _CARRIERS = (
@@ -67,7 +67,9 @@ def carriers(tx: Transaction, token_id: UUID) -> list[UUID]:
     return list(tx.execute(_CARRIERS, {"token": token_id}).scalars())
 
 
-def begin_period(tx: Transaction, token_id: UUID, routing: Routing, heads: Sequence[Head]) -> None:
+def begin_period(
+    tx: Transaction, token_id: UUID, routing: TokenRouting, heads: Sequence[Head]
+) -> None:
     """Route what streams with locked heads commit from now on."""
     values = {
         "token": token_id,

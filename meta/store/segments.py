@@ -54,10 +54,10 @@ class Claim:
     refusal: MetaError | None = None
 
 
-_BY_IDS = text(
-    f"SELECT {ROW_COLUMNS} FROM segments s JOIN datasets d ON d.key = s.dataset_key"
-    " WHERE s.id = ANY(:ids) ORDER BY s.id"
-).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+_BY_IDS = text(f"""
+    SELECT {ROW_COLUMNS} FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE s.id = ANY(:ids) ORDER BY s.id
+""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
 _INSERT = sql_insert(segments)
 
 

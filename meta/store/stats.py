@@ -23,7 +23,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class DatasetTotals:
     """The counters of one dataset or the sum over all live ones; sizes in bytes."""
 
     live_segments: int
@@ -84,7 +84,7 @@ def add(tx: Transaction, changes: Iterable[Change]) -> None:
         tx.execute(_ADD, rows)
 
 
-def read(tx: Transaction, dataset_key: int | None) -> Totals:
+def read(tx: Transaction, dataset_key: int | None) -> DatasetTotals:
     """The counters of one dataset; None = of all live ones together."""
     statement = _READ_ALL if dataset_key is None else _READ_ONE
-    return Totals(*tx.execute(statement, {"key": dataset_key}).one())
+    return DatasetTotals(*tx.execute(statement, {"key": dataset_key}).one())

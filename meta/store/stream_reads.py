@@ -13,7 +13,7 @@ from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
 
 from meta.store.engine import Transaction
 from meta.store.stream_ends import WHOLE_STREAM
-from meta.store.tokens import Routing
+from meta.store.tokens import TokenRouting
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class PeriodRow:
     stream_id: UUID
     token_id: UUID
     from_offset: int
-    routing: Routing
+    routing: TokenRouting
 
 
 _STREAMS = bindparam("streams", type_=ARRAY(Uuid))
@@ -201,7 +201,9 @@ def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRo
     """Routing of the streams that hold unmerged babies without stamps."""
     rows: Iterable[Any] = tx.execute(_PERIODS, _floors(streams))
     return [
-        PeriodRow(stream_id, token_id, offset, Routing(logs=logs, traces=traces, metrics=metrics))
+        PeriodRow(
+            stream_id, token_id, offset, TokenRouting(logs=logs, traces=traces, metrics=metrics)
+        )
         for stream_id, token_id, offset, logs, traces, metrics in rows
     ]
 

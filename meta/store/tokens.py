@@ -16,7 +16,7 @@ from segments.ids import new_uuid7
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
+class TokenRouting:
     """The dataset of each signal; None = the signal is refused."""
 
     logs: UUID | None
@@ -29,7 +29,7 @@ class Routing:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class IngestToken:
     """An ingest token without its secret."""
 
     id: UUID
@@ -37,7 +37,7 @@ class Token:
     hint: str
     created_at: datetime
     revoked_at: datetime | None
-    routing: Routing
+    routing: TokenRouting
 
 
 _COLUMNS = (
@@ -81,49 +81,49 @@ _ROUTE = (
 _DELETE = delete(ingest_tokens).where(ingest_tokens.c.id == bindparam("token"))
 
 
-def find_by_digest(tx: Transaction, digest: bytes) -> Token | None:
+def find_by_digest(tx: Transaction, digest: bytes) -> IngestToken | None:
     """The token of this digest, revoked or not."""
     return _token(tx.execute(_BY_DIGEST, {"digest": digest}).one_or_none())
 
 
-def find(tx: Transaction, token_id: UUID) -> Token | None:
+def find(tx: Transaction, token_id: UUID) -> IngestToken | None:
     """The token with this id, revoked or not."""
     return _token(tx.execute(_BY_ID, {"id": token_id}).one_or_none())
 
 
-def get(tx: Transaction, token_id: UUID) -> Token:
+def get(tx: Transaction, token_id: UUID) -> IngestToken:
     """The token with this id; raises NotFound."""
     return _found(find(tx, token_id), token_id)
 
 
-def lock_shared(tx: Transaction, token_id: UUID) -> Token | None:
+def lock_shared(tx: Transaction, token_id: UUID) -> IngestToken | None:
     """Keep a token's routing and revocation as they are until the commit."""
     return _token(tx.execute(_LOCK_SHARED, {"id": token_id}).one_or_none())
 
 
-def find_locked(tx: Transaction, token_id: UUID) -> Token | None:
+def find_locked(tx: Transaction, token_id: UUID) -> IngestToken | None:
     """Lock a token to change it. After datasets, before streams in the order of locks."""
     return _token(tx.execute(_LOCK, {"id": token_id}).one_or_none())
 
 
-def get_locked(tx: Transaction, token_id: UUID) -> Token:
+def get_locked(tx: Transaction, token_id: UUID) -> IngestToken:
     """Lock a token to change it; raises NotFound."""
     return _found(find_locked(tx, token_id), token_id)
 
 
-def list_all(tx: Transaction) -> list[Token]:
+def list_all(tx: Transaction) -> list[IngestToken]:
     """Every token, oldest first; their number has a limit on creation."""
     return [_made(row) for row in tx.execute(_IN_ORDER)]
 
 
-def list_active(tx: Transaction) -> list[Token]:
+def list_active(tx: Transaction) -> list[IngestToken]:
     """Every token that is not revoked, oldest first."""
     return [_made(row) for row in tx.execute(_ACTIVE)]
 
 
 def create(
     tx: Transaction, name: str, digest: bytes, hint: str, dataset_id: UUID, *, tokens_max: int
-) -> Token:
+) -> IngestToken:
     """Insert a token whose three signals go to one dataset. Raises NameTaken, QuotaExceeded."""
     values = {
         "id": new_uuid7(),
@@ -147,7 +147,7 @@ def revoke(tx: Transaction, token_id: UUID) -> None:
     tx.execute(_REVOKE, {"token": token_id})
 
 
-def route(tx: Transaction, token_id: UUID, routing: Routing) -> None:
+def route(tx: Transaction, token_id: UUID, routing: TokenRouting) -> None:
     """Replace a locked token's routing."""
     values = {"logs": routing.logs, "traces": routing.traces, "metrics": routing.metrics}
     tx.execute(_ROUTE, {"token": token_id, **values})
@@ -163,16 +163,18 @@ def delete_one(tx: Transaction, token_id: UUID) -> None:
     tx.execute(_DELETE, {"token": token_id})
 
 
-def _found(token: Token | None, token_id: UUID) -> Token:
+def _found(token: IngestToken | None, token_id: UUID) -> IngestToken:
     if token is None:
         raise NotFound("there is no such ingest token", token_id=token_id)
     return token
 
 
-def _token(row: Row[*tuple[Any, ...]] | None) -> Token | None:
+def _token(row: Row[*tuple[Any, ...]] | None) -> IngestToken | None:
     return None if row is None else _made(row)
 
 
-def _made(row: Row[*tuple[Any, ...]]) -> Token:
+def _made(row: Row[*tuple[Any, ...]]) -> IngestToken:
     token_id, name, hint, created_at, revoked_at, logs, traces, metrics = row
-    return Token(token_id, name, hint, created_at, revoked_at, Routing(logs, traces, metrics))
+    return IngestToken(
+        token_id, name, hint, created_at, revoked_at, TokenRouting(logs, traces, metrics)
+    )

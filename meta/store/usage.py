@@ -14,7 +14,7 @@ SLOTS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Records of a live dataset in one month, written YYYY-MM, and its own limit.
 
     `limit` is -1 for unlimited and 0 for the server's default.
@@ -64,7 +64,7 @@ def slot() -> int:
     return os.getpid() % SLOTS
 
 
-def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, Usage]:
+def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, TokenUsage]:
     """This month's records of those datasets that are live; of all live ones if none is named.
 
     Every collector asks this every few seconds, so it is one statement that reads what is named.
@@ -73,4 +73,6 @@ def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, Usage]:
         rows = tx.execute(_READ_SOME, {"datasets": list(dataset_ids)})
     else:
         rows = tx.execute(_READ_ALL)
-    return {row.id: Usage(row.id, row.month, row.records, row.records_per_month) for row in rows}
+    return {
+        row.id: TokenUsage(row.id, row.month, row.records, row.records_per_month) for row in rows
+    }

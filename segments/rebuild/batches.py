@@ -20,7 +20,7 @@ Stamps = Mapping[int, frozenset[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class NurseryBatch:
     """The files of one nursery batch that no merge took in, and all babies that they are of."""
 
     batch_id: str
@@ -78,7 +78,7 @@ class _Ground:
 
 def settle(
     dataset_id: str,
-    batches: Sequence[Batch],
+    batches: Sequence[NurseryBatch],
     proven: Sequence[OffsetSpan],
     tails: Mapping[str, Tail],
     stamps: Mapping[str, Stamps],
@@ -122,7 +122,7 @@ def greedy(options: Mapping[Name, frozenset[Atom]]) -> frozenset[Name]:
 
 def _ground(
     dataset_id: str,
-    batches: Sequence[Batch],
+    batches: Sequence[NurseryBatch],
     proven: Sequence[OffsetSpan],
     tails: Mapping[str, Tail],
     stamps: Mapping[str, Stamps],
@@ -158,7 +158,7 @@ def _cut(ranges: Iterable[OffsetSpan], cuts: Mapping[str, Sequence[int]]) -> fro
     return frozenset(atoms)
 
 
-def _overlapped(ground: _Ground, batches: Iterable[Batch]) -> dict[str, str]:
+def _overlapped(ground: _Ground, batches: Iterable[NurseryBatch]) -> dict[str, str]:
     """Batches whose babies are in what was registered for certain."""
     return {
         batch.batch_id: "duplicate"
@@ -167,7 +167,7 @@ def _overlapped(ground: _Ground, batches: Iterable[Batch]) -> dict[str, str]:
     }
 
 
-def _incomplete(ground: _Ground, batches: Sequence[Batch]) -> dict[str, str]:
+def _incomplete(ground: _Ground, batches: Sequence[NurseryBatch]) -> dict[str, str]:
     """Batches of which files are missing, unless nothing else holds what is left of them.
 
     Retention deletes single days, so a registered batch may be incomplete too; its babies are gone.

@@ -11,7 +11,7 @@ from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import coalesce
 from segments.parquet.footer import SegmentFooter
 from segments.parquet.schema import SegmentSpec
-from segments.rebuild.batches import Batch, Dropped, History, Tail, greedy, settle
+from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, greedy, settle
 from segments.rebuild.exact_cover import choose, components
 
 MERGE_INPUTS_MAX = 16
@@ -207,10 +207,10 @@ def _disjoint(
     return frozenset(live), dropped, warnings
 
 
-def _batch(batch_id: str, files: Sequence[SegmentFound]) -> Batch:
+def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:
     parts = {one.footer.batches[0].part for one in files}
     count = max(one.footer.batches[0].parts for one in files)
-    return Batch(
+    return NurseryBatch(
         batch_id,
         tuple(one.key for one in files),
         # A baby too large for one file spreads over several, which differ in what else they hold.

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meta.planner import DAY_NANOS, HOUR_NANOS, Candidate, Group, Policy, Verdict, plan, verdicts
+from meta.planner import (
+    DAY_NANOS,
+    HOUR_NANOS,
+    Candidate,
+    Eligibility,
+    Group,
+    Policy,
+    eligibilities,
+    plan,
+)
 
 POLICY = Policy()
 MIB = 1024 * 1024
@@ -86,9 +95,9 @@ def test_the_order_of_candidates_does_not_matter(
 def test_a_verdict_says_eligible_exactly_for_what_is_planned(found: list[Candidate]) -> None:
     planned = {c.segment_id for group in plan(found, POLICY, NOW) for c in group.inputs}
 
-    explained = verdicts(found, POLICY, NOW)
+    explained = eligibilities(found, POLICY, NOW)
 
-    assert {c.segment_id for c, verdict in explained if verdict is Verdict.ELIGIBLE} == planned
+    assert {c.segment_id for c, verdict in explained if verdict is Eligibility.ELIGIBLE} == planned
     assert [c for c, _ in explained] == found
 
 

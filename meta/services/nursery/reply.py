@@ -13,7 +13,7 @@ from meta.services import convert
 from meta.store import stream_reads
 from meta.store.engine import Transaction
 from meta.store.stream_reads import CheckpointRow, EntryRow, PeriodRow, StreamRow
-from meta.store.tokens import Token
+from meta.store.tokens import IngestToken
 from meta.v1 import common_pb2, nursery_pb2
 from segments.location import StoreLocation
 
@@ -111,7 +111,7 @@ def periods(rows: Iterable[PeriodRow]) -> list[nursery_pb2.RoutingPeriod]:
     ]
 
 
-def token_routing(active: Iterable[Token]) -> list[nursery_pb2.IngestTokenRoutingInfo]:
+def token_routing(active: Iterable[IngestToken]) -> list[nursery_pb2.IngestTokenRoutingInfo]:
     """Where active tokens' signals go now."""
     return [
         nursery_pb2.IngestTokenRoutingInfo(

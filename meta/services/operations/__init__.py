@@ -1,7 +1,7 @@
 """OperationsService: one module per noun, joined here."""
 
 from meta.services.operations.consistency import ConsistencyCalls
-from meta.services.operations.datasets import DatasetCalls
+from meta.services.operations.datasets import DatasetAdminCalls
 from meta.services.operations.merges import MergeCalls
 from meta.services.operations.objects import ObjectCalls
 from meta.services.operations.state import StateCalls
@@ -9,6 +9,6 @@ from meta.services.operations.streams import StreamCalls
 
 
 class OperationsServicer(
-    ConsistencyCalls, DatasetCalls, MergeCalls, ObjectCalls, StateCalls, StreamCalls
+    ConsistencyCalls, DatasetAdminCalls, MergeCalls, ObjectCalls, StateCalls, StreamCalls
 ):
     """OperationsService; see docs/contract.md."""

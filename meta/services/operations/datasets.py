@@ -18,7 +18,7 @@ from meta.store import (
     datasets,
     versions,
 )
-from meta.store.dataset_layouts import PromotedColumn
+from meta.store.dataset_layouts import PromotedColumnRow
 from meta.store.dataset_settings import DatasetSettings
 from meta.store.engine import Transaction
 from meta.transactions import Transactions
@@ -28,7 +28,7 @@ from meta.v1 import operations_pb2, operations_pb2_grpc
 SECONDS_MAX = 3_155_760_000
 
 
-class DatasetCalls(operations_pb2_grpc.OperationsServiceServicer):
+class DatasetAdminCalls(operations_pb2_grpc.OperationsServiceServicer):
     """The dataset calls of OperationsService."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
@@ -102,7 +102,7 @@ def _change(
     tx: Transaction,
     dataset_id: UUID,
     changes: dict[str, int],
-    promoted: tuple[PromotedColumn, ...] | None,
+    promoted: tuple[PromotedColumnRow, ...] | None,
 ) -> operations_pb2.DatasetSettings:
     datasets.lock_settings(tx, dataset_id)
     old: DatasetSettings = dataset_settings.read(tx, dataset_id)

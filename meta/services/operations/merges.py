@@ -7,7 +7,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import NotFound
-from meta.planner import Candidate, Policy, Tier, Verdict, tier_of, verdicts
+from meta.planner import Candidate, Eligibility, Policy, Tier, eligibilities, tier_of
 from meta.services import checks, convert
 from meta.store import datasets, explanations, merge_leases, merge_planning, merge_tasks, segments
 from meta.store.engine import Transaction
@@ -112,7 +112,8 @@ def _explained(
     rows: list[ExplainedRow], candidates: list[Candidate], now_ns: int
 ) -> list[_Explained]:
     known = {
-        str(one.segment_id): (one, verdict) for one, verdict in verdicts(candidates, POLICY, now_ns)
+        str(candidate.segment_id): (candidate, eligibility)
+        for candidate, eligibility in eligibilities(candidates, POLICY, now_ns)
     }
     peers = Counter(tier_of(one) for one in candidates)
     found: list[_Explained] = []
@@ -130,10 +131,10 @@ def _explained(
 
 
 def _by_plan(
-    candidate: Candidate, verdict: Verdict, peers: Counter[Tier]
+    candidate: Candidate, eligibility: Eligibility, peers: Counter[Tier]
 ) -> tuple[pb.MergeEligibility.ValueType, str]:
-    if verdict is Verdict.ELIGIBLE:
-        return pb.MERGE_ELIGIBILITY_ELIGIBLE, verdict.value
+    if eligibility is Eligibility.ELIGIBLE:
+        return pb.MERGE_ELIGIBILITY_ELIGIBLE, eligibility.value
     tier = tier_of(candidate)
     return (
         pb.MERGE_ELIGIBILITY_TIER_NOT_FULL,

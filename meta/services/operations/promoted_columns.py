@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from meta.errors import InvalidArgument
 from meta.services import checks
-from meta.store.dataset_layouts import PromotedColumn
+from meta.store.dataset_layouts import PromotedColumnRow
 from meta.v1 import common_pb2
 
 COLUMNS_MAX = 100
@@ -79,7 +79,7 @@ _SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_
 
 def checked(
     messages: Sequence[common_pb2.PromotedColumn], field: str
-) -> tuple[PromotedColumn, ...]:
+) -> tuple[PromotedColumnRow, ...]:
     """Check columns: typed, scoped, and named unlike one another and the format's columns.
 
     Names are compared without case, as many query engines do.
@@ -96,6 +96,6 @@ def checked(
         if message.scope not in _SCOPES:
             raise InvalidArgument(f"{at}.scope is not set", field=f"{at}.scope")
         attribute = checks.name(message.attribute, f"{at}.attribute")
-        found.append(PromotedColumn(name, message.type, message.scope, attribute))
+        found.append(PromotedColumnRow(name, message.type, message.scope, attribute))
     checks.distinct([column.name.casefold() for column in found], field)
     return tuple(found)

@@ -19,7 +19,7 @@ from segments.store.s3.client import PATIENT, Patience, Target, client_of
 from segments.store.s3.errors import FAILURES, BrokenAnswer, code_of, is_missing, refused
 from segments.store.s3.read import read_range, read_whole
 from segments.store.s3.retry import Tries
-from segments.store.s3.write import Content, complete_parts_if_absent, write_if_absent
+from segments.store.s3.write import UploadBody, complete_parts_if_absent, write_if_absent
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -45,15 +45,15 @@ class S3Store:
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
         """Write an object unless one stands there."""
-        write_if_absent(self._target(key), Content.of_bytes(bytes(body)))
+        write_if_absent(self._target(key), UploadBody.of_bytes(bytes(body)))
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
         """Write an object that is in pieces unless one stands there."""
-        write_if_absent(self._target(key), Content.of_bytes(b"".join(pieces)))
+        write_if_absent(self._target(key), UploadBody.of_bytes(b"".join(pieces)))
 
     def put_file_if_absent(self, key: str, path: Path) -> None:
         """Write a local file's content as an object unless one stands there."""
-        write_if_absent(self._target(key), Content.of_file(path))
+        write_if_absent(self._target(key), UploadBody.of_file(path))
 
     def get(self, key: str) -> bytes:
         """Read an object whole and check it against the checksum that was put with it."""
@@ -114,7 +114,7 @@ class S3Store:
         try:
             probe_put_if_absent(store)
             target = store._target(PROBE_KEY)
-            if complete_parts_if_absent(target, Content.of_bytes(b"overwritten")):
+            if complete_parts_if_absent(target, UploadBody.of_bytes(b"overwritten")):
                 raise StoreUnusable(
                     "the object store ignores If-None-Match: * on CompleteMultipartUpload and so "
                     "overwrites objects; use one that honours it"

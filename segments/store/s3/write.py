@@ -28,19 +28,19 @@ PARTS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class UploadBody:
     """Bytes to write, readable from the start as often as needed."""
 
     size_bytes: int
     open: Callable[[], BinaryIO]
 
     @classmethod
-    def of_bytes(cls, body: bytes) -> "Content":
+    def of_bytes(cls, body: bytes) -> "UploadBody":
         """Bytes in memory."""
         return cls(len(body), lambda: io.BytesIO(body))
 
     @classmethod
-    def of_file(cls, path: Path) -> "Content":
+    def of_file(cls, path: Path) -> "UploadBody":
         """A local file that nobody writes to meanwhile."""
         return cls(path.stat().st_size, lambda: path.open("rb"))
 
@@ -59,7 +59,7 @@ class Content:
         return crc_text(value)
 
 
-def write_if_absent(target: Target, content: Content) -> None:
+def write_if_absent(target: Target, content: UploadBody) -> None:
     """Write an object unless one stands there; raises ObjectExists."""
     tries = Tries(target.patience)
     put = _put_whole if content.size_bytes <= PART_BYTES else _put_parts
@@ -72,7 +72,7 @@ def write_if_absent(target: Target, content: Content) -> None:
             raise ObjectExists(f"object {target.key} exists") from error
 
 
-def complete_parts_if_absent(target: Target, content: Content) -> bool:
+def complete_parts_if_absent(target: Target, content: UploadBody) -> bool:
     """Try a multipart upload in one part; False if its condition failed, as a probe hopes."""
     try:
         _put_parts(target, content, Tries(target.patience))
@@ -83,7 +83,7 @@ def complete_parts_if_absent(target: Target, content: Content) -> bool:
     return True
 
 
-def _put_whole(target: Target, content: Content, tries: Tries) -> None:
+def _put_whole(target: Target, content: UploadBody, tries: Tries) -> None:
     with content.open() as source:
         body = source.read()
     digest, metadata = _sha256(body), {CRC_NAME: content.crc()}
@@ -100,12 +100,12 @@ def _put_whole(target: Target, content: Content, tries: Tries) -> None:
     _check_echo(target, digest, reply.get("ChecksumSHA256"))
 
 
-def _put_parts(target: Target, content: Content, tries: Tries) -> None:
+def _put_parts(target: Target, content: UploadBody, tries: Tries) -> None:
     # An upload that met a conflict, or that somebody aborted, is of no more use: begin another.
     tries.run(lambda: _upload(target, content, tries), repeats=_is_upload_lost)
 
 
-def _upload(target: Target, content: Content, tries: Tries) -> None:
+def _upload(target: Target, content: UploadBody, tries: Tries) -> None:
     metadata = {CRC_NAME: content.crc()}
     upload_id = Tries(target.patience).run(
         lambda: target.client.create_multipart_upload(
@@ -148,7 +148,7 @@ def _put_part(target: Target, upload_id: str, number: int, body: bytes) -> "Comp
 
 def _complete(
     target: Target,
-    content: Content,
+    content: UploadBody,
     upload_id: str,
     parts: "list[CompletedPartTypeDef]",
     tries: Tries,
@@ -177,7 +177,7 @@ def _is_upload_lost(error: Failure) -> bool:
     return is_conflict(error) or code_of(error) == "NoSuchUpload"
 
 
-def _stands(target: Target, content: Content) -> bool:
+def _stands(target: Target, content: UploadBody) -> bool:
     """Whether the object is exactly this content."""
     crc = content.crc()
     with content.open() as source:

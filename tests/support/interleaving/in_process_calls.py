@@ -29,11 +29,11 @@ from meta.store import (
     streams,
     versions,
 )
-from meta.store.commits import Commit, Committed
+from meta.store.commits import Committed, OffsetCommit
 from meta.store.engine import Transaction
 from meta.store.merge_claims import Poll
 from meta.store.merge_completions import Completion, Rejected
-from meta.store.merge_tasks import MergeTask
+from meta.store.merge_tasks import MergeTaskRow
 from meta.store.registrations import Merge
 from meta.store.segments import NewSegment
 from meta.store.stream_datasets import EntryMove, NewEntry
@@ -88,10 +88,10 @@ class Scene:
 
         return self.transactions.write(work)
 
-    def commit(self, commit: Commit) -> Committed:
+    def commit(self, commit: OffsetCommit) -> Committed:
         return self.transactions.write(lambda tx: commits.commit_one(tx, commit))
 
-    def commit_batch(self, *batch: Commit) -> Sequence[Committed | MetaError | None]:
+    def commit_batch(self, *batch: OffsetCommit) -> Sequence[Committed | MetaError | None]:
         return self.transactions.write(lambda tx: commits.commit_batch(tx, batch))
 
     def register(
@@ -113,7 +113,7 @@ class Scene:
 
         return self.transactions.write(work)
 
-    def claim(self) -> MergeTask | None:
+    def claim(self) -> MergeTaskRow | None:
         """Poll for a task: in a batch, and alone if that cannot answer."""
         poll, lease_secs = Poll("worker", False), self.settings.lifetimes.claim_lease
         (polled,) = self.transactions.write(
@@ -177,9 +177,11 @@ class Scene:
         return entries.get(dataset_id)
 
 
-def baby(stream_id: UUID, offset: int, *stamps: UUID, flush: int = 0, records: int = 10) -> Commit:
+def baby(
+    stream_id: UUID, offset: int, *stamps: UUID, flush: int = 0, records: int = 10
+) -> OffsetCommit:
     """Describe a commit; another flush is another baby."""
-    return Commit(
+    return OffsetCommit(
         stream_id=stream_id,
         offset=offset,
         start_ns=1_000,

@@ -18,27 +18,27 @@ _LOCK_KEY = 7_310_579_241_902_114
 _POLL_SECS = 0.2
 
 
-def upgrade(database: Database, *, wait_secs: float = 300.0) -> str:
-    """Apply what is missing and return the revision; concurrent starts take turns.
+def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 300.0) -> str:
+    """Apply what is missing up to a revision and return the head; concurrent starts take turns.
 
     The lock is polled on an autocommit connection: waiting for it inside a transaction would
     deadlock with CREATE INDEX CONCURRENTLY. Raises Unavailable after `wait_secs`.
     """
     try:
-        _upgrade(database, wait_secs)
+        _upgrade(database, revision, wait_secs)
     except DBAPIError as error:
         raise translate(error) from error
     return head_revision()
 
 
-def _upgrade(database: Database, wait_secs: float) -> None:
+def _upgrade(database: Database, revision: str, wait_secs: float) -> None:
     engine = database.engine.execution_options(isolation_level="AUTOCOMMIT")
     with engine.connect() as lock:
         _acquire(lock, wait_secs)
         try:
             with database.engine.connect() as connection:
                 config = _config(connection)
-                command.upgrade(config, "head")
+                command.upgrade(config, revision)
         finally:
             lock.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _LOCK_KEY})
     # Connections from before the tables existed have not been checked for a failover.

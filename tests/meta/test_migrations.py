@@ -1,0 +1,142 @@
+"""Migrations: the first is frozen, and a database of 0.1.0 keeps its data through the others."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import grpc
+import psycopg
+import pytest
+
+from meta import migrations
+from meta.config import Settings
+from meta.store.engine import Database, DatabaseSettings
+from meta.v1 import common_pb2, operations_pb2, operations_pb2_grpc
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.segments import Worker, Writer
+from tests.support.meta.server import MetaServer
+
+ROWS = Path(__file__).with_name("database_0_1_0.sql")
+# The file of release 0.1.0: databases that ran it exist.
+FROZEN = "ceb8c3b38dab72d1143638fad90b7f1729baedc83438b0b029ccbd9ccc498a73"
+VERSION = 22
+LOGS, TRACES, DELETED = (
+    "01a20108-991a-792f-8c91-6c2206629ea5",
+    "01a20108-9931-775a-b68e-9d31fac211d4",
+    "01a20108-993c-70c6-8c96-fb84d420b0ca",
+)
+OPEN_STREAM, STOPPED_STREAM = (
+    "01a20108-99e5-76ea-9105-e5e47202c1e8",
+    "01a20108-9a82-7f93-b279-c439becfced1",
+)
+
+
+@pytest.fixture
+def database_url(empty_database_url: str) -> str:
+    """Give a database of release 0.1.0 with rows in every table that it wrote to."""
+    database = Database(DatabaseSettings(url=empty_database_url))
+    migrations.upgrade(database, revision="0001")
+    database.close()
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(ROWS.read_bytes())
+    return empty_database_url
+
+
+def test_the_first_migration_is_frozen() -> None:
+    path = Path(migrations.__file__).parent / "versions" / "0001_initial.py"
+
+    assert sha256(path.read_bytes()).hexdigest() == FROZEN
+
+
+def test_an_upgraded_database_has_this_release_s_revision(
+    meta_server: MetaServer, meta_settings: Settings
+) -> None:
+    database = Database(meta_settings.database)
+
+    assert migrations.current_revision(database) == migrations.head_revision()
+    database.close()
+
+
+def test_segments_of_0_1_0_are_found_at_the_versions_they_were_written_at(
+    meta_server: MetaServer,
+) -> None:
+    writer = Writer(meta_server.client)
+
+    assert len(writer.find_ids("app-logs")) == 34
+    assert len(writer.find_ids("app-traces")) == 19 + 2
+    assert len(writer.find_ids("app-logs", as_of_version=14)) == 2
+    assert writer.find("app-logs").snapshot_version == VERSION
+
+
+def test_streams_of_0_1_0_go_on_from_their_offsets(meta_server: MetaServer) -> None:
+    nursery = Nursery(meta_server.client)
+
+    assert nursery.merged_offset(OPEN_STREAM, LOGS) == 4
+    assert nursery.merged_offset(OPEN_STREAM, TRACES) == 3
+    assert nursery.merged_offset(STOPPED_STREAM, LOGS) == 1
+    nursery.merge(LOGS, OPEN_STREAM, 4, 5)
+    assert nursery.merged_offset(OPEN_STREAM, LOGS) == 5
+
+
+def test_a_registration_that_0_1_0_answered_is_answered_again(meta_server: MetaServer) -> None:
+    """Two streams and two segments in one call: 0.1.0 stored it in four rows."""
+    nursery, writer = Nursery(meta_server.client), Writer(meta_server.client)
+    ids = [s.id for s in writer.find("app-logs").segments if s.created_version == 15]
+    assert len(ids) == 2
+    first, second = (_as_created(nursery, writer, segment_id) for segment_id in ids)
+
+    reply = nursery.register(
+        LOGS, (OPEN_STREAM, 3, 4), (STOPPED_STREAM, 0, 1), segment=first, more=[second]
+    )
+
+    assert reply.segment_version == 15
+
+
+def _as_created(nursery: Nursery, writer: Writer, segment_id: str) -> common_pb2.CreateSegment:
+    (info,) = writer.get(segment_id)
+    return nursery.segment(LOGS, key=info.cloud_object_key.key)
+
+
+def test_records_of_0_1_0_are_located(meta_server: MetaServer) -> None:
+    operations = meta_server.client.operations
+
+    reply = operations.LocateOffset(
+        operations_pb2.LocateOffsetRequest(stream_id=STOPPED_STREAM, offset=1)
+    )
+    offsets = operations.GetOffsetsAt(
+        operations_pb2.GetOffsetsAtRequest(dataset_id=LOGS, version=14)
+    ).offsets
+
+    assert [len(place.segments) for place in reply.locations if place.dataset_id == LOGS] == [2]
+    assert {o.stream_id: o.stream_offset for o in offsets} == {OPEN_STREAM: 3, STOPPED_STREAM: 0}
+
+
+def test_merge_tasks_planned_under_0_1_0_are_done(meta_server: MetaServer) -> None:
+    worker = Worker(meta_server.client)
+
+    assert worker.merge_all() == 5
+    assert len(Writer(meta_server.client).find_ids("app-traces")) < 21
+
+
+def test_a_dataset_deleted_under_0_1_0_comes_back(meta_server: MetaServer) -> None:
+    client = meta_server.client
+    reply = client.operations.UndeleteDataset(
+        operations_pb2.UndeleteDatasetRequest(dataset_id=DELETED)
+    )
+
+    assert reply.success
+    assert len(Writer(client).find_ids("old-logs")) == 1
+
+
+def test_the_rows_of_0_1_0_are_consistent(meta_server: MetaServer) -> None:
+    with grpc.insecure_channel(meta_server.address) as channel:
+        stub = operations_pb2_grpc.OperationsServiceStub(channel)
+        request = operations_pb2.CheckConsistencyRequest(end_of_listing=True)
+        replies = list(stub.CheckConsistency(iter([request]), timeout=30))
+
+    # There is no object behind any row here; what the rows say of one another must hold.
+    kinds = {finding.kind for reply in replies for finding in reply.findings}
+    assert replies[-1].complete
+    assert kinds == {
+        operations_pb2.FINDING_KIND_OBJECT_MISSING,
+        operations_pb2.FINDING_KIND_BABY_MISSING,
+    }

@@ -1,4 +1,4 @@
-"""Decodes the payloads of many datasets in one pass per signal, and takes them apart again."""
+"""Decodes payloads of many datasets in one pass per signal, and adds the rows to each dataset."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from nursery.routing import Payload
+from nursery.columns import Rows
+from nursery.dataset_execution import DatasetExecution
+from nursery.payload import Payload
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode
 from segments.parquet.promoted import promote
@@ -16,78 +18,59 @@ from segments.signals import Signal
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Neighbouring rows of a table that a pass has decoded, those before `stop`.
+class RoutedPayload:
+    """A payload and the dataset that its records belong to."""
 
-    `size_bytes` is about what they hold.
-    """
-
-    source: pa.Table
-    start: int
-    stop: int
-    size_bytes: int
-
-    @property
-    def table(self) -> pa.Table:
-        """The rows alone."""
-        return self.source.slice(self.start, self.stop - self.start)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Records of one work, by index.
-
-    `unconverted` counts attributes that did not fit their promoted column and are null there.
-    """
-
-    work: int
-    rows: Rows
-    unconverted: int
-
-
-@dataclass(frozen=True, slots=True)
-class Undecodable:
-    """A payload that would not decode."""
-
-    work: int
+    dataset: DatasetExecution
     payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class UndecodablePayload:
+    """A payload that cannot be decoded."""
+
+    routed: RoutedPayload
     error: str
 
 
-def decode_together(
-    signal: Signal, payloads: Sequence[tuple[int, Payload]], specs: Sequence[SegmentSpec]
-) -> tuple[list[Piece], list[Undecodable]]:
-    """Decode payloads of several works; `specs` are the works'. They have gone through `cut`.
+def decode_pass(signal: Signal, routed: Sequence[RoutedPayload]) -> list[UndecodablePayload]:
+    """Decode payloads of one signal into their datasets' columns; returns the undecodable ones.
 
-    One pass for 500 datasets costs a quarter of one pass each.
+    Payloads are pieces: none has more records than one pass may decode. One pass for 500
+    datasets costs a quarter of a pass for each.
     """
-    # In the order of the works, so that each one's rows lie together and its neighbour's behind.
-    ordered = sorted(payloads, key=lambda item: item[0])
-    bodies, times = [p.body for _, p in ordered], [p.received_at for _, p in ordered]
+    # Sorted by dataset, so that the rows of each lie together.
+    ordered = sorted(routed, key=lambda item: item.dataset.index)
+    datasets = {item.dataset.index: item.dataset for item in ordered}
+    bodies = [item.payload.body for item in ordered]
+    times = [item.payload.received_at for item in ordered]
     decoded = decode(signal, bodies, times, are_checked=True)
-    failed = [Undecodable(*ordered[f.index], f.error) for f in decoded.failed]
-    works = make.array([work for work, _ in ordered], pa.int32())
-    pieces = [
-        Piece(work, *_with_promoted(rows, signal, specs[work]))
-        for work, rows in _cut(decoded, works)
-    ]
-    return pieces, failed
+    owners = make.array([item.dataset.index for item in ordered], pa.int32())
+    for index, rows in _rows_by_dataset(decoded, owners):
+        dataset = datasets[index]
+        promoted, unconverted = _with_promoted(rows, signal, dataset.work.spec)
+        dataset.columns.add(signal, promoted)
+        dataset.unconverted += unconverted
+    for item in ordered:
+        payload = item.payload
+        item.dataset.columns.add_source(payload.stream_id, payload.offset, len(payload.body))
+    return [UndecodablePayload(ordered[slice_.index], slice_.error) for slice_ in decoded.failed]
 
 
-def _cut(decoded: Decoded, works: Array) -> Iterator[tuple[int, Rows]]:
-    """Slices of the table that belong to one work each."""
+def _rows_by_dataset(decoded: Decoded, owners: Array) -> Iterator[tuple[int, Rows]]:
+    """Consecutive rows of one dataset each, with the dataset's index."""
     if decoded.table is None:
         return
-    # Each slice would take 20 calls to measure, and all together have the size of the whole: also
-    # of its dictionaries, which its datasets share.
+    # Measuring each slice takes 20 calls, and every slice would count the dictionaries, which
+    # all datasets share, as its own.
     row_bytes = decoded.table.nbytes / decoded.table.num_rows
     start = 0
     for slices in decoded.slices:
-        runs: Any = pc.run_end_encode(works.take(slices))
+        runs: Any = pc.run_end_encode(owners.take(slices))
         first = start
-        for end, work in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
+        for end, index in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
             stop = first + end
-            yield work, Rows(decoded.table, start, stop, round(row_bytes * (stop - start)))
+            yield index, Rows(decoded.table, start, stop, round(row_bytes * (stop - start)))
             start = stop
 
 
@@ -97,7 +80,8 @@ def _with_promoted(rows: Rows, signal: Signal, spec: SegmentSpec) -> tuple[Rows,
     schema = section_schema(signal, spec.promoted)
     batches = []
     unconverted, size_bytes = 0, rows.size_bytes
-    # A resource's values are promoted, and counted, in the dictionary that all works share.
+    # Compacted first: a resource's values are promoted, and counted, in the dictionary, which is
+    # shared by all datasets of the pass.
     for batch in map(compact, rows.table.to_batches()):
         columns, failures = promote(batch, spec.promoted)
         unconverted += failures

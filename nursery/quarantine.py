@@ -1,45 +1,53 @@
-"""Puts aside what cannot be merged: the raw bytes, and a note that says why.
+"""The quarantine: raw bytes that cannot be merged, each object with a note of the cause.
 
-An object that exists with equal bytes is success, so that a repeated merge changes nothing.
+An object that already exists with equal bytes is success, so a repeated merge changes nothing.
 """
 
 import json
+from collections import Counter
+from contextlib import suppress
 
+from nursery.payload import Payload
 from segments.errors import ObjectExists, StoreError
 from segments.keys import quarantine_key, quarantine_note_key, quarantine_whole_key
-from segments.signals import Signal
 from segments.store.interface import ObjectStore
 
 
-def put_slice(
-    store: ObjectStore,
-    stream_id: str,
-    offset: int,
-    token_id: str,
-    signal: Signal,
-    slice_index: int,
-    body: bytes,
-    cause: str,
-) -> None:
-    """Put one payload aside. Raises StoreError if the store will not have it."""
-    key = quarantine_key(stream_id, offset, token_id, signal, slice_index)
-    _put(store, key, body, cause)
+class Quarantine:
+    """Writes quarantine objects, and counts them by cause. Raises StoreError if it cannot."""
 
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._counts = Counter[str]()
 
-def put_whole(store: ObjectStore, stream_id: str, offset: int, body: bytes, cause: str) -> None:
-    """Put a whole baby segment aside, of which nothing can be read."""
-    _put(store, quarantine_whole_key(stream_id, offset), body, cause)
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """How many objects were put, by cause."""
+        return tuple(sorted(self._counts.items()))
 
+    def put_payload(self, payload: Payload, cause: str, detail: str = "") -> None:
+        """Put one payload."""
+        key = quarantine_key(
+            payload.stream_id,
+            payload.offset,
+            payload.token_id,
+            payload.signal,
+            payload.slice_index,
+        )
+        self._put(key, payload.body, cause, detail)
 
-def _put(store: ObjectStore, key: str, body: bytes, cause: str) -> None:
-    # The note goes last: whoever lists notes finds only bytes that are there.
-    _put_equal(store, key, body)
-    note = {"cause": cause, "size_bytes": len(body)}
-    try:
-        store.put_if_absent(quarantine_note_key(key), json.dumps(note).encode())
-    except ObjectExists:
-        # An earlier attempt may have worded the cause differently; one note is enough.
-        return
+    def put_baby(self, stream_id: str, offset: int, body: bytes, error: Exception) -> None:
+        """Put a whole baby segment that cannot be decoded."""
+        key = quarantine_whole_key(stream_id, offset)
+        self._put(key, body, "corrupt_baby", str(error))
+
+    def _put(self, key: str, body: bytes, cause: str, detail: str) -> None:
+        # The note is written last: a note implies that its bytes exist.
+        _put_equal(self._store, key, body)
+        note = {"cause": f"{cause}: {detail}" if detail else cause, "size_bytes": len(body)}
+        # The note of an earlier attempt may be worded differently; one note is enough.
+        with suppress(ObjectExists):
+            self._store.put_if_absent(quarantine_note_key(key), json.dumps(note).encode())
+        self._counts[cause] += 1
 
 
 def _put_equal(store: ObjectStore, key: str, body: bytes) -> None:
@@ -47,4 +55,4 @@ def _put_equal(store: ObjectStore, key: str, body: bytes) -> None:
         store.put_if_absent(key, body)
     except ObjectExists:
         if store.get(key) != body:
-            raise StoreError(f"other bytes stand in the quarantine under {key}") from None
+            raise StoreError(f"quarantine object {key} exists with other bytes") from None

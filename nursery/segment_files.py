@@ -1,96 +1,28 @@
 """Writes one dataset's columns as sorted merged segments, one per UTC day, and uploads them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from nursery.decoding import Rows
+from nursery.columns import DatasetColumns
+from nursery.dataset_execution import OpenBatch
 from nursery.results import WrittenSegment
-from nursery.routing import Payload
 from nursery.tasks import DatasetWork
-from segments.ids import new_uuid7
 from segments.keys import new_merged_key
-from segments.offsets import OffsetSpan, coalesce
 from segments.otlp.arrow import Array, pc
 from segments.parquet.footer import BatchPart, SegmentFacts, SegmentFooter
-from segments.parquet.sorting import shrink, sort_table
+from segments.parquet.sorting import sort_table
 from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
 PRODUCER = "segplane-nursery/1"
-# A client with a random clock must not flood the bucket: smaller days share one file.
+# Bounds the files of a client with a random clock: the smallest days share one file.
 DAY_FILES_MAX = 8
 DAY_NANOS = 86_400 * 10**9
-
-
-@dataclass(slots=True)
-class DatasetColumns:
-    """What a task has decoded for one dataset and not yet written."""
-
-    tables: dict[Signal, list[Rows]] = field(default_factory=dict)
-    ranges: set[tuple[str, int]] = field(default_factory=set)
-    size_bytes: int = 0
-    otlp_bytes: int = 0
-    last_signal: Signal | None = None
-
-    def add(self, signal: Signal, rows: Rows) -> int:
-        """Keep some records; returns about how many bytes they hold."""
-        self.tables.setdefault(signal, []).append(rows)
-        self.last_signal = signal
-        self.size_bytes += rows.size_bytes
-        return rows.size_bytes
-
-    def note(self, payload: Payload) -> None:
-        """Note where records came from, and how large they were."""
-        self.ranges.add((payload.stream_id, payload.offset))
-        self.otlp_bytes += len(payload.body)
-
-    def take_front(self) -> "DatasetColumns | None":
-        """Take all but the last table; None if there is no other.
-
-        What stays makes sure that a batch which was begun gets a last file. Both halves name all
-        babies: together they are one batch.
-        """
-        if self.last_signal is None or sum(map(len, self.tables.values())) < 2:
-            return None
-        signal, last = self.last_signal, self.tables[self.last_signal].pop()
-        tables = {found: own for found, own in self.tables.items() if own}
-        front = DatasetColumns(tables, set(self.ranges), self.size_bytes, self.otlp_bytes)
-        self.tables, self.size_bytes = {}, 0
-        front.size_bytes -= self.add(signal, last)
-        return front
-
-    @property
-    def rows(self) -> int:
-        """Rows of all signals."""
-        return sum(rows.stop - rows.start for own in self.tables.values() for rows in own)
-
-    def lineage(self) -> tuple[OffsetSpan, ...]:
-        """Where the records came from, for the footer."""
-        return coalesce(OffsetSpan(stream, offset, offset) for stream, offset in self.ranges)
-
-    def joined(self) -> dict[Signal, pa.Table]:
-        """One table per signal."""
-        return {
-            signal: pa.concat_tables(
-                shrink(rows.table) for rows in self.tables[signal]
-            ).unify_dictionaries()
-            for signal in SIGNALS
-            if signal in self.tables
-        }
-
-
-@dataclass(slots=True)
-class BatchSoFar:
-    """The files that have one batch id, as far as they are written."""
-
-    batch_id: str = field(default_factory=lambda: str(new_uuid7()))
-    parts: int = 0
 
 
 def write_segments(
@@ -98,20 +30,20 @@ def write_segments(
     work: DatasetWork,
     columns: DatasetColumns,
     folder: Path,
-    batch: BatchSoFar,
+    batch: OpenBatch,
     *,
     is_last: bool,
 ) -> list[WrittenSegment]:
-    """Write, upload and verify everything in `columns`; the local files are removed.
+    """Write, upload and verify all of `columns`; the local files are removed.
 
-    `is_last` says that the batch gets no more files.
+    `is_last`: the batch gets no more files after these.
     """
     tables = columns.joined()
     days = list(_day_files(tables))
     lineage = columns.lineage()
     written = []
     last = batch.parts + len(days)
-    for part, wanted in enumerate(days, start=batch.parts + 1):
+    for part, file_days in enumerate(days, start=batch.parts + 1):
         count = last if is_last and part == last else 0
         footer = SegmentFooter(
             dataset_id=work.dataset_id,
@@ -120,7 +52,7 @@ def write_segments(
             ranges=lineage,
         )
         path = folder / f"{batch.batch_id}-{part}.parquet"
-        written.append(_write_one(store, work, _of_days(tables, wanted), footer, path))
+        written.append(_write_one(store, work, _of_days(tables, file_days), footer, path))
     batch.parts = last
     return written
 
@@ -146,7 +78,7 @@ def _write_one(
 
 
 def written_segment(key: str, facts: SegmentFacts) -> WrittenSegment:
-    """Say what stands under a key now."""
+    """Describe an uploaded segment."""
     return WrittenSegment(
         key=key,
         rows=facts.rows,
@@ -158,7 +90,7 @@ def written_segment(key: str, facts: SegmentFacts) -> WrittenSegment:
 
 
 def _day_files(tables: Mapping[Signal, pa.Table]) -> Iterator[frozenset[int] | None]:
-    """The days of each file; None = all there are."""
+    """The days of each file; None stands for all days."""
     rows: dict[int, int] = {}
     for table in tables.values():
         time_bounds = pc.min_max(table["timestamp"].cast(pa.int64())).as_py()
@@ -179,16 +111,16 @@ def _day_files(tables: Mapping[Signal, pa.Table]) -> Iterator[frozenset[int] | N
 
 
 def _of_days(
-    tables: Mapping[Signal, pa.Table], wanted: frozenset[int] | None
+    tables: Mapping[Signal, pa.Table], days: frozenset[int] | None
 ) -> dict[Signal, pa.Table]:
-    if wanted is None:
+    if days is None:
         return dict(tables)
-    values = pa.array(sorted(wanted), pa.int64())
-    found = {s: _kept(t, pc.is_in(_days(t), value_set=values)) for s, t in tables.items()}
-    return {signal: table for signal, table in found.items() if table.num_rows}
+    values = pa.array(sorted(days), pa.int64())
+    filtered = {s: _filter(t, pc.is_in(_days(t), value_set=values)) for s, t in tables.items()}
+    return {signal: table for signal, table in filtered.items() if table.num_rows}
 
 
-def _kept(table: pa.Table, mask: Any) -> pa.Table:
+def _filter(table: pa.Table, mask: Any) -> pa.Table:
     return table.filter(mask)
 
 

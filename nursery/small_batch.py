@@ -1,4 +1,4 @@
-"""Makes the files of many small datasets: what they have in common is done once for all of them."""
+"""Encodes the files of many small datasets: rows are joined and sorted once for all of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,81 +6,77 @@ from typing import Any
 
 import pyarrow as pa
 
-from nursery.segment_files import DAY_NANOS, PRODUCER, DatasetColumns
-from nursery.tasks import DatasetWork
+from nursery.columns import DatasetColumns
+from nursery.dataset_execution import DatasetExecution
+from nursery.segment_files import DAY_NANOS, PRODUCER
 from segments.ids import new_uuid7
 from segments.otlp.arrow import make, pc
 from segments.parquet.footer import BatchPart, SegmentFooter
 from segments.parquet.schema import SegmentSpec
 from segments.parquet.small_writer import SMALL_ROWS_MAX, SmallSection, SmallSegment, small_format
 from segments.parquet.sorting import shrink
-from segments.signals import SIGNALS, Signal
+from segments.signals import Signal
 
-# OTLP of one dataset.
+# OTLP of one small dataset.
 SMALL_BYTES_MAX = 2 * 1024 * 1024
-# OTLP and rows of those that are brought into order together. A row of a file of all signals has 60
-# columns: 30 MB for so many rows, be they empty.
-TOGETHER_BYTES_MAX = 16 * 1024 * 1024
-TOGETHER_ROWS_MAX = 65_536
+# OTLP and rows of the datasets that are sorted together. A row of a file of all signals has 60
+# columns: this many rows take 30 MB even if they are empty.
+BATCH_BYTES_MAX = 16 * 1024 * 1024
+BATCH_ROWS_MAX = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Small:
-    """A dataset, by the index of its work, that one small file is enough for."""
+class SmallDataset:
+    """A dataset whose columns fit one small file."""
 
-    index: int
-    work: DatasetWork
+    dataset: DatasetExecution
     columns: DatasetColumns
-
-    @property
-    def signals(self) -> tuple[Signal, ...]:
-        """The signals it has, in the order of a file."""
-        return tuple(signal for signal in SIGNALS if signal in self.columns.tables)
 
 
 def is_small(columns: DatasetColumns) -> bool:
-    """Say whether a dataset goes together with others."""
+    """Whether a dataset is written together with others."""
     return columns.otlp_bytes <= SMALL_BYTES_MAX and columns.rows <= SMALL_ROWS_MAX
 
 
-def bundles(found: Iterable[Small]) -> Iterator[tuple[Small, ...]]:
-    """Group datasets whose files have the same columns and order."""
-    alike: dict[tuple[tuple[Signal, ...], SegmentSpec], list[Small]] = {}
-    for small in found:
-        alike.setdefault((small.signals, small.work.spec), []).append(small)
-    for group in alike.values():
-        bundle: list[Small] = []
+def group_small(smalls: Iterable[SmallDataset]) -> Iterator[tuple[SmallDataset, ...]]:
+    """Group datasets whose files have equal columns and sort order, within the limits."""
+    alike: dict[tuple[tuple[Signal, ...], SegmentSpec], list[SmallDataset]] = {}
+    for small in smalls:
+        alike.setdefault((small.columns.signals, small.dataset.work.spec), []).append(small)
+    for datasets in alike.values():
+        group: list[SmallDataset] = []
         size_bytes = rows = 0
-        for small in group:
+        for small in datasets:
             size_bytes += small.columns.otlp_bytes
             rows += small.columns.rows
-            if bundle and (size_bytes > TOGETHER_BYTES_MAX or rows > TOGETHER_ROWS_MAX):
-                yield tuple(bundle)
-                bundle, size_bytes, rows = [], small.columns.otlp_bytes, small.columns.rows
-            bundle.append(small)
-        yield tuple(bundle)
+            if group and (size_bytes > BATCH_BYTES_MAX or rows > BATCH_ROWS_MAX):
+                yield tuple(group)
+                group, size_bytes, rows = [], small.columns.otlp_bytes, small.columns.rows
+            group.append(small)
+        yield tuple(group)
 
 
-class Bundle:
-    """The rows of some datasets, in order and cut apart."""
+class SmallBatch:
+    """The rows of a group of datasets: sorted, then cut into each one's sections."""
 
-    def __init__(self, smalls: Sequence[Small]) -> None:
-        """Sort them; raises NotSmall if they are too much to hold at once."""
+    def __init__(self, smalls: Sequence[SmallDataset]) -> None:
+        """Sort the rows; raises NotSmall if they are too many to hold at once."""
         first = smalls[0]
-        self._format = small_format(first.signals, first.work.spec)
+        self._smalls = smalls
+        self._format = small_format(first.columns.signals, first.dataset.work.spec)
         self._sections: list[dict[Signal, SmallSection]] = [{} for _ in smalls]
-        for signal in first.signals:
+        for signal in first.columns.signals:
             table, owners = _joined(signal, smalls)
             for place, section in self._format.sections(signal, table, owners):
                 self._sections[place][signal] = section
 
-    def make(self, place: int, small: Small) -> SmallSegment | None:
-        """Make the file of one of them; None if it has to be several, one for each day."""
-        sections = self._sections[place]
+    def segment(self, place: int) -> SmallSegment | None:
+        """Encode the file of one dataset; None if it needs several, one for each day."""
+        small, sections = self._smalls[place], self._sections[place]
         if not _is_one_day(sections):
             return None
         footer = SegmentFooter(
-            dataset_id=small.work.dataset_id,
+            dataset_id=small.dataset.dataset_id,
             producer=PRODUCER,
             batches=(BatchPart(str(new_uuid7()), 1, 1),),
             ranges=small.columns.lineage(),
@@ -88,10 +84,10 @@ class Bundle:
         return self._format.write(sections, footer)
 
 
-def _joined(signal: Signal, smalls: Sequence[Small]) -> tuple[pa.Table, Any]:
-    """Rows of one signal of all datasets, and each row's dataset by its place.
+def _joined(signal: Signal, smalls: Sequence[SmallDataset]) -> tuple[pa.Table, Any]:
+    """Rows of one signal of all datasets, and for each row the place of its dataset.
 
-    Datasets that follow one another lie so in the tables of a pass: a slice holds many of them.
+    Neighbouring datasets are neighbours in the table of a decoding pass, so one slice covers many.
     """
     spans: dict[int, list[tuple[int, int, int]]] = {}
     sources: dict[int, pa.Table] = {}
@@ -103,13 +99,13 @@ def _joined(signal: Signal, smalls: Sequence[Small]) -> tuple[pa.Table, Any]:
     places: list[int] = []
     ends: list[int] = []
     end = 0
-    for number, found in spans.items():
-        found.sort()
-        for start, stop, place in found:
+    for number, source_spans in spans.items():
+        source_spans.sort()
+        for start, stop, place in source_spans:
             end += stop - start
             places.append(place)
             ends.append(end)
-        slices.extend(sources[number].slice(a, b - a) for a, b in _merged(found))
+        slices.extend(sources[number].slice(a, b - a) for a, b in _merged(source_spans))
     runs: Any = pa.RunEndEncodedArray
     owners = pc.run_end_decode(
         runs.from_arrays(make.array(ends, pa.int32()), make.array(places, pa.int32()))
@@ -118,7 +114,7 @@ def _joined(signal: Signal, smalls: Sequence[Small]) -> tuple[pa.Table, Any]:
 
 
 def _merged(spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-    """Join spans that touch; they are in order."""
+    """Merge adjacent spans; the input is sorted."""
     first = last = -1
     for start, stop, _ in spans:
         if start != last:

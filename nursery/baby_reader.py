@@ -1,0 +1,73 @@
+"""Reads a task's baby segments: fetched ahead, decoded in order."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from nursery.quarantine import Quarantine
+from nursery.tasks import TaskRead
+from segments.baby import Baby, decode_baby
+from segments.errors import CorruptObject, SegmentsError
+from segments.keys import baby_key
+from segments.store.interface import ObjectStore
+
+PREFETCH = 4
+
+
+class BabyReader:
+    """Fetches and decodes baby segments; a corrupt one is quarantined whole."""
+
+    def __init__(self, store: ObjectStore, quarantine: Quarantine) -> None:
+        self._store = store
+        self._quarantine = quarantine
+        self.bytes_read = 0
+
+    def fetch(self, reads: Sequence[TaskRead]) -> Iterator[tuple[TaskRead, bytes | SegmentsError]]:
+        """Yield bodies, or what the store raised, in order; PREFETCH of them are read ahead."""
+        with ThreadPoolExecutor(PREFETCH) as pool:
+            ahead = [pool.submit(self._get, read) for read in reads[:PREFETCH]]
+            for index, read in enumerate(reads):
+                body = ahead.pop(0).result()
+                if index + PREFETCH < len(reads):
+                    ahead.append(pool.submit(self._get, reads[index + PREFETCH]))
+                yield read, body
+
+    def decode(self, read: TaskRead, body: bytes | SegmentsError) -> tuple[Baby, int]:
+        """Decode a fetched body into a baby and the time it was received.
+
+        A corrupt baby counts as empty, once its bytes are in the quarantine. Raises SegmentsError
+        if the store did, then or now.
+        """
+        if isinstance(body, SegmentsError):
+            raise body
+        self.bytes_read += len(body)
+        baby = self._decoded(read, body)
+        if baby.received_at or not baby.parts:
+            return baby, baby.received_at
+        return baby, self._store.head(baby_key(read.stream_id, read.offset)).modified_at_nanos
+
+    def _get(self, read: TaskRead) -> bytes | SegmentsError:
+        try:
+            return self._store.get(baby_key(read.stream_id, read.offset))
+        except SegmentsError as error:
+            return error
+
+    def _decoded(self, read: TaskRead, body: bytes) -> Baby:
+        try:
+            return _decode_checked(read, body)
+        except CorruptObject:
+            # Read again: damage on the network must not send acknowledged records to the
+            # quarantine.
+            again = self._store.get(baby_key(read.stream_id, read.offset))
+        try:
+            return _decode_checked(read, again)
+        except CorruptObject as error:
+            if read.is_owner:
+                self._quarantine.put_baby(read.stream_id, read.offset, again, error)
+            return Baby(is_stamped=False)
+
+
+def _decode_checked(read: TaskRead, body: bytes) -> Baby:
+    baby = decode_baby(body)
+    if read.dataset_ids and not baby.is_stamped:
+        raise CorruptObject("the commit announced stamps, the baby segment has none")
+    return baby

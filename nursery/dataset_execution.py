@@ -1,0 +1,57 @@
+"""One dataset of a task while the task runs: from decoded rows to written files."""
+
+from dataclasses import dataclass, field
+
+from nursery.columns import DatasetColumns
+from nursery.results import DatasetResult, WrittenSegment
+from nursery.tasks import DatasetWork
+from segments.ids import new_uuid7
+
+
+@dataclass(slots=True)
+class OpenBatch:
+    """The id that a batch's files share, and how many of them are written."""
+
+    batch_id: str = field(default_factory=lambda: str(new_uuid7()))
+    parts: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class DatasetExecution:
+    """State of one dataset: rows held, files written, or the error that ended it.
+
+    `index` is its place in the task. `batch` is set while a baby is written in several files:
+    they share one batch id, as a catalog's rebuild takes two batches that share a baby for
+    repetitions of each other.
+    """
+
+    index: int
+    work: DatasetWork
+    columns: DatasetColumns = field(default_factory=DatasetColumns)
+    batch: OpenBatch | None = None
+    segments: list[WrittenSegment] = field(default_factory=list)
+    error: str = ""
+    unconverted: int = 0
+
+    @property
+    def dataset_id(self) -> str:
+        """The dataset's id."""
+        return self.work.dataset_id
+
+    def fail(self, error: Exception) -> None:
+        """Keep the first error; rows of a failed dataset are dropped."""
+        self.error = self.error or f"{type(error).__name__}: {error}"
+        self.columns = DatasetColumns()
+
+    def take_columns(self) -> DatasetColumns:
+        """Take all rows held; nothing is held afterwards."""
+        columns, self.columns = self.columns, DatasetColumns()
+        return columns
+
+    def reads(self, stream_id: str) -> bool:
+        """Whether records of a stream are this dataset's in this task."""
+        return any(span.stream_id == stream_id for span in self.work.ranges)
+
+    def result(self) -> DatasetResult:
+        """The outcome, once the task is done."""
+        return DatasetResult(self.dataset_id, tuple(self.segments), self.error, self.unconverted)

@@ -1,0 +1,41 @@
+"""OTLP payloads: what a baby segment holds, one export's slice each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from segments.otlp.split import RECORDS_MAX, cut
+from segments.signals import Signal
+
+# Columns of a record without any content: an empty record is 2 bytes of OTLP.
+ROW_BYTES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """One OTLP payload and its position. `received_at` is the time of records without one.
+
+    `decoded_bytes` estimates the size of its columns, to bound memory. A validated payload
+    was accepted by the official classes before it was stored.
+    """
+
+    stream_id: str
+    offset: int
+    token_id: str
+    signal: Signal
+    slice_index: int
+    body: bytes
+    received_at: int
+    decoded_bytes: int
+    is_validated: bool
+
+    def pieces(self) -> Iterator["Payload"]:
+        """Split the payload where it holds more records than one pass may decode.
+
+        Raises UndecodableSlice if it is not a payload of its signal.
+        """
+        for body in cut(self.signal, self.body, is_validated=self.is_validated):
+            if len(body) == len(self.body):
+                yield self
+            else:
+                decoded_bytes = max(len(body), RECORDS_MAX * ROW_BYTES)
+                yield replace(self, body=body, decoded_bytes=decoded_bytes)

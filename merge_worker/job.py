@@ -1,6 +1,6 @@
 """The Spark job of one merge task: one stage, one Python task, no record through the JVM.
 
-Each task is a job of its own: in a shared one a poison input would end its neighbours' work.
+Each task is a job of its own: in a shared job a poison input would end the other tasks too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from pyspark.sql import SparkSession
 
-from merge_worker.scratch import note_rows, scratch_folder
-from merge_worker.tasks import Failed, Merged, MergeTask, Outcome
+from merge_worker.scratch import progress_writer, scratch_folder
+from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
 from segments.errors import SegmentsError
 from segments.ids import new_uuid7
 from segments.keys import join_key
@@ -26,11 +26,11 @@ class SparkMerger:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def run(self, task: MergeTask) -> Outcome:
+    def run(self, task: ClaimedTask) -> Outcome:
         """Merge one task's inputs into one verified object.
 
-        What the merge does not like comes back as Failed; raises SparkDied, or SparkUnusable if an
-        executor came that runs another release.
+        An error of the merge is returned as Failed. Raises SparkDied, or SparkUnusable if an
+        executor runs another release.
         """
         context = self._spark.sparkContext
         try:
@@ -39,35 +39,35 @@ class SparkMerger:
         except Exception as error:
             check_alive(self._spark)
             check_versions(error)
-            # The task's process died, as of too little memory, or the job was cancelled.
+            # The task's process died, for instance of a lack of memory, or the job was cancelled.
             return Failed(f"the Spark job failed: {first_line(error)}")
         return outcome
 
     def check(self) -> None:
-        """Raise SparkDied if no task can be run any more."""
+        """Raise SparkDied if no task can run any more."""
         check_alive(self._spark)
 
-    def cancel(self, task: MergeTask) -> None:
-        """End a task's job; its `run` returns Failed soon after."""
-        # With the JVM gone there is nothing to end, and `run` says so.
+    def cancel(self, task: ClaimedTask) -> None:
+        """Cancel a task's job; its `run` returns Failed soon after."""
+        # If the JVM is gone there is nothing to cancel, and `run` reports it.
         with suppress(Exception):
             self._spark.sparkContext.cancelJobGroup(_group(task))
 
     def cancel_all(self) -> None:
-        """End all jobs."""
+        """Cancel all jobs."""
         cancel_jobs(self._spark)
 
 
-def merge_all(tasks: Iterable[MergeTask]) -> Iterator[Outcome]:
-    """Do a partition's tasks: there is one in each."""
+def merge_all(tasks: Iterable[ClaimedTask]) -> Iterator[Outcome]:
+    """Execute the tasks of a partition; each has one."""
     return map(merge, tasks)
 
 
-def merge(task: MergeTask) -> Outcome:
-    """Do one task where it was sent to; errors are values, so that no neighbour suffers."""
+def merge(task: ClaimedTask) -> Outcome:
+    """Execute one task in an executor; errors are returned, so that no other task is affected."""
     try:
         store = open_store(task.location)
-        # Spark may run a lost task again: each run writes under a name of its own.
+        # Spark may rerun a lost task: each run writes under a fresh key.
         key = join_key(task.prefix, f"{new_uuid7()}.parquet")
         with scratch_folder(task.work_dir, task.label) as folder:
             order = MergeOrder(
@@ -75,7 +75,7 @@ def merge(task: MergeTask) -> Outcome:
                 task.producer,
                 task.spec,
                 task.buffer_bytes_max,
-                note_rows(folder),
+                progress_writer(folder),
             )
             result = merge_segments(store, task.inputs, order, folder)
             upload_segment(store, key, folder / "merged.parquet", result.facts)
@@ -83,10 +83,10 @@ def merge(task: MergeTask) -> Outcome:
         return Failed(error.message, error.segment_id)
     except SegmentsError as error:
         return Failed(f"{type(error).__name__}: {error}")
-    except Exception as error:  # The top of a task: whatever it is, meta shall hear of it.
+    except Exception as error:  # The top of a task: every error is reported.
         return Failed(f"unexpected {type(error).__name__}: {error}")
     return Merged(key, result.facts, result.unconverted)
 
 
-def _group(task: MergeTask) -> str:
+def _group(task: ClaimedTask) -> str:
     return f"merge-{task.task_id}-{task.attempt}"

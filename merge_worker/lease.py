@@ -1,4 +1,4 @@
-"""Keeps a claim alive: beats while a merge task runs, and says when it is no longer ours."""
+"""The lease of a claimed merge task, renewed by heartbeats while the task runs."""
 
 import threading
 import time
@@ -14,15 +14,16 @@ from meta.v1.janitor_pb2 import UnclaimMergeTaskRequest
 from meta.v1.operations_pb2 import HeartbeatMergeTaskRequest
 
 log = structlog.get_logger()
-_BEATS_PER_LEASE = 3
-# The least silence after which meta takes a claim back when it is asked to.
-_SILENCE_SECS = 1
+_HEARTBEATS_PER_LEASE = 3
+# The minimum time since the last heartbeat after which meta unclaims a task on request.
+_UNCLAIM_SECS = 1
 
 
-class Heart:
-    """Beats from enter to exit, every third of the lease; `on_lost` is called once, if ever.
+class Lease:
+    """Renews a task's lease from enter to exit, with a heartbeat every third of the lease.
 
-    Each beat tells meta and the log what `rows_done` says.
+    Each heartbeat reports `rows_done`. `on_lost` is called at most once, when meta says that the
+    claim is another worker's.
     """
 
     def __init__(
@@ -40,14 +41,14 @@ class Heart:
         self._on_lost = on_lost
         self._rows_done = rows_done
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"heart-{task_id}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"lease-{task_id}", daemon=True)
         self.is_lost = False
-        self._beaten_at = float("-inf")
+        self._renewed_at = float("-inf")
 
     @property
-    def has_beaten(self) -> bool:
-        """Whether meta has heard of us: from then on the lease is a short one."""
-        return self._beaten_at > float("-inf")
+    def is_renewed(self) -> bool:
+        """Whether meta has confirmed a heartbeat: the lease is a short one from then on."""
+        return self._renewed_at > float("-inf")
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -62,32 +63,30 @@ class Heart:
         self._stop.set()
         self._thread.join()
 
-    def give_back(self) -> bool:
-        """Free the task at once, once the heart has stopped; false: its lease has to pass.
+    def release(self) -> bool:
+        """Unclaim the task after exit; false if it stays claimed until the lease expires.
 
-        Unlike a failure it costs the task no back-off and counts against no input.
+        Unlike a failure, a release adds no back-off and blames no input.
         """
-        time.sleep(max(0.0, self._beaten_at + _SILENCE_SECS - time.monotonic()))
+        time.sleep(max(0.0, self._renewed_at + _UNCLAIM_SECS - time.monotonic()))
         request = UnclaimMergeTaskRequest(
-            task_id=self._request.task_id, min_claimed_secs=_SILENCE_SECS
+            task_id=self._request.task_id, min_claimed_secs=_UNCLAIM_SECS
         )
         try:
-            return self._meta.janitor.UnclaimMergeTask(request, timeout=_SILENCE_SECS).unclaimed
+            return self._meta.janitor.UnclaimMergeTask(request, timeout=_UNCLAIM_SECS).unclaimed
         except MetaError as error:
             log.warning("merge_give_back_failed", reason=error.reason, error=error.message)
             return False
 
     def _run(self) -> None:
-        # The first beat comes at once: it shortens the claim's lease from an hour to a minute, so
-        # that the task of a worker that dies is soon free.
-        while True:
-            if not self._beat():
-                return
-            if self._stop.wait(max(0.1, self._lease_secs / _BEATS_PER_LEASE)):
+        # The first heartbeat is sent at once: it shortens the lease from an hour to a minute, so
+        # that the task of a worker that dies is claimed again soon.
+        while self._renew():
+            if self._stop.wait(max(0.1, self._lease_secs / _HEARTBEATS_PER_LEASE)):
                 return
 
-    def _beat(self) -> bool:
-        """Beat once; false when there is nothing left to beat for."""
+    def _renew(self) -> bool:
+        """Send one heartbeat; false if no further one can renew the lease."""
         self._request.rows_done = self._rows_done()
         if self._request.rows_done:
             log.info(
@@ -97,26 +96,26 @@ class Heart:
             )
         try:
             reply = self._meta.operations.HeartbeatMergeTask(
-                self._request, timeout=max(1.0, self._lease_secs / _BEATS_PER_LEASE)
+                self._request, timeout=max(1.0, self._lease_secs / _HEARTBEATS_PER_LEASE)
             )
         except Unimplemented:
             return False
         except NotFound:
             return self._lose("the task is unknown")
         except MetaError as error:
-            # The lease may pass meanwhile; the fence at completion then tells.
+            # If the lease expires meanwhile, meta refuses the completion by the attempt's prefix.
             log.warning(
                 "merge_heartbeat_failed", task_id=self._request.task_id, error=error.message
             )
             return True
         if not reply.still_yours:
             return self._lose("the claim went to another worker")
-        self._beaten_at = time.monotonic()
+        self._renewed_at = time.monotonic()
         self._lease_secs = reply.lease_secs or self._lease_secs
         return True
 
-    def _lose(self, why: str) -> bool:
+    def _lose(self, cause: str) -> bool:
         self.is_lost = True
-        log.info("merge_claim_lost", task_id=self._request.task_id, why=why)
+        log.info("merge_claim_lost", task_id=self._request.task_id, why=cause)
         self._on_lost()
         return False

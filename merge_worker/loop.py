@@ -1,4 +1,4 @@
-"""The merge worker's cycle: poll, run, complete or fail. Only this module talks to meta."""
+"""The merge worker's cycle: poll for a task, run it, report its completion or failure."""
 
 import threading
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 import structlog
 
 from merge_worker.config import Settings
-from merge_worker.lease import Heart
+from merge_worker.lease import Lease
 from merge_worker.scratch import rows_done
-from merge_worker.tasks import Failed, Merged, MergeTask, Outcome, merge_task
+from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome, claimed_task
 from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
@@ -29,18 +29,18 @@ from segments.location import StoreLocation
 
 log = structlog.get_logger()
 ERROR_BYTES_MAX = 8 * 1024
-# The contract's lease of a claim that never beat.
+# The contract's lease of a claim without any heartbeat.
 LEASE_SECS = 3_600.0
 RETRY_SECS = 2.0
-# What time may heal; anything else is an answer.
-_PASSING = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
+# Worth a retry; any other error is meta's answer.
+_TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
 Reply = TypeVar("Reply")
 
 
 class Merger(Protocol):
-    """What does the merging: Spark in production."""
+    """Executes merge tasks: Spark in production."""
 
-    def run(self, task: MergeTask) -> Outcome:
+    def run(self, task: ClaimedTask) -> Outcome:
         """Merge one task."""
         ...
 
@@ -48,8 +48,8 @@ class Merger(Protocol):
         """Raise if no task can be run any more."""
         ...
 
-    def cancel(self, task: MergeTask) -> None:
-        """End a task that `run` is busy with."""
+    def cancel(self, task: ClaimedTask) -> None:
+        """Cancel a task that `run` is executing."""
         ...
 
 
@@ -61,14 +61,14 @@ class Worker:
     meta: MetaClient
     merger: Merger
     shutdown: Shutdown
-    # Set a while after shutdown: what still runs is given up.
+    # Set when the drain time after a shutdown is over: running tasks are abandoned.
     give_up: threading.Event
 
     def work(self) -> None:
-        """Take one merge task after the other until shutdown, resting while there are none."""
+        """Execute merge tasks until shutdown, with increasing pauses while there are none."""
         rest_secs = self.settings.interval_secs
         while not self.shutdown.is_requested:
-            self.merger.check()  # A task claimed in vain would wait for its lease.
+            self.merger.check()  # Before claiming: a task claimed in vain waits for its lease.
             info = self._poll()
             if info is None:
                 self.shutdown.wait(rest_secs)
@@ -90,7 +90,7 @@ class Worker:
     def _work_on(self, info: SegmentMergeTaskInfo) -> None:
         log.info("merge_task_claimed", inputs=len(info.segments), **_ids(info))
         try:
-            task = merge_task(
+            task = claimed_task(
                 info,
                 self._location(info),
                 f"segplane merge_worker {version('segplane')}",
@@ -101,28 +101,28 @@ class Worker:
             self._fail(info, Failed(str(error)))
             return
         lease_secs = float(info.lease_secs or LEASE_SECS)
-        with Heart(
+        with Lease(
             self.meta,
             task.task_id,
             task.attempt,
             lease_secs,
             lambda: self.merger.cancel(task),
             lambda: rows_done(task.work_dir, task.label),
-        ) as heart:
+        ) as lease:
             outcome = self.merger.run(task)
-            is_given_up = self._report(info, outcome, heart)
+            is_given_up = self._report(info, outcome, lease)
         if is_given_up:
-            # Even if it has to wait for its lease: that passes sooner than a failure's back-off.
-            log.info("merge_task_given_up", is_free=heart.give_back(), **_ids(info))
+            # Not reported as a failure: even an unreleased lease is shorter than that back-off.
+            log.info("merge_task_given_up", is_free=lease.release(), **_ids(info))
             _count("given_up")
 
-    def _report(self, info: SegmentMergeTaskInfo, outcome: Outcome, heart: Heart) -> bool:
-        """Tell meta what came of a task; true if nothing did, as we have to end."""
-        if heart.is_lost:
+    def _report(self, info: SegmentMergeTaskInfo, outcome: Outcome, lease: Lease) -> bool:
+        """Report a task's outcome; true if the task was abandoned by the shutdown instead."""
+        if lease.is_lost:
             _count("lost")
         elif isinstance(outcome, Merged):
             self._complete(info, outcome)
-        elif self.give_up.is_set() and heart.has_beaten:
+        elif self.give_up.is_set() and lease.is_renewed:
             return True
         else:
             self._fail(info, outcome)
@@ -139,7 +139,7 @@ class Worker:
         if reply is None:
             _count("unreported")
         elif reply.HasField("error"):
-            # A verdict: the output is garbage now, which the janitor collects.
+            # Final: the output is an orphan now, which the janitor deletes.
             log.info(
                 "merge_output_dropped",
                 reason=reply.error.reason,
@@ -172,11 +172,11 @@ class Worker:
         self._persist(lambda: self.meta.merge_task.FailSegmentMergeTask(request))
 
     def _persist(self, call: Callable[[], Reply]) -> Reply | None:
-        """Make a call again until meta answers or the process must end; None if it refused."""
+        """Retry a call until meta answers or the drain ends; None without a success."""
         while True:
             try:
                 return call()
-            except _PASSING as error:
+            except _TRANSIENT as error:
                 log.warning("merge_report_delayed", reason=error.reason, error=error.message)
                 if self.give_up.wait(RETRY_SECS):
                     return None
@@ -210,6 +210,6 @@ def _count(outcome: str) -> None:
 
 
 def _cut(message: str) -> str:
-    """Make text that meta takes: no control characters, at most 8 KiB."""
+    """Reduce text to what meta accepts: no control characters, at most 8 KiB."""
     printable = "".join(c if c.isprintable() else " " for c in message)
     return printable.encode("utf-8", "replace")[:ERROR_BYTES_MAX].decode("utf-8", "ignore")

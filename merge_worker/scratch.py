@@ -1,7 +1,7 @@
-"""Folders for unfinished output, each locked by its owner so that a dead one's can be removed.
+"""Folders for unfinished output, each locked by its owner: an unlocked one is abandoned.
 
-A folder also holds how far its merge is. Only a worker on the same machine sees that: progress is
-for people, and not worth a port of its own between executors and driver.
+A folder also holds the progress of its merge. Only a worker on the same machine can read it:
+progress is informational, and not worth a network port between executors and driver.
 """
 
 import fcntl
@@ -16,18 +16,18 @@ from tempfile import mkdtemp
 _PREFIX = "segplane-merge-"
 _LOCK = "lock"
 _ROWS = "rows"
-_NOTE_SECS = 1.0
+_PROGRESS_SECS = 1.0
 
 
 @contextmanager
 def scratch_folder(parent: Path, name: str = "") -> Iterator[Path]:
-    """Make a folder, remove it afterwards, and before that those of processes that were killed."""
+    """Create a folder, removed on exit; folders of killed processes are removed first."""
     remove_abandoned(parent)
     folder = Path(mkdtemp(prefix=f"{_PREFIX}{name}-", dir=parent))
     try:
         with (folder / "new-lock").open("xb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            # Only now may others look at it: found unlocked, it would count as abandoned.
+            # Renamed only once it is locked: an unlocked lock file marks an abandoned folder.
             (folder / "new-lock").rename(folder / _LOCK)
             yield folder
     finally:
@@ -35,13 +35,13 @@ def scratch_folder(parent: Path, name: str = "") -> Iterator[Path]:
 
 
 def remove_abandoned(parent: Path) -> int:
-    """Remove folders whose owner is gone; returns how many.
+    """Remove folders whose owner is dead; returns how many.
 
-    A folder without a lock file is just being made or removed by its owner: it is left alone.
+    A folder without a lock file is being created or removed by its owner, and is kept.
     """
     removed = 0
     for folder in parent.glob(f"{_PREFIX}*"):
-        # Somebody else's folder, or one that another process removes at this moment.
+        # The folder may be another user's, or another process may remove it at this moment.
         with suppress(OSError), (folder / _LOCK).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(lock.fileno()).st_nlink:
@@ -50,26 +50,26 @@ def remove_abandoned(parent: Path) -> int:
     return removed
 
 
-def note_rows(folder: Path) -> Callable[[int], None]:
-    """Return what notes the rows merged so far in a scratch folder, at most once a second."""
-    noted = 0.0
+def progress_writer(folder: Path) -> Callable[[int], None]:
+    """Return a callback that writes the rows merged so far to the folder, at most once a second."""
+    written_at = 0.0
 
-    def note(rows: int) -> None:
-        nonlocal noted
+    def write(rows: int) -> None:
+        nonlocal written_at
         now = time.monotonic()
-        if now - noted >= _NOTE_SECS:
-            noted = now
-            # Replaced whole: half a number would be a smaller one.
+        if now - written_at >= _PROGRESS_SECS:
+            written_at = now
+            # Replaced atomically: a partly written number would read as a smaller one.
             (folder / "new-rows").write_text(str(rows))
             (folder / "new-rows").replace(folder / _ROWS)
 
-    return note
+    return write
 
 
 def rows_done(parent: Path, name: str) -> int:
-    """Return the rows that the scratch folder of this name notes; 0 if there is none here."""
+    """Return the progress in the scratch folder of this name; 0 if there is none here."""
     for folder in parent.glob(f"{_PREFIX}{name}-*"):
-        # It may go at this moment, and the task may have been run before.
+        # The folder may be removed at this moment, or belong to an earlier run of the task.
         with suppress(OSError):
             return int((folder / _ROWS).read_text())
     return 0

@@ -1,4 +1,4 @@
-"""A merge task as the job takes it, out of what meta sends, and what comes of it."""
+"""A claimed merge task, converted from meta's message, and its outcome."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +36,8 @@ _SCOPE_NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class MergeTask:
-    """One claimed merge task; `prefix` is the fence that the output's key must lie under."""
+class ClaimedTask:
+    """One claimed merge task; the output's key must begin with this attempt's `prefix`."""
 
     task_id: str
     attempt: int
@@ -52,13 +52,13 @@ class MergeTask:
 
     @property
     def label(self) -> str:
-        """Name this attempt, for folders."""
+        """Name of this attempt, for folders."""
         return f"{self.task_id}-{self.attempt}"
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The output is in the store, verified, and may be reported."""
+    """The output is uploaded and verified."""
 
     key: str
     facts: SegmentFacts
@@ -67,7 +67,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Nothing may be reported but the failure; `segment_id` names the input to blame, or is ""."""
+    """The task failed; `segment_id` names the input at fault, or is "" if none is."""
 
     message: str
     segment_id: str = ""
@@ -84,15 +84,15 @@ def spec_of(sharding: list[ShardingField], promoted: list[PromotedColumn]) -> sc
     )
 
 
-def merge_task(
+def claimed_task(
     info: SegmentMergeTaskInfo,
     location: StoreLocation,
     producer: str,
     work_dir: Path,
     buffer_bytes_max: int,
-) -> MergeTask:
-    """Convert a claimed task; raises ValueError if it makes no sense to this release."""
-    return MergeTask(
+) -> ClaimedTask:
+    """Convert a claimed task; raises ValueError if this release does not support it."""
+    return ClaimedTask(
         info.task_id,
         info.attempt,
         info.dataset_id,

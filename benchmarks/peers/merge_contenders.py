@@ -18,7 +18,7 @@ from benchmarks.harness.memory import PeakMemory
 from benchmarks.harness.merged_segments import DATASET_ID
 from benchmarks.peers.merge_libraries import LIBRARIES, THREADS
 from merge_worker.job import SparkMerger
-from merge_worker.tasks import Merged, MergeTask
+from merge_worker.tasks import ClaimedTask, Merged
 from segments.keys import attempt_prefix
 from segments.location import StoreLocation
 from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
@@ -180,7 +180,7 @@ def _arguments(paths: list[Path]) -> list[str]:
     return [",".join(map(str, group)) for group in groups_of(paths)]
 
 
-def _task(paths: list[Path]) -> MergeTask:
+def _task(paths: list[Path]) -> ClaimedTask:
     task_id, folder = str(uuid4()), paths[0].parent
     inputs: list[MergeInput] = []
     for path in paths:
@@ -189,7 +189,7 @@ def _task(paths: list[Path]) -> MergeTask:
         inputs.append(
             MergeInput(path.name, path.name, stored.rows, stored.start_time, stored.end_time)
         )
-    return MergeTask(
+    return ClaimedTask(
         task_id,
         1,
         DATASET_ID,

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from merge_worker.job import SparkMerger, merge
-from merge_worker.tasks import Failed, Merged, MergeTask
+from merge_worker.tasks import ClaimedTask, Failed, Merged
 from segments.keys import attempt_prefix, new_merged_key, parse_key
 from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
@@ -36,7 +36,7 @@ def merger() -> Iterator[SparkMerger]:
     spark.stop()
 
 
-def task_of(store: ObjectStore, folder: Path, seeds: range) -> MergeTask:
+def task_of(store: ObjectStore, folder: Path, seeds: range) -> ClaimedTask:
     """Write segments and describe their merge."""
     inputs: list[MergeInput] = []
     for seed in seeds:
@@ -46,7 +46,7 @@ def task_of(store: ObjectStore, folder: Path, seeds: range) -> MergeTask:
         store.put_file_if_absent(key, path)
         inputs.append(MergeInput(str(seed), key, facts.rows, facts.start_time, facts.end_time))
     task_id = str(uuid4())
-    return MergeTask(
+    return ClaimedTask(
         task_id,
         3,
         DATASET,

@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from merge_worker.scratch import note_rows, scratch_folder
+from merge_worker.scratch import progress_writer, scratch_folder
 from merge_worker.tasks import Failed
 from meta.v1 import merge_task_pb2 as pb
 from meta.v1.common_pb2 import TimeRange
@@ -96,7 +96,7 @@ def test_a_beat_tells_how_many_rows_are_done(stage: Stage) -> None:
 
     def at_77_rows(_: threading.Event) -> None:
         with scratch_folder(stage.folder, f"{task.task_id}-{task.attempt}") as folder:
-            note_rows(folder)(77)
+            progress_writer(folder)(77)
             while stage.meta.rows_told.get(timeout=DEADLINE_SECS) != 77:
                 pass
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from merge_worker.scratch import note_rows, remove_abandoned, rows_done, scratch_folder
+from merge_worker.scratch import progress_writer, remove_abandoned, rows_done, scratch_folder
 
 
 def test_a_folder_is_removed_whatever_happens(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_progress_is_seen_from_outside_as_long_as_the_folder_is_there(tmp_path: 
 
     with scratch_folder(tmp_path, "task-1") as folder:
         assert rows_done(tmp_path, "task-1") == 0
-        note_rows(folder)(41)
+        progress_writer(folder)(41)
         assert rows_done(tmp_path, "task-1") == 41
         assert rows_done(tmp_path, "task-2") == 0
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from merge_worker.config import Settings
 from merge_worker.loop import Worker
-from merge_worker.tasks import MergeTask, Outcome
+from merge_worker.tasks import ClaimedTask, Outcome
 from meta.client import MetaClient, location
 from meta.process import Shutdown
 from meta.v1 import catalog_pb2, ingestion_pb2, janitor_pb2, segment_lookup_pb2
@@ -112,7 +112,7 @@ class Signalling(Here):
         self.is_reported = threading.Event()
         self._left = tasks
 
-    def run(self, task: MergeTask) -> Outcome:
+    def run(self, task: ClaimedTask) -> Outcome:
         self._left -= 1
         return super().run(task)
 

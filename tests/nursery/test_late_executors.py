@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from merge_worker.job import SparkMerger
-from merge_worker.tasks import MergeTask
+from merge_worker.tasks import ClaimedTask
 from nursery import job
 from nursery.execute import Budget
 from nursery.tasks import Task
@@ -59,7 +59,7 @@ def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is
 def test_a_merge_on_an_executor_of_another_release_is_no_failure_of_its_task(
     fickle: SparkSession, packages: Path, tmp_path: Path
 ) -> None:
-    task = MergeTask("t", 1, "d", (), SegmentSpec(), NOWHERE, "p/", "test", tmp_path, 2**20)
+    task = ClaimedTask("t", 1, "d", (), SegmentSpec(), NOWHERE, "p/", "test", tmp_path, 2**20)
 
     with pretend_release(packages), pytest.raises(SparkUnusable, match=r"has segplane 9\.9"):
         SparkMerger(fickle).run(task)

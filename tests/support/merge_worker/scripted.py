@@ -18,7 +18,7 @@ import grpc
 from merge_worker.config import Settings
 from merge_worker.job import merge
 from merge_worker.loop import Worker
-from merge_worker.tasks import Failed, MergeTask, Outcome
+from merge_worker.tasks import ClaimedTask, Failed, Outcome
 from meta.client import MetaClient
 from meta.process import Shutdown
 from meta.v1 import merge_task_pb2 as pb
@@ -98,13 +98,13 @@ class Here:
     before: Callable[[threading.Event], Outcome | None] = lambda _: None
     cancelled: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, task: MergeTask) -> Outcome:
+    def run(self, task: ClaimedTask) -> Outcome:
         return self.before(self.cancelled) or merge(task)
 
     def check(self) -> None:
         pass
 
-    def cancel(self, task: MergeTask) -> None:
+    def cancel(self, task: ClaimedTask) -> None:
         self.cancelled.set()
 
 

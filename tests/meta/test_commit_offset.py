@@ -100,7 +100,7 @@ def test_a_stamped_dataset_that_does_not_exist_is_named_also_on_replay(
         {"num_records": -1},
         {"flush_id": b"short"},
         {"dataset_ids": ["x"]},
-        {"dataset_ids": [str(uuid4())] * 2},
+        {"dataset_ids": ["0198a7c0-0000-7000-8000-00000000000d"] * 2},
         {"dataset_records": [1]},
     ],
     ids=str,

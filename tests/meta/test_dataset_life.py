@@ -3,34 +3,24 @@
 from dataclasses import replace
 
 import pytest
-from google.protobuf.duration_pb2 import Duration
 
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import (
     DatasetProtected,
-    InvalidArgument,
     NameTaken,
     NotFound,
     StillReferenced,
     UndeleteExpired,
 )
-from meta.services.operations.promoted_columns import FORMAT_COLUMNS
-from meta.store import dataset_deletion, retention
+from meta.store import dataset_deletion
 from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
-from meta.v1.common_pb2 import (
-    ATTRIBUTE_SCOPE_RECORD,
-    KQL_TYPE_DYNAMIC,
-    KQL_TYPE_LONG,
-    PromotedColumn,
-    ShardingField,
-)
-from segments.parquet import schema
 from tests.support.meta.catalog import Catalog
+from tests.support.meta.dataset_life import delete, set_settings, undelete
 from tests.support.meta.ingestion import Collector
 from tests.support.meta.nursery import Nursery
-from tests.support.meta.segments import EPOCH, Worker, Writer, segment_of
+from tests.support.meta.segments import Worker, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 
@@ -42,16 +32,6 @@ def dataset(catalog: Catalog) -> str:
 @pytest.fixture
 def transactions(meta_server: MetaServer) -> Transactions:
     return Transactions(meta_server.running.database)
-
-
-def delete(client: MetaClient, dataset: str) -> bool:
-    request = catalog_pb2.DeleteDatasetRequest(id=dataset)
-    return client.catalog.DeleteDataset(request).success
-
-
-def undelete(client: MetaClient, dataset: str) -> operations_pb2.UndeleteDatasetResponse:
-    request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset)
-    return client.operations.UndeleteDataset(request)
 
 
 def test_a_deleted_dataset_is_gone_from_its_version_on_and_stays_at_older_ones(
@@ -185,169 +165,6 @@ class TestPurge:
         assert (buried, left) == (3, 0)
         assert sorted(one.segment_id for one in due) == sorted(ids)
         assert writer.confirm(*ids).success.deleted_count == 3
-
-
-def set_settings(
-    client: MetaClient, dataset: str, settings: operations_pb2.DatasetSettings
-) -> operations_pb2.DatasetSettings:
-    request = operations_pb2.SetDatasetSettingsRequest(dataset_id=dataset, settings=settings)
-    return client.operations.SetDatasetSettings(request).settings
-
-
-def get_settings(client: MetaClient, dataset: str) -> operations_pb2.DatasetSettings:
-    request = operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset)
-    return client.operations.GetDatasetSettings(request).settings
-
-
-def test_settings_that_are_not_given_stay(meta_client: MetaClient, dataset: str) -> None:
-    column = PromotedColumn(
-        name="status", type=KQL_TYPE_LONG, scope=ATTRIBUTE_SCOPE_RECORD, attribute="http.status"
-    )
-    set_settings(
-        meta_client,
-        dataset,
-        operations_pb2.DatasetSettings(
-            event_retention=Duration(seconds=86_400),
-            records_per_month=-1,
-            promoted_columns=operations_pb2.PromotedColumns(columns=[column]),
-        ),
-    )
-
-    changed = set_settings(
-        meta_client,
-        dataset,
-        operations_pb2.DatasetSettings(created_retention=Duration(seconds=7, nanos=1)),
-    )
-
-    assert changed == get_settings(meta_client, dataset)
-    assert changed.event_retention.seconds == 86_400
-    assert changed.created_retention.seconds == 8
-    assert changed.records_per_month == -1
-    assert list(changed.promoted_columns.columns) == [column]
-    cleared = set_settings(
-        meta_client,
-        dataset,
-        operations_pb2.DatasetSettings(promoted_columns=operations_pb2.PromotedColumns()),
-    )
-    assert not cleared.promoted_columns.columns
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        operations_pb2.DatasetSettings(event_retention=Duration(seconds=-1)),
-        operations_pb2.DatasetSettings(event_retention=Duration(nanos=-1)),
-        operations_pb2.DatasetSettings(created_retention=Duration(seconds=2**62)),
-        operations_pb2.DatasetSettings(records_per_month=-2),
-        *(
-            operations_pb2.DatasetSettings(
-                promoted_columns=operations_pb2.PromotedColumns(columns=columns)
-            )
-            for columns in (
-                [PromotedColumn(name="x", type=KQL_TYPE_LONG, attribute="a")],
-                [
-                    PromotedColumn(
-                        name="x", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_DYNAMIC, attribute="a"
-                    )
-                ],
-                [PromotedColumn(name="x", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_LONG)],
-                [
-                    PromotedColumn(
-                        name="Body", scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_LONG, attribute="a"
-                    )
-                ],
-                [
-                    PromotedColumn(
-                        name=name, scope=ATTRIBUTE_SCOPE_RECORD, type=KQL_TYPE_LONG, attribute="a"
-                    )
-                    for name in ("x", "X")
-                ],
-            )
-        ),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(
-    meta_client: MetaClient, dataset: str, settings: operations_pb2.DatasetSettings
-) -> None:
-    with pytest.raises(InvalidArgument):
-        set_settings(meta_client, dataset, settings)
-
-
-def test_meta_knows_the_columns_of_the_segment_format() -> None:
-    assert schema.reserved_names() == FORMAT_COLUMNS
-
-
-def test_sharding_fields_replace_the_list_and_keep_their_order(
-    meta_client: MetaClient, dataset: str
-) -> None:
-    fields = [ShardingField(field_name=n, weight=w) for n, w in (("b", 1.5), ("a", 7))]
-
-    def set_fields(*wanted: ShardingField) -> int:
-        meta_client.catalog.SetShardingFields(
-            catalog_pb2.SetShardingFieldsRequest(name="web", fields=wanted)
-        )
-        state = meta_client.operations.GetServerState(operations_pb2.GetServerStateRequest())
-        return state.version
-
-    def get_fields() -> list[ShardingField]:
-        request = catalog_pb2.GetShardingFieldsRequest(id=dataset)
-        return list(meta_client.catalog.GetShardingFields(request).fields)
-
-    first = set_fields(*fields)
-    assert get_fields() == fields
-    assert set_fields(*fields) == first
-    assert set_fields() > first
-    assert get_fields() == []
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_weight_is_finite_and_above_zero(
-    meta_client: MetaClient, dataset: str, weight: float
-) -> None:
-    with pytest.raises(InvalidArgument):
-        meta_client.catalog.SetShardingFields(
-            catalog_pb2.SetShardingFieldsRequest(
-                id=dataset, fields=[ShardingField(field_name="a", weight=weight)]
-            )
-        )
-
-
-def test_retention_buries_what_is_too_old_by_either_age(
-    meta_client: MetaClient,
-    meta_server: MetaServer,
-    transactions: Transactions,
-    writer: Writer,
-    worker: Worker,
-    dataset: str,
-) -> None:
-    now = meta_client.operations.GetServerState(
-        operations_pb2.GetServerStateRequest()
-    ).database_time_nanos
-    hour = 3_600_000_000_000
-    old_events = writer.save(*(segment_of(dataset, EPOCH + n) for n in range(4)))
-    fresh = writer.save(segment_of(dataset, now - hour, now))
-    old_rows = writer.save(segment_of(dataset, now - hour, now))
-    with meta_server.running.database.write() as tx:
-        tx.exec_driver_sql(
-            "UPDATE segments SET created_at = now() - interval '9 days' WHERE id = %s",
-            (old_rows[0],),
-        )
-    worker.plan()
-    none = transactions.write(retention.bury_expired)
-    set_settings(
-        meta_client,
-        dataset,
-        operations_pb2.DatasetSettings(
-            event_retention=Duration(seconds=86_400), created_retention=Duration(seconds=7 * 86_400)
-        ),
-    )
-
-    buried = transactions.write(retention.bury_expired)
-
-    assert (none, buried) == (0, 5)
-    assert writer.find_ids("web") == fresh
-    assert worker.find_task() is None
-    assert {one.id for one in writer.get(*old_events, *old_rows)} == {*old_events, *old_rows}
 
 
 def test_what_administrators_do_is_in_the_audit_log(

@@ -1,8 +1,5 @@
 """MergeTaskService: claims, fences, completions, failures."""
 
-import threading
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from uuid import UUID, uuid4
 
@@ -10,10 +7,11 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
-from meta.store import merge_failures, merge_tasks, tombstones, versions
+from meta.store import tombstones, versions
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
 from tests.support.meta.catalog import Catalog
-from tests.support.meta.segments import DAY, EPOCH, Worker, Writer
+from tests.support.meta.merge_leases import let_leases_pass
+from tests.support.meta.segments import EPOCH, Worker, Writer
 from tests.support.meta.server import MetaServer
 
 
@@ -26,14 +24,6 @@ def meta_settings(meta_settings: Settings) -> Settings:
 @pytest.fixture
 def dataset(catalog: Catalog) -> str:
     return catalog.dataset("web")
-
-
-def let_leases_pass(meta_server: MetaServer) -> None:
-    """Move every lease into the past."""
-    with meta_server.running.database.write() as tx:
-        tx.exec_driver_sql(
-            "UPDATE merge_tasks SET free_at = now() - interval '1 s' WHERE free_at IS NOT NULL"
-        )
 
 
 def test_a_task_says_all_that_a_worker_needs(writer: Writer, worker: Worker, dataset: str) -> None:
@@ -292,193 +282,6 @@ def test_a_heartbeat_shortens_the_lease_to_a_minute_and_stops_a_stale_worker(
 
     assert (mine.still_yours, mine.lease_secs) == (True, 60)
     assert not stale.still_yours
-
-
-def test_a_failed_task_comes_back_and_a_stale_failure_has_no_effect(
-    writer: Writer, worker: Worker, dataset: str
-) -> None:
-    writer.save_many(dataset, 4)
-    worker.plan()
-    first = worker.poll()
-
-    worker.fail(first)
-    second = worker.poll()
-    worker.fail(second, attempt=first.attempt)
-
-    assert second.task_id == first.task_id
-    assert second.attempt == 2
-    assert worker.complete(second.task_id, worker.output(second)).WhichOneof("result") == "success"
-
-
-def test_a_failed_claim_can_no_longer_complete(
-    writer: Writer, worker: Worker, dataset: str
-) -> None:
-    writer.save_many(dataset, 4)
-    worker.plan()
-    task = worker.poll()
-    worker.fail(task)
-
-    reply = worker.complete(task.task_id, worker.output(task))
-
-    assert reply.error.reason == "TASK_FENCED"
-
-
-def test_failing_with_a_segment_of_another_task_is_refused(
-    writer: Writer, worker: Worker, dataset: str
-) -> None:
-    writer.save_many(dataset, 4)
-    worker.plan()
-    task = worker.poll()
-
-    with pytest.raises(InvalidArgument):
-        worker.fail(task, failed_segment_id=str(uuid4()))
-
-
-def test_a_poison_segment_ends_alone_in_quarantine_and_the_rest_is_merged(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
-) -> None:
-    ids = writer.save_many(dataset, 16)
-    poison = ids[5]
-    worker.plan()
-    while (task := find_task_with(worker, poison)) is not None:
-        # Another task is done meanwhile, so the store is not to blame.
-        writer.save_many(dataset, 4, EPOCH + 9 * DAY)
-        worker.plan()
-        worker.merge_all()
-        worker.fail(task)
-
-    live = writer.find_ids("web")
-    assert poison in live
-    assert not (set(ids) - {poison}) & set(live)
-    with meta_server.running.database.read() as tx:
-        quarantined = tx.exec_driver_sql("SELECT id FROM segments WHERE quarantined_at IS NOT NULL")
-        assert [str(row.id) for row in quarantined] == [poison]
-
-
-def find_task_with(worker: Worker, segment_id: str) -> merge_task_pb2.SegmentMergeTaskInfo | None:
-    """Claim and complete tasks until one has the segment as input."""
-    while (task := worker.find_task()) is not None:
-        if segment_id in {one.id for one in task.segments}:
-            return task
-        worker.complete(task.task_id, worker.output(task))
-    return None
-
-
-def test_a_named_poison_segment_is_set_apart_at_the_first_split(
-    writer: Writer, worker: Worker, dataset: str
-) -> None:
-    ids = writer.save_many(dataset, 16)
-    worker.plan()
-
-    for _ in range(5):
-        worker.fail(worker.poll(), failed_segment_id=ids[5])
-    sizes = sorted(len(worker.poll().segments) for _ in range(2))
-
-    assert sizes == [1, 15]
-
-
-def test_a_task_that_kills_its_workers_is_split_too(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
-) -> None:
-    ids = writer.save_many(dataset, 16)
-    worker.plan()
-
-    for _ in range(5):
-        task = find_task_with(worker, ids[0])
-        assert task is not None
-        assert len(task.segments) == 16
-        writer.save_many(dataset, 4, EPOCH + 9 * DAY)
-        worker.plan()
-        worker.merge_all()
-        let_leases_pass(meta_server)
-
-    assert sorted(len(worker.poll().segments) for _ in range(2)) == [8, 8]
-
-
-def test_an_outage_splits_nothing(writer: Writer, worker: Worker, dataset: str) -> None:
-    writer.save_many(dataset, 16)
-    worker.plan()
-
-    for _ in range(12):
-        worker.fail(worker.poll())
-
-    assert len(worker.poll().segments) == 16
-
-
-def test_a_failed_task_waits_twice_as_long_each_time(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
-) -> None:
-    writer.save_many(dataset, 4)
-    worker.plan()
-    waits = []
-    for _ in range(8):
-        with meta_server.running.database.write() as tx:
-            tx.exec_driver_sql("UPDATE merge_tasks SET free_at = NULL")
-        task = worker.poll()
-        with meta_server.running.database.write() as tx:
-            held = merge_tasks.lock(tx, UUID(task.task_id))
-            assert held is not None
-            merge_failures.fail(tx, held, error="", failed_segment_id=None, backoff_unit_secs=60.0)
-        with meta_server.running.database.read() as tx:
-            row = tx.exec_driver_sql(
-                "SELECT extract(epoch FROM free_at - failed_at) / 60 FROM merge_tasks"
-            )
-            waits.append(round(float(row.scalar_one())))
-
-    assert waits == [2, 4, 8, 16, 32, 60, 60, 60]
-
-
-def test_many_workers_never_get_the_same_task(writer: Writer, worker: Worker, dataset: str) -> None:
-    for day in range(30):
-        writer.save_many(dataset, 16, EPOCH + day * DAY)
-    worker.plan()
-    start = threading.Barrier(8)
-
-    def drain(number: int) -> list[str]:
-        mine = replace(worker, worker_id=f"worker-{number}")
-        start.wait()
-        claimed = []
-        while (task := mine.find_task()) is not None:
-            claimed.append(task.task_id)
-        return claimed
-
-    with ThreadPoolExecutor(8) as pool:
-        claims = Counter(task for tasks in pool.map(drain, range(8)) for task in tasks)
-
-    assert len(claims) == 30
-    assert max(claims.values()) == 1
-
-
-def test_of_two_attempts_that_complete_at_once_only_the_current_one_wins(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
-) -> None:
-    for _ in range(5):
-        writer.save_many(dataset, 4)
-        worker.plan()
-        old = worker.poll()
-        let_leases_pass(meta_server)
-        new = worker.poll()
-
-        with ThreadPoolExecutor(2) as pool:
-            late = pool.submit(worker.complete, old.task_id, worker.output(old))
-            current = pool.submit(worker.complete, new.task_id, worker.output(new))
-
-        assert late.result().error.reason in {"TASK_FENCED", "TASK_NOT_OPEN"}
-        assert current.result().WhichOneof("result") == "success"
-
-
-def test_planning_twice_at_once_puts_no_segment_in_two_tasks(
-    writer: Writer, worker: Worker, dataset: str
-) -> None:
-    for day in range(10):
-        writer.save_many(dataset, 12, EPOCH + day * DAY)
-
-    with ThreadPoolExecutor(4) as pool:
-        replies = list(pool.map(lambda _: worker.plan(), range(4)))
-
-    assert sum(reply.tasks_created for reply in replies) == 10
-    used = Counter(one.id for _ in range(10) for one in worker.poll().segments)
-    assert max(used.values()) == 1
 
 
 def test_statistics_follow_a_merge(writer: Writer, worker: Worker, dataset: str) -> None:

@@ -1,35 +1,39 @@
 """One task on real files: what is written, what is put aside, what stops a stream."""
 
-import json
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from nursery.execute import Budget, execute
-from nursery.results import TaskResult
 from nursery.streams import Period
 from nursery.tasks import DatasetWork, Routes, Task, TaskRead
-from segments.baby import Baby, BabyKind, TokenPart, encode_baby
+from segments.baby import TokenPart
 from segments.errors import StoreUnavailable
-from segments.keys import baby_key, quarantine_key, quarantine_whole_key
+from segments.keys import baby_key
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
 from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.schema import PromotedColumn, SegmentSpec
-from segments.signals import Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.support.otlp.messages import length_delimited
-
-DAY = 86_400 * 10**9
-NOW = 1_700_000_000 * 10**9
-STREAM, TOKEN, ONE, TWO = (str(uuid4()) for _ in range(4))
-ROOMY = Budget(decode_bytes_max=1 << 26, held_bytes_max=1 << 28)
+from tests.support.nursery.tasks import (
+    DAY,
+    NOW,
+    ONE,
+    ROOMY,
+    STREAM,
+    TOKEN,
+    TWO,
+    bodies,
+    logs,
+    part,
+    put,
+    task,
+)
 
 
 @pytest.fixture
@@ -42,49 +46,6 @@ def store(tmp_path: Path) -> ObjectStore:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
-
-
-def logs(*texts: str, time: int = NOW) -> bytes:
-    data = LogsData()
-    container = data.resource_logs.add()
-    container.resource.attributes.add(key="service.name").value.string_value = "web"
-    records = container.scope_logs.add().log_records
-    for index, text in enumerate(texts):
-        record = records.add(time_unix_nano=time - index)
-        record.body.string_value = text
-        record.attributes.add(key="region").value.string_value = f"eu-{index}"
-    return data.SerializeToString()
-
-
-def part(payload: bytes, dataset_id: str | None = ONE, signal: Signal = "logs") -> TokenPart:
-    return TokenPart(TOKEN, signal, (payload,), dataset_id, 1, NOW, NOW)
-
-
-def put(store: ObjectStore, offset: int, *parts: TokenPart, is_stamped: bool = True) -> None:
-    kind = BabyKind.DATA if is_stamped else BabyKind.UNSPECIFIED
-    at = NOW if is_stamped else 0
-    baby = Baby(parts, kind, b"f" * 16 if is_stamped else b"", at, is_stamped)
-    store.put_if_absent(baby_key(STREAM, offset), encode_baby(baby))
-
-
-def task(
-    last: int, *dataset_ids: str, spec: SegmentSpec | None = None, periods: tuple[Period, ...] = ()
-) -> Task:
-    return Task(
-        works=tuple(
-            DatasetWork(d, spec or SegmentSpec(), (OffsetSpan(STREAM, 0, last),))
-            for d in dataset_ids
-        ),
-        reads=tuple(TaskRead(STREAM, o, is_owner=True) for o in range(last + 1)),
-        routes=(Routes(STREAM, dict.fromkeys(dataset_ids, -1), periods),),
-    )
-
-
-def bodies(store: ObjectStore, result: TaskResult, index: int = 0) -> list[str]:
-    found: list[str] = []
-    for segment in result.datasets[index].segments:
-        found.extend(map(str, read_segment(store, segment.key)["logs"]["body"].to_pylist()))
-    return found
 
 
 def test_records_of_all_babies_and_signals_become_one_sorted_segment(
@@ -148,56 +109,6 @@ def test_a_task_above_its_budget_writes_more_files(store: ObjectStore, folder: P
     assert sorted(bodies(store, result)) == ["baby 0", "baby 1", "baby 2"]
 
 
-def test_a_slice_that_will_not_decode_is_put_aside_alone(store: ObjectStore, folder: Path) -> None:
-    bad = TokenPart(TOKEN, "logs", (logs("good"), b"\x0a\x05ab", logs("also")), ONE, 2)
-    put(store, 0, bad)
-
-    result = execute(task(0, ONE), store, ROOMY, folder)
-
-    assert sorted(bodies(store, result)) == ["also", "good"]
-    assert result.quarantined == (("undecodable", 1),)
-    key = quarantine_key(STREAM, 0, TOKEN, "logs", 1)
-    assert store.get(key) == b"\x0a\x05ab"
-    assert json.loads(store.get(f"{key}.json"))["cause"].startswith("undecodable")
-
-
-@pytest.mark.parametrize(
-    ("dataset_id", "cause"), [(None, "no_route"), (TWO, "no_entry")], ids=["none", "unknown"]
-)
-def test_what_no_entry_accepts_is_put_aside(
-    store: ObjectStore, folder: Path, dataset_id: str | None, cause: str
-) -> None:
-    put(store, 0, part(logs("stray"), dataset_id))
-
-    first = execute(task(0, ONE), store, ROOMY, folder)
-    again = execute(task(0, ONE), store, ROOMY, folder)
-
-    assert first.quarantined == again.quarantined == ((cause, 1),)
-    assert first.datasets[0].segments == ()
-    assert store.get(quarantine_key(STREAM, 0, TOKEN, "logs", 0)) == logs("stray")
-
-
-def test_only_the_owner_puts_aside(store: ObjectStore, folder: Path) -> None:
-    put(store, 0, part(logs("stray"), TWO))
-    wanted = task(0, ONE)
-    other = Task(wanted.works, (TaskRead(STREAM, 0, is_owner=False),), wanted.routes)
-
-    assert execute(other, store, ROOMY, folder).quarantined == ()
-
-
-def test_a_dataset_that_the_commit_did_not_announce_is_put_aside(
-    store: ObjectStore, folder: Path
-) -> None:
-    put(store, 0, part(logs("hidden"), ONE))
-    announced = Task(
-        works=(),
-        reads=(TaskRead(STREAM, 0, is_owner=True, dataset_ids=frozenset({TWO})),),
-        routes=(Routes(STREAM, {ONE: -1, TWO: -1}, ()),),
-    )
-
-    assert execute(announced, store, ROOMY, folder).quarantined == (("unannounced", 1),)
-
-
 def test_an_unstamped_baby_follows_the_routing_of_its_offset(
     store: ObjectStore, folder: Path
 ) -> None:
@@ -225,19 +136,6 @@ def test_a_record_of_an_unstamped_baby_without_a_time_takes_the_objects(
 
     (segment,) = result.datasets[0].segments
     assert segment.start_time == store.head(baby_key(STREAM, 0)).modified_at_nanos
-
-
-def test_a_corrupt_baby_is_put_aside_whole(store: ObjectStore, folder: Path) -> None:
-    put(store, 0, part(logs("lost")))
-    damaged = bytearray(store.get(baby_key(STREAM, 0)))
-    damaged[10] ^= 1
-    store.put_if_absent(baby_key(STREAM, 1), bytes(damaged))
-
-    result = execute(task(1, ONE), store, ROOMY, folder)
-
-    assert bodies(store, result) == ["lost"]
-    assert result.quarantined == (("corrupt_baby", 1),)
-    assert store.get(quarantine_whole_key(STREAM, 1)) == bytes(damaged)
 
 
 def test_a_missing_baby_stops_its_stream_and_no_other(store: ObjectStore, folder: Path) -> None:
@@ -355,22 +253,3 @@ def test_a_baby_that_does_not_fit_splits_no_dataset_of_another_baby(
     assert [len(found.segments) for found in result.datasets] == [1, 2]
     assert sorted(bodies(store, result, 0)) == ["a", "b", "c"]
     assert sorted(text[0] for text in bodies(store, result, 1)) == ["0", "1", "2"]
-
-
-def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_whole(
-    store: ObjectStore, folder: Path
-) -> None:
-    many, bad = 600_000, b"\x12\x05\x1a\x03\xff\xff\xff"
-    good = _container(b"\x12\x00" * many)
-    put(store, 0, part(good), is_stamped=False)
-    put(store, 1, part(_container(b"\x12\x00" * many + bad)), is_stamped=False)
-    routes = (Period(TOKEN, -1, {"logs": ONE}),)
-
-    result = execute(task(1, ONE, periods=routes), store, ROOMY, folder)
-
-    assert sum(s.rows for s in result.datasets[0].segments) == many
-    assert result.quarantined == (("undecodable", 1),)
-
-
-def _container(records: bytes) -> bytes:
-    return length_delimited(1, length_delimited(2, records))

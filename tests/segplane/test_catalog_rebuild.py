@@ -16,26 +16,18 @@ from meta.errors import VersionExpired
 from meta.v1 import (
     catalog_pb2,
     common_pb2,
-    janitor_pb2,
-    merge_task_pb2,
     operations_pb2,
     segment_lookup_pb2,
 )
 from nursery.job import JobFailed
 from nursery.results import TaskResult
 from nursery.tasks import Task
-from segments.keys import join_key, new_attempt_key, split_key
 from segments.location import StoreLocation
-from segments.merging.merge import MergeInput, MergeOrder, merge_segments
-from segments.parquet.reader import read_segment
-from segments.parquet.schema import SegmentSpec
-from segments.parquet.upload import upload_segment
-from segments.store.interface import ObjectStore
 from segplane import fsck
 from segplane.__main__ import app
+from tests.support.merge_worker.local_merges import merge_all
 from tests.support.nursery.drivers import Collector, dataset, nursery, run_here
-
-Seen = tuple[str, str, int, int, int, int, int]
+from tests.support.visible_segments import find, seen, texts
 
 
 @contextmanager
@@ -57,88 +49,6 @@ def write_and_fail(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResu
     """Write everything and die before anything is registered."""
     run_here(tasks, where)
     raise JobFailed("the driver died")
-
-
-def find(client: MetaClient) -> list[common_pb2.SegmentInfo]:
-    request = segment_lookup_pb2.FindSegmentsRequest()
-    return list(client.segment_lookup.FindSegments(request).segments)
-
-
-def key_of(segment: common_pb2.SegmentInfo) -> str:
-    return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
-
-
-def seen(client: MetaClient) -> list[Seen]:
-    """All that readers go by, without what each catalog makes for itself: ids and versions."""
-    return sorted(
-        (
-            key_of(one),
-            one.dataset_id,
-            one.time_range.start_time,
-            one.time_range.end_time,
-            one.number_of_events,
-            one.size_bytes,
-            one.compressed_size_bytes,
-        )
-        for one in find(client)
-    )
-
-
-def texts(client: MetaClient, store: ObjectStore) -> list[str]:
-    return sorted(
-        str(body)
-        for one in find(client)
-        for body in read_segment(store, key_of(one))["logs"]["body"].to_pylist()
-    )
-
-
-def merge_all(client: MetaClient, store: ObjectStore, folder: Path) -> int:
-    """Do every merge that meta plans; returns how many."""
-    client.janitor.CreateMergeTasks(janitor_pb2.CreateMergeTasksRequest())
-    done = 0
-    while True:
-        poll = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="here")
-        reply = client.merge_task.PollForSegmentMergeTask(poll)
-        if not reply.HasField("task"):
-            return done
-        complete(client, store, folder / str(done), reply.task)
-        done += 1
-
-
-def complete(
-    client: MetaClient, store: ObjectStore, folder: Path, task: merge_task_pb2.SegmentMergeTaskInfo
-) -> None:
-    folder.mkdir()
-    inputs = [
-        MergeInput(
-            one.id,
-            key_of(one),
-            one.number_of_events,
-            one.time_range.start_time,
-            one.time_range.end_time,
-        )
-        for one in task.segments
-    ]
-    order = MergeOrder(task.dataset_id, "merge", SegmentSpec())
-    facts = merge_segments(store, inputs, order, folder).facts
-    key = new_attempt_key(task.dataset_id, task.task_id, task.attempt)
-    upload_segment(store, key, folder / "merged.parquet", facts)
-    prefix, name = split_key(key)
-    output = common_pb2.CreateSegment(
-        dataset_id=task.dataset_id,
-        time_range=common_pb2.TimeRange(start_time=facts.start_time, end_time=facts.end_time),
-        size_bytes=facts.size_bytes,
-        compressed_size_bytes=facts.compressed_size_bytes,
-        number_of_events=facts.rows,
-        cloud_object_key=common_pb2.CloudObjectKey(
-            prefix=common_pb2.CloudObjectPrefix(prefix=prefix), key=name
-        ),
-    )
-    request = merge_task_pb2.CompleteSegmentMergeTaskRequest(
-        task_id=task.task_id, merged_segment=output
-    )
-    reply = client.merge_task.CompleteSegmentMergeTask(request)
-    assert reply.WhichOneof("result") == "success"
 
 
 def rebuild(settings: Settings, *arguments: str) -> Result:

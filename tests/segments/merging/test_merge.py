@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,12 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segments.errors import CorruptObject
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.merging import merge
 from segments.merging.kway_merge import BLOCK_BATCHES, merge_sorted
-from segments.merging.merge import InputFailed, MergeInput, MergeOrder, MergeResult, merge_segments
+from segments.merging.merge import MergeInput
 from segments.offsets import OffsetSpan
 from segments.parquet import row_groups
 from segments.parquet.footer import BatchPart, SegmentFooter
@@ -26,9 +25,9 @@ from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.schema import PromotedColumn, SegmentSpec, sort_columns
 from segments.parquet.sorting import sort_by
 from segments.signals import SIGNALS, Signal
-from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.support.parquet.rows import DATASET, PLAIN, Row, concat, plain, rows_of, write_segment
+from tests.support.parquet.rows import DATASET, PLAIN, Row, concat, plain, rows_of
+from tests.support.parquet.shelf import Shelf, order
 
 STATUS = PromotedColumn("status", "long", "record", "status")
 USER = PromotedColumn("user", "string", "resource", "user.id")
@@ -42,45 +41,9 @@ SPECS = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """A store with some segments in it."""
-
-    store: ObjectStore
-    folder: Path
-
-    def put(
-        self,
-        tables: Mapping[Signal, pa.Table],
-        spec: SegmentSpec = PLAIN,
-        footer: SegmentFooter | None = None,
-    ) -> MergeInput:
-        """Write a segment and describe it as meta would."""
-        key = new_merged_key(DATASET)
-        path = self.folder / key.rpartition("/")[2]
-        footer = footer or SegmentFooter(DATASET, "test")
-        _, facts = write_segment(path, tables, spec, footer)
-        self.store.put_file_if_absent(key, path)
-        return MergeInput(key[-20:], key, facts.rows, facts.start_time, facts.end_time)
-
-    def merge(self, inputs: Sequence[MergeInput], order: MergeOrder) -> MergeResult:
-        """Merge into the shelf's folder, in the place of an earlier output."""
-        (self.folder / "merged.parquet").unlink(missing_ok=True)
-        return merge_segments(self.store, inputs, order, self.folder)
-
-    def merged(self) -> dict[Signal, pa.Table]:
-        """Read the output."""
-        with SegmentFile(self.folder / "merged.parquet") as segment:
-            return {s: pa.Table.from_batches(segment.batches(s, 1_000)) for s in segment.signals}
-
-
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
     return _shelf(tmp_path)
-
-
-def order(spec: SegmentSpec = PLAIN) -> MergeOrder:
-    return MergeOrder(DATASET, "merge_worker test", spec)
 
 
 def test_segments_with_different_signals_become_one_with_all_of_them(shelf: Shelf) -> None:
@@ -159,23 +122,6 @@ def test_segments_of_different_times_are_joined_one_after_the_other() -> None:
     assert merged.to_pylist() == list(range(300))
 
 
-def test_a_source_that_is_not_sorted_is_found_out() -> None:
-    table = rows_of("logs", 100)
-    batches = table.combine_chunks().to_batches(max_chunksize=10)
-
-    with pytest.raises(CorruptObject, match="not sorted by signal, service_name, timestamp"):
-        list(merge_sorted([iter(batches)], sort_columns(PLAIN, "logs")))
-
-
-def test_two_rows_out_of_order_within_a_batch_are_found_out() -> None:
-    table = sort_by(rows_of("logs", 100), ("timestamp",))
-    order = [*range(40), 41, 40, *range(42, 100)]
-    batches = table.take(order).combine_chunks().to_batches()
-
-    with pytest.raises(CorruptObject, match="not sorted by timestamp"):
-        list(merge_sorted([iter(batches)], ("timestamp",)))
-
-
 def test_the_output_carries_the_lineage_of_its_inputs(shelf: Shelf) -> None:
     footers = [
         SegmentFooter(
@@ -217,48 +163,6 @@ def test_a_newly_promoted_column_is_filled_from_the_attributes(shelf: Shelf) -> 
     )
     failed = sum(n for (text, _), n in found.items() if text and "no number" in text)
     assert result.unconverted == failed > 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rows": 11}, "registered are"),
-        ({"start_time": 0}, "registered are"),
-        ({"key": f"dataset/{DATASET}/merged/nothing.parquet"}, "nothing"),
-    ],
-    ids=["rows", "time_bounds", "absent"],
-)
-def test_an_input_that_is_not_as_registered_is_named(
-    shelf: Shelf, change: dict[str, object], message: str
-) -> None:
-    good, bad = (shelf.put({"logs": rows_of("logs", 10, seed=i)}) for i in range(2))
-
-    with pytest.raises(InputFailed, match=message) as caught:
-        shelf.merge([good, replace(bad, **change)], order())  # type: ignore[arg-type]
-
-    assert caught.value.segment_id == bad.segment_id
-    assert not (shelf.folder / "merged.parquet").exists()
-
-
-def test_an_input_of_another_dataset_is_named(shelf: Shelf) -> None:
-    bad = shelf.put({"logs": rows_of("logs", 10)}, PLAIN, SegmentFooter("other", "test"))
-
-    with pytest.raises(InputFailed, match="belongs to dataset other"):
-        shelf.merge([bad], order())
-
-
-def test_a_corrupt_page_names_its_input(shelf: Shelf) -> None:
-    good, bad = (shelf.put({"logs": rows_of("logs", 900, seed=i)}) for i in range(2))
-    path = shelf.folder / "store" / bad.key
-    broken = bytearray(path.read_bytes())
-    broken[2_000] ^= 16
-    path.chmod(0o600)
-    path.write_bytes(broken)
-
-    with pytest.raises(InputFailed) as caught:
-        shelf.merge([good, bad], order())
-
-    assert caught.value.segment_id == bad.segment_id
 
 
 def test_a_merged_segment_can_be_merged_again(shelf: Shelf) -> None:

@@ -5,11 +5,8 @@ import dataclasses
 import hashlib
 import multiprocessing
 import re
-import socket
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import boto3
 import pytest
@@ -29,15 +26,22 @@ from segments.errors import (
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segments.store.s3.client import Patience
 from segments.store.s3.errors import refused
 from segments.store.s3.store import S3Store
 from segments.store.s3.write import PART_BYTES
+from tests.support.object_store.answers import (
+    HASTY,
+    SOON,
+    TWO_PARTS,
+    always,
+    is_complete,
+    is_get,
+    is_put,
+    lose_answer,
+    on_first,
+    truncate,
+)
 from tests.support.object_store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
-
-SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)
-HASTY = dataclasses.replace(SOON, deadline_secs=0.5)
-TWO_PARTS = b"p" * (PART_BYTES + 5)
 
 
 @pytest.fixture
@@ -50,52 +54,6 @@ def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
 def hasty(store: S3Store) -> S3Store:
     """Open the same store, soon to give up."""
     return dataclasses.replace(store, patience=HASTY)
-
-
-def on_first(
-    matches: Callable[[Request], bool], fault: Callable[[Request, Forward], Answer]
-) -> Callable[[Request, Forward], Answer]:
-    """Break the first request that matches and forward all others."""
-    seen: list[Request] = []
-
-    def act(request: Request, forward: Forward) -> Answer:
-        if matches(request) and not seen:
-            seen.append(request)
-            return fault(request, forward)
-        return forward(request)
-
-    return act
-
-
-def always(answer: Answer) -> Callable[[Request, Forward], Answer]:
-    """Answer every request so, and forward none."""
-
-    def act(request: Request, forward: Forward) -> Answer:
-        return answer
-
-    return act
-
-
-def is_put(request: Request) -> bool:
-    return request.method == "PUT" and "uploadId" not in request.target
-
-
-def is_complete(request: Request) -> bool:
-    return request.method == "POST" and "uploadId" in request.target
-
-
-def is_get(request: Request) -> bool:
-    return request.method == "GET" and "list-type" not in request.target
-
-
-def lose_answer(request: Request, forward: Forward) -> Answer:
-    forward(request)
-    raise Dropped
-
-
-def ignore_condition(request: Request, forward: Forward) -> Answer:
-    headers = {k: v for k, v in request.headers.items() if k.lower() != "if-none-match"}
-    return forward(dataclasses.replace(request, headers=headers))
 
 
 def test_a_put_whose_answer_was_lost_is_recognised_as_its_own(
@@ -192,11 +150,6 @@ def test_a_body_that_always_breaks_off_is_an_error_never_a_short_object(
         reader.read()
 
 
-def truncate(request: Request, forward: Forward) -> Answer:
-    answer = forward(request)
-    return dataclasses.replace(answer, body=answer.body[:-3], claimed_length=len(answer.body))
-
-
 def test_a_body_that_does_not_match_the_stores_checksum_is_refused(
     hasty: ObjectStore, proxy: FaultyProxy
 ) -> None:
@@ -269,100 +222,6 @@ def test_only_uploads_started_before_the_given_time_are_aborted(
     assert store.abort_stale_uploads("dataset/", now + 3600 * 10**9) == 2
     assert store.abort_stale_uploads("dataset/", now + 3600 * 10**9) == 0
     assert store.abort_stale_uploads("", now + 3600 * 10**9) == 1
-
-
-def test_the_probe_refuses_a_store_that_ignores_the_condition(
-    store: ObjectStore, proxy: FaultyProxy
-) -> None:
-    proxy.fault = ignore_condition
-
-    with pytest.raises(StoreUnusable, match="ignores If-None-Match") as refusal:
-        store.probe()
-
-    assert "\n" not in str(refusal.value)
-
-
-def test_the_probe_refuses_a_store_that_ignores_the_condition_of_uploads(
-    store: ObjectStore, proxy: FaultyProxy
-) -> None:
-    proxy.fault = lambda request, forward: (
-        ignore_condition(request, forward) if is_complete(request) else forward(request)
-    )
-
-    with pytest.raises(StoreUnusable, match="CompleteMultipartUpload"):
-        store.probe()
-
-
-def test_the_probe_refuses_a_store_that_says_exists_and_overwrites(
-    store: ObjectStore, proxy: FaultyProxy
-) -> None:
-    def lie(request: Request, forward: Forward) -> Answer:
-        answer = ignore_condition(request, forward)
-        refusal = b"<Error><Code>PreconditionFailed</Code></Error>"
-        return Answer(412, body=refusal) if is_put(request) else answer
-
-    proxy.fault = lie
-
-    with pytest.raises(StoreUnusable, match="overwrote it"):
-        store.probe()
-
-
-def test_the_probe_names_a_missing_bucket(s3_location: StoreLocation) -> None:
-    store = open_store(dataclasses.replace(s3_location, bucket="no-such-bucket"))
-
-    with pytest.raises(StoreUnusable, match=r"no-such-bucket at http.* does not exist: create it"):
-        store.probe()
-    for use in (
-        lambda: store.put_if_absent("key", b""),
-        lambda: store.get("key"),
-        lambda: store.head("key"),
-        lambda: list(store.list("")),
-        lambda: store.delete(["key"]),
-    ):
-        with pytest.raises(StoreUnusable, match="does not exist"):
-            use()
-
-
-def test_the_probe_names_an_endpoint_that_nobody_listens_at(s3_location: StoreLocation) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        store = open_store(dataclasses.replace(s3_location, endpoint=endpoint))
-
-        with pytest.raises(StoreUnusable, match=f"{endpoint} cannot be reached") as refusal:
-            store.probe()
-
-    assert "\n" not in str(refusal.value)
-
-
-def test_the_probe_names_refused_credentials(store: ObjectStore, proxy: FaultyProxy) -> None:
-    proxy.fault = always(Answer(403))
-
-    with pytest.raises(StoreUnusable, match="check the keys"):
-        store.probe()
-
-
-def test_the_probe_names_missing_credentials(
-    s3_location: StoreLocation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    # A region of its own, so that no client with credentials is reused.
-    store = open_store(dataclasses.replace(s3_location, region="eu-west-9"))
-
-    with pytest.raises(StoreUnusable, match="no credentials"):
-        store.probe()
-
-
-def test_an_endpoint_that_is_no_url_is_a_matter_of_configuration(
-    s3_location: StoreLocation,
-) -> None:
-    store = open_store(dataclasses.replace(s3_location, endpoint="http://a b"))
-
-    with pytest.raises(StoreUnusable, match="cannot be opened"):
-        store.probe()
 
 
 @pytest.mark.parametrize(

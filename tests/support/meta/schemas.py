@@ -1,0 +1,23 @@
+"""Schemas, views and projections, made in one line."""
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2 as pb
+from meta.v1.common_pb2 import KQL_TYPE_LONG, KQL_TYPE_STRING, Column
+
+UNKNOWN = "0190b5a0-0000-7000-8000-000000000000"
+A = Column(name="a", type=KQL_TYPE_LONG)
+B = Column(name="b", type=KQL_TYPE_STRING)
+
+
+def make_schema(client: MetaClient, name: str = "s", *columns: Column) -> str:
+    request = pb.CreateSchemaRequest(name=name, columns=columns or (A, B))
+    return client.catalog.CreateSchema(request).id
+
+
+def make_view(client: MetaClient, name: str = "v", **fields: str) -> str:
+    return client.catalog.CreateView(pb.CreateViewRequest(name=name, **fields)).id
+
+
+def make_projection(client: MetaClient, name: str = "p", text: str = "where x", **f: str) -> str:
+    request = pb.CreateProjectionRequest(name=name, projection=text, **f)
+    return client.catalog.CreateProjection(request).id

@@ -141,7 +141,7 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
 
 
 def _refusal(commit: OffsetCommit, head: Head) -> MetaError | None:
-    """Why a commit that is no replay is refused, if it is."""
+    """The refusal of a commit that is no replay, or None."""
     following = head.committed_offset + 1
     if commit.offset < following:
         return OffsetTaken(
@@ -196,7 +196,7 @@ def _write(tx: Transaction, commit: OffsetCommit) -> None:
 
 
 def _shares(commit: OffsetCommit) -> tuple[int, ...]:
-    """Records per stamped dataset: as told, else spread evenly."""
+    """Records per stamped dataset: as the collector counted them, else spread evenly."""
     if commit.dataset_records or not commit.dataset_ids:
         return commit.dataset_records
     share, rest = divmod(commit.num_records, len(commit.dataset_ids))

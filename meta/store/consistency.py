@@ -1,4 +1,4 @@
-"""What CheckConsistency compares a listing of the bucket with, and what it checks by itself."""
+"""Reads of CheckConsistency: expected objects in key order, and rows that contradict each other."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _ID_MIN, _ID_MAX = UUID(int=0), UUID(int=2**128 - 1)
 
 
 class Expected(NamedTuple):
-    """An object that a row speaks of; `must_exist` is false where it may be gone by now."""
+    """An object that a row refers to; `must_exist` is false where it may be deleted by now."""
 
     object_key: str
     subject_id: str
@@ -31,7 +31,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """What makes a baby of a stream garbage."""
+    """The offsets of a stream that decide which of its babies are garbage."""
 
     deleted_offset: int
     stopped_offset: int | None

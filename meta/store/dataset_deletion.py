@@ -1,4 +1,4 @@
-"""The end of a dataset: deletion, a grace in which it can come back, then its segments go."""
+"""Dataset deletion: a grace during which it can be undone, then the segments are tombstoned."""
 
 from typing import Any
 from uuid import UUID

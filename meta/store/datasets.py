@@ -93,7 +93,7 @@ def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
 
 
 def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
-    """Keep live datasets from being deleted until the commit; answers their keys.
+    """Lock live datasets against deletion until the commit; returns their keys.
 
     First in the order of locks: before tokens, streams, tasks and segments. Raises NotFound.
     """

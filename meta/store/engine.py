@@ -1,4 +1,4 @@
-"""Connections to Postgres, and what its errors mean."""
+"""The pool of connections to Postgres, and the translation of its errors."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from meta.errors import MetaError, NameTaken, NotFound, RaceLost, StillReference
 
 Transaction: TypeAlias = Connection
 
-# Serialization failure, deadlock, lock timeout: the statement order was unlucky, run it again.
+# Serialization failure, deadlock, lock timeout: retried.
 RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
 # Every version handed out before a failover stays below the counter after it.
 VERSION_JUMP = 2**32
@@ -126,7 +126,7 @@ def _translated() -> Iterator[None]:
 
 
 def translate(error: DBAPIError) -> Exception:
-    """Say what a database error means for the caller."""
+    """Translate a database error to the error that the caller gets."""
     cause = error.orig
     sqlstate = getattr(cause, "sqlstate", None)
     if sqlstate in RETRIED_SQLSTATES:

@@ -1,4 +1,4 @@
-"""What ExplainMergePlan reads: live segments with the task or quarantine that holds them."""
+"""Reads of ExplainMergePlan: live segments with their open task or quarantine."""
 
 from dataclasses import dataclass
 from uuid import UUID

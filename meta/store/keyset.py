@@ -1,4 +1,4 @@
-"""Keyset pages: a stretch of a filtered list in the order of its ids, with an exact total."""
+"""Keyset pages: a range of a filtered list in the order of its ids, with an exact total."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from meta.store.engine import Transaction
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
-# What an item's message takes beside its texts, at most: ids, times, tags.
+# Upper bound of an item's message beside its texts: ids, times, tags.
 ITEM_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which stretch is wanted; at most one of `after` and `before` is set."""
+    """The requested range; at most one of `after` and `before` is set."""
 
     limit: int
     bytes_max: int
@@ -50,7 +50,7 @@ class Page(Generic[Item]):
 def read(
     tx: Transaction, query: Select[*tuple[Any, ...]], window: Window, values: dict[str, Any]
 ) -> Page[UUID]:
-    """Read which ids a page holds: of `query`, which yields ids and the bytes of their texts.
+    """Read the ids of a page: of `query`, which yields ids and the bytes of their texts.
 
     The page ends at the limit or where its texts reach `bytes_max`, but holds at least one item.
     Texts are fetched afterwards, for these ids only.

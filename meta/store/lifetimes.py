@@ -1,4 +1,4 @@
-"""Ends the life of rows that are kept for a documented time: one rule a table.
+"""Expiry of rows that are kept for a documented time: one rule a table.
 
 Each rule does a bounded piece and answers how many rows it took, so that a backlog is worked off
 in short transactions. None of them changes what a nursery or a reader may still see, except behind
@@ -36,11 +36,11 @@ class Ages:
 
 @dataclass(frozen=True, slots=True)
 class ExpiryRule:
-    """One table's end of life."""
+    """The expiry rule of one table."""
 
     name: str
     run: Callable[[Transaction, Ages], int]
-    # A piece that takes fewer found no more.
+    # A batch that deletes fewer rows than this is the last one.
     rows_max: int = ROWS_MAX
 
 
@@ -55,7 +55,7 @@ _CLEAR_BACKLOG = text("""
       AND committed_offset <= (
         SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
 """)
-# Per entry the newest one past the age stays, whoever asks within the age finds it.
+# Per entry the newest one past the age stays, so that a read within the age finds it.
 _CHECKPOINTS = text("""
     WITH kept AS (
       SELECT e.stream_id, e.dataset_id, k.version
@@ -154,7 +154,7 @@ _USAGE = text(
 
 
 def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
-    """Do one piece of a rule; None if another server is at it."""
+    """Run one batch of a rule; None if another server runs it."""
     if not tx.execute(_TRY_LOCK, {"key": _LOCK_KEY}).scalar_one():
         return None
     return rule.run(tx, ages)

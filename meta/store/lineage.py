@@ -1,4 +1,4 @@
-"""Where records are: from a baby through its registration and all merges to live segments.
+"""Lineage of records: from a baby through its registration and all merges to live segments.
 
 Registrations and (input, output) pairs are kept while a descendant lives, so old versions' offsets
 can be told as well: right before a registration its entry stood at the registration's start.
@@ -19,7 +19,7 @@ from meta.store.stream_reads import BabyRow, make_baby
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one dataset's records of a baby are."""
+    """The segments that hold one dataset's records of a baby."""
 
     dataset_id: UUID
     is_merged: bool
@@ -28,7 +28,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Where a baby's records are; `baby` is None once its row is pruned."""
+    """The segments that hold a baby's records; `baby` is None once its row is pruned."""
 
     is_committed: bool
     is_reaped: bool
@@ -94,7 +94,7 @@ def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, di
 
 
 def locate(tx: Transaction, stream_id: UUID, offset: int) -> Whereabouts:
-    """Where the records of one baby are now. Raises NotFound for a stream nobody remembers."""
+    """Locate the records of one baby. Raises NotFound for an unknown stream."""
     key = {"stream": stream_id, "offset": offset}
     stream = tx.execute(_STREAM, key).one_or_none()
     chain = [(row.dataset_id, row.id) for row in tx.execute(_DESCENDANTS, key)]
@@ -107,7 +107,7 @@ def locate(tx: Transaction, stream_id: UUID, offset: int) -> Whereabouts:
     rows = segments.get_many(tx, [segment_id for _, segment_id in held])
     live = {UUID(row.id): row for row in rows if row.tombstone_version is None}
     return Whereabouts(
-        # A stream that is forgotten was committed and reaped to its end.
+        # A stream whose row is pruned was committed and reaped to its end.
         is_committed=stream is None or offset <= stream.committed_offset,
         is_reaped=stream is None or offset <= stream.deleted_offset,
         baby=baby,

@@ -29,7 +29,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LinkFilter:
-    """Which links; None does not filter."""
+    """A filter of links; None does not filter."""
 
     dataset_id: UUID | None = None
     view_id: UUID | None = None
@@ -106,7 +106,7 @@ def create(tx: Transaction, link: Link) -> bool:
 
 
 def remove(tx: Transaction, link: Link) -> bool:
-    """Take a link away; False if there is none."""
+    """Delete a link; False if there is none."""
     values = {
         "dataset": link.dataset_id,
         "view": link.view_id,
@@ -116,7 +116,7 @@ def remove(tx: Transaction, link: Link) -> bool:
 
 
 def remove_of_dataset(tx: Transaction, dataset_id: UUID) -> None:
-    """Take all links of a dataset away."""
+    """Delete all links of a dataset."""
     tx.execute(_DELETE_OF_DATASET, {"dataset": dataset_id})
 
 

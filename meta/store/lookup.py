@@ -1,7 +1,7 @@
-"""Finding segments: which overlap a range of event time, at one version.
+"""Segment lookup: the segments that overlap a range of event time, at one version.
 
 A segment of duration class c is shorter than 4^c seconds, so one that overlaps [qs, qe) starts
-within (qs - 4^c s, qe): one tight stretch of segments_lookup_index per class, at any age.
+within (qs - 4^c s, qe): one tight range of segments_lookup_index per class, at any age.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class VisibleDataset:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which segments: those in a closed range of event time, at a version, behind a position."""
+    """A lookup: segments in a closed range of event time, at a version, behind a position."""
 
     start_ns: int
     last_ns: int
@@ -83,8 +83,8 @@ _DATASETS = text("""
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
     ORDER BY d.key
 """)
-# One stretch of the index after the other, in the order of the page: the sort is incremental on
-# `place`, so stretches behind the limit are never read.
+# One range of the index after the other, in the order of the page: the sort is incremental on
+# `place`, so ranges behind the limit are never read.
 _FIND = text(f"""
     SELECT {ROW_COLUMNS}, d.key, d.dur_class
     FROM unnest(cast(:keys AS integer[]), cast(:dataset_ids AS text[]),
@@ -110,7 +110,7 @@ _FIND = text(f"""
 
 
 def snapshot(tx: Transaction) -> CounterSnapshot:
-    """What this transaction's snapshot says of versions and time."""
+    """The version and time of this transaction's snapshot."""
     return CounterSnapshot(*tx.execute(_SNAPSHOT).one())
 
 
@@ -191,7 +191,7 @@ def _find(
 
 
 def _edge(dataset_key: int, dur_class: int, query: Query) -> tuple[int, UUID]:
-    """Behind which (start, id) the segments of a class can overlap and are still to come."""
+    """The (start, id) behind which a class may still have overlapping segments."""
     low = max(INT64_MIN, query.start_ns - class_span_nanos(dur_class)), _ID_MAX
     behind = query.behind
     if behind is None or (dataset_key, dur_class) > (behind.dataset_key, behind.dur_class):

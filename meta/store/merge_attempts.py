@@ -12,7 +12,7 @@ from meta.store.tables import merge_attempts, merge_tasks
 
 
 class Outcome(Enum):
-    """How a claim ended."""
+    """The end of a claim."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -72,7 +72,7 @@ _LAST_COMPLETED = (
 
 
 def begin(tx: Transaction, task_id: UUID, attempt: int, worker_id: str) -> None:
-    """Note a claim."""
+    """Record a claim."""
     tx.execute(_BEGIN, {"task_id": task_id, "attempt": attempt, "worker_id": worker_id})
 
 
@@ -85,7 +85,7 @@ def end(
     error: str | None = None,
     failed_segment_id: UUID | None = None,
 ) -> None:
-    """Note how a claim ended; only the first end counts."""
+    """Record the end of a claim; only the first end counts."""
     values = {
         "task": task_id,
         "number": attempt,
@@ -102,5 +102,5 @@ def history(tx: Transaction, task_id: UUID, most: int) -> list[Attempt]:
 
 
 def last_completed_at(tx: Transaction) -> datetime | None:
-    """When any task was last completed: since then the store and the workers have worked."""
+    """The last completion of any task, a sign that the store and the workers work."""
     return tx.execute(_LAST_COMPLETED).scalar_one_or_none()

@@ -1,4 +1,4 @@
-"""Claims of merge tasks: workers that poll together claim together, each a task of its own."""
+"""Claims of merge tasks: polls that arrive together claim in one statement."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -14,7 +14,7 @@ from meta.store.merge_attempts import Outcome
 from meta.store.merge_tasks import MergeTaskRow, TaskState
 from meta.store.segment_rows import ROW_COLUMNS, SegmentRow
 
-# Claims that turn out to be dead (split, cancelled) before a poll hears that there is nothing.
+# Claims of dead tasks (split, cancelled) after which a poll is answered with no task.
 TRIES_MAX = 20
 
 
@@ -73,8 +73,8 @@ def _claim_statement(condition: str, order: str) -> TextClause:
     """).bindparams(bindparam("workers", type_=ARRAY(Text)))  # noqa: S608
 
 
-# statement_timestamp(), because a volatile clock_timestamp() is no condition of an index: every
-# claimed task would be looked at.
+# statement_timestamp(), because an index cannot be searched by the volatile clock_timestamp():
+# every claimed task would be read.
 _HELD = _claim_statement("free_at < statement_timestamp()", "free_at")
 # By whether the oldest goes first.
 _FRESH = {
@@ -142,7 +142,7 @@ def claim_one(tx: Transaction, poll: Poll, lease_secs: float) -> Polled:
 def _claim(
     tx: Transaction, statement: TextClause, polls: Sequence[Poll], lease_secs: float
 ) -> list[tuple[MergeTaskRow, datetime | None]]:
-    """Claim a task per poll; with it comes when the claim began whose lease has passed, if any."""
+    """Claim a task per poll, each with the start of its previous claim if that lease expired."""
     if not polls:
         return []
     values = {"workers": [poll.worker_id for poll in polls], "lease_secs": lease_secs}

@@ -32,7 +32,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The output cannot be used: drop it. `reason` as docs/contract.md lists it."""
+    """The output is refused and has to be dropped. `reason` as docs/contract.md lists it."""
 
     reason: str
     message: str
@@ -111,7 +111,7 @@ def complete_batch(
 
 
 def apply(tx: Transaction, swap: Swap, version: Version) -> None:
-    """Show the output and bury the inputs at `version`."""
+    """Insert the output and tombstone the inputs at `version`."""
     task, output = swap.task, swap.output
     segments.insert(tx, [output], version, merge_count=task.output_merge_count)
     tombstones.bury(tx, [one.segment_id for one in swap.inputs], version)

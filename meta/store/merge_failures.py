@@ -1,4 +1,4 @@
-"""What a failed merge leads to: waiting, splitting the task, the quarantine of one segment."""
+"""Failed merges: back-off, then splits of the task, then quarantine of one segment."""
 
 from datetime import datetime
 from typing import Any
@@ -46,7 +46,7 @@ def fail(
     failed_segment_id: UUID | None,
     backoff_unit_secs: float,
 ) -> None:
-    """Take the current claim's failure: back off, or split what failed too often."""
+    """Record the current claim's failure: back off, or split a task that failed too often."""
     merge_attempts.end(
         tx,
         task.id,
@@ -64,7 +64,7 @@ def fail(
 
 
 def note_lapse(tx: Transaction, task: MergeTaskRow, claimed_at: datetime) -> bool:
-    """Count a lease that passed, just claimed anew, as a failure; True if the task was split."""
+    """Count the expired lease of a reclaimed task as a failure; True if the task was split."""
     merge_attempts.end(tx, task.id, task.attempt - 1, Outcome.LEASE_PASSED)
     if _count(tx, task, claimed_at, None) < POISON_FAILURES_MAX:
         return False

@@ -1,4 +1,4 @@
-"""Leases of merge tasks: what extends a claim and what takes it back."""
+"""Leases of merge tasks: heartbeats and unclaims."""
 
 from uuid import UUID
 
@@ -24,7 +24,7 @@ _ROWS_DONE = text("SELECT rows_done FROM merge_tasks WHERE id = :task")
 
 
 def unclaim(tx: Transaction, task_id: UUID, age_secs: int) -> bool:
-    """Take a claim back that is old enough and move the attempt on; False if there is none."""
+    """Revoke a claim that is old enough and raise the attempt; False if there is none."""
     attempt = tx.execute(_UNCLAIM, {"task": task_id, "age_secs": age_secs}).scalar_one_or_none()
     if attempt is None:
         return False
@@ -46,5 +46,5 @@ def beat(
 
 
 def rows_done(tx: Transaction, task_id: UUID) -> int:
-    """Rows written in the current claim, as the last heartbeat told."""
+    """Rows written in the current claim, as of the last heartbeat."""
     return int(tx.execute(_ROWS_DONE, {"task": task_id}).scalar_one())

@@ -1,4 +1,4 @@
-"""What the planner reads and writes: candidates of a dataset, and tasks over chosen groups."""
+"""Reads and writes of the planner: candidates of a dataset, and tasks over chosen groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CANDIDATES_MAX = 50_000
 
 @dataclass(frozen=True, slots=True)
 class SegmentFilter:
-    """Which live segments count; None does not filter. Age = now - created_at, bounds included."""
+    """A filter of live segments; None does not filter. Age = now - created_at, bounds included."""
 
     max_compressed_size: int | None = None
     min_age_secs: int | None = None
@@ -76,7 +76,7 @@ _CANDIDATES = text(f"""
       AND {FILTERED}
     ORDER BY s.start_ns, s.id LIMIT :most
 """)  # noqa: S608
-# NO KEY UPDATE: one planning at a time, without holding registrations up.
+# NO KEY UPDATE: one planning at a time, without blocking registrations.
 _LOCK_DATASET = (
     select(datasets.c.key)
     .where(datasets.c.key == bindparam("key"))

@@ -25,7 +25,7 @@ from segments.ids import new_uuid7
 
 
 class TaskState(IntEnum):
-    """Where a task is in its life; only an open one can be claimed."""
+    """State of a task; only an open one can be claimed."""
 
     OPEN = 1
     COMPLETED = 2
@@ -42,7 +42,7 @@ class TaskKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MergeTaskRow:
-    """A task with what its inputs came to when it was planned; sizes in bytes."""
+    """A task with the totals of its inputs when it was planned; sizes in bytes."""
 
     id: UUID
     dataset_id: UUID
@@ -178,7 +178,7 @@ def find(tx: Transaction, task_id: UUID) -> MergeTaskRow | None:
 
 
 def lock(tx: Transaction, task_id: UUID) -> MergeTaskRow | None:
-    """The task, held until the commit."""
+    """The task, locked until the commit."""
     row = tx.execute(_LOCK, {"task": task_id}).one_or_none()
     return None if row is None else MergeTaskRow(*row)
 
@@ -190,7 +190,7 @@ def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[Merge
 
 
 def lock_open_of_dataset(tx: Transaction, dataset_key: int) -> list[MergeTaskRow]:
-    """All open tasks of a dataset, held until the commit; nobody may plan it meanwhile."""
+    """All open tasks of a dataset, locked until the commit; the caller keeps planning away."""
     key = {"key": dataset_key}
     while True:
         held = [MergeTaskRow(*row) for row in tx.execute(_LOCK_OPEN_OF_DATASET, key)]
@@ -210,12 +210,12 @@ def live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
 
 
 def lock_live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
-    """A task's inputs that are live, held until the commit."""
+    """A task's inputs that are live, locked until the commit."""
     return [TaskInput(*row) for row in tx.execute(_LOCK_INPUTS, {"task": task_id})]
 
 
 def lock_live(tx: Transaction, segment_ids: Sequence[UUID]) -> dict[UUID, TaskInput]:
-    """Those of the segments that may become inputs, held until the commit."""
+    """Those of the segments that may become inputs, locked until the commit."""
     rows = tx.execute(_LOCK_LIVE, {"ids": list(segment_ids)})
     return {row[0]: TaskInput(*row) for row in rows}
 

@@ -1,4 +1,4 @@
-"""Object identities: who may use an object key.
+"""Object identities: the state of every object key that was ever used.
 
 One unique index over all keys, live, deleted or condemned. Every registration and every
 condemnation inserts into it, so that the second of two waits for the first and finds its row; two
@@ -17,7 +17,7 @@ from meta.store.tables import object_identities
 
 
 class State(IntEnum):
-    """What a known object key stands for."""
+    """State of an object key."""
 
     REGISTERED = 1
     CONDEMNED = 2
@@ -56,12 +56,12 @@ _MARK_DELETED = (
 
 
 def register(tx: Transaction, keys: Sequence[str], segment_ids: Sequence[UUID]) -> frozenset[str]:
-    """Insert keys for new segments; returns those that nobody had, now locked until the commit."""
+    """Insert keys for new segments; returns the new ones, locked until the commit."""
     return _insert(tx, State.REGISTERED, keys, segment_ids)
 
 
 def condemn(tx: Transaction, keys: Sequence[str]) -> frozenset[str]:
-    """Declare keys garbage; returns those that nobody had."""
+    """Declare keys garbage; returns the new ones."""
     return _insert(tx, State.CONDEMNED, keys, [None] * len(keys))
 
 
@@ -74,7 +74,7 @@ def find(tx: Transaction, keys: Sequence[str]) -> dict[str, Identity]:
 
 
 def forget(tx: Transaction, keys: Sequence[str]) -> None:
-    """Take back what this transaction has registered."""
+    """Delete keys that this transaction has registered."""
     if keys:
         tx.execute(_DELETE, {"keys": list(keys)})
 

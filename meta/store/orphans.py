@@ -1,4 +1,4 @@
-"""Orphans: objects that no row knows, declared garbage before anyone deletes them."""
+"""Orphans: objects that no row knows, declared garbage before they are deleted."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -21,7 +21,7 @@ _STREAMS = text(
 
 
 def condemn(tx: Transaction, keys: Sequence[str], *, is_dry_run: bool) -> list[str]:
-    """Condemn what no row knows; returns the condemned, old and new, in the order given.
+    """Condemn keys without a row; returns the condemned, old and new, in the order given.
 
     Keys that are not of our own making, or that someone may still come back for, are left out.
     """
@@ -43,7 +43,7 @@ def _unknown_segments(tx: Transaction, keys: Sequence[str], is_dry_run: bool) ->
 
 
 def _abandoned(tx: Transaction, keys: dict[str, AttemptKey]) -> list[str]:
-    """Leave out what a worker that holds a claim now is writing."""
+    """Leave out keys under the prefix of a current claim."""
     ids = [UUID(name.task_id) for name in keys.values()]
     running = {(row[0], row[1]) for row in tx.execute(_RUNNING, {"ids": ids})}
     return [key for key, name in keys.items() if (name.task_id, name.attempt) not in running]

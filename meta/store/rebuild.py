@@ -1,4 +1,4 @@
-"""Fills an empty database with a catalog that was told from the bucket: `segplane catalog rebuild`.
+"""Fills an empty database with a catalog reconstructed from the bucket.
 
 No RPC does this: it writes ids, offsets and history that meta otherwise makes itself. It all
 happens in one transaction, and holds deletion until an operator has looked.
@@ -42,7 +42,7 @@ Item = TypeVar("Item")
 
 
 class DatabaseNotEmpty(Exception):
-    """The database holds what a rebuild would have to agree with; the message says what."""
+    """The database is not empty; the message names the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class RestoredSegment:
 
 @dataclass(frozen=True, slots=True)
 class RestoredEntry:
-    """How far a dataset has merged a stream."""
+    """The merged offset of one (stream, dataset) entry."""
 
     dataset_id: UUID
     merged_offset: int
@@ -126,7 +126,7 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     The dataset named `default_name` becomes the default one, unless there is one. Raises
     DatabaseNotEmpty.
     """
-    # Taken first here: nobody else may be at work, and whoever is waits.
+    # The version is drawn first here: concurrent writers wait until the rebuild has committed.
     version = Version(tx.execute(_JUMP).scalar_one())
     has_default = _check_empty(tx, catalog.names)
     for dataset_id, name in sorted(catalog.names.items()):
@@ -153,7 +153,7 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
 
 
 def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
-    """Raise DatabaseNotEmpty, or say whether there is a default dataset."""
+    """Raise DatabaseNotEmpty, or return whether there is a default dataset."""
     holds = tx.execute(_HOLDS).one()
     if holds.segments or holds.streams:
         what = "segments" if holds.segments else "streams"

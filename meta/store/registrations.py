@@ -17,7 +17,7 @@ from meta.store.segments import Claim, NewSegment
 from meta.store.stream_datasets import EntryMove, Key
 from meta.store.versions import Version
 
-# How many current offsets a refusal tells.
+# Most current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
 
 
@@ -32,7 +32,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the checks of a batch go by: the locked entries, and heads that only rise."""
+    """State that a batch is checked against: the locked entries, and heads, which only rise."""
 
     merged: Mapping[Key, int]
     committed: Mapping[UUID, int]
@@ -64,12 +64,12 @@ _OF_MOVES = text(
 
 
 def keys(merge: Merge) -> list[Hashable]:
-    """What two calls of one batch must not share: entries and object keys."""
+    """The conflict keys of a call: its entries and object keys."""
     return [*(move.key for move in merge.moves), *(s.object_key for s in merge.segments)]
 
 
 def register(tx: Transaction, merge: Merge) -> Version:
-    """Register one call; answers the version that shows it, raises what it is refused for."""
+    """Register one call; answers the version that shows it, raises its refusal."""
     (answer,) = register_batch(tx, [merge])
     if isinstance(answer, MetaError):
         raise answer

@@ -1,4 +1,4 @@
-"""Retention: segments that are older than their dataset keeps them are tombstoned."""
+"""Retention: segments older than their dataset's retention are tombstoned."""
 
 from uuid import UUID
 
@@ -46,7 +46,7 @@ def bury_expired(tx: Transaction) -> int:
 
 
 def _lock_tasks(tx: Transaction, segment_ids: list[UUID]) -> list[MergeTaskRow]:
-    """Hold the open tasks over the segments. One planned meanwhile is cancelled by its poll."""
+    """Lock the open tasks of the segments. One planned meanwhile is cancelled when it is polled."""
     held = []
     for task_id in tx.execute(_TASKS, {"ids": segment_ids}).scalars():
         task = merge_tasks.lock(tx, task_id)

@@ -1,4 +1,4 @@
-"""Routing of tokens on streams: who carries a token, and where unstamped babies go.
+"""Routing of tokens on streams: admissions, and the datasets of unstamped babies.
 
 A period says where a token's signals go for babies of a stream from an offset on, until the next
 period of the pair begins. It is the routing in force when those offsets were committed.
@@ -39,7 +39,7 @@ _BEGIN = text(
     bindparam("traces", type_=Uuid),
     bindparam("metrics", type_=Uuid),
 )
-# Only the streams that still have something of it: the rest says "drained" for ever.
+# Only streams with unmerged babies of the token; the others stay drained.
 _NOTE_REVOKED = text(
     "UPDATE stream_tokens t SET revoked_offset = h.committed_offset FROM stream_heads h"
     " WHERE t.token_id = :token AND h.stream_id = t.stream_id AND t.revoked_offset IS NULL"

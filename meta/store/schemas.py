@@ -112,7 +112,7 @@ def get(tx: Transaction, identifier: UUID | str) -> Schema:
 
 
 def keep(tx: Transaction, schema_id: UUID | None) -> None:
-    """Keep a schema that something is about to refer to. Raises NotFound."""
+    """Lock a schema that a new row will refer to. Raises NotFound."""
     if schema_id is None:
         return
     statement = _BY_ID.with_for_update(read=True, key_share=True)

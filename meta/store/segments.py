@@ -91,7 +91,7 @@ def raise_refusal(claims: Sequence[Claim]) -> None:
 
 
 def release(tx: Transaction, claims: Sequence[Claim]) -> None:
-    """Take back what `claim` inserted for a call that is refused for another reason."""
+    """Delete what `claim` inserted for a call that is refused for another reason."""
     object_keys.forget(tx, [c.new.object_key for c in claims if _is_new(c)])
 
 
@@ -129,11 +129,11 @@ def _is_new(claimed: Claim) -> bool:
 
 
 def _known(claimed: Claim, identity: Identity | None, rows: dict[UUID, SegmentRow]) -> Claim:
-    """Say what an object key that somebody already has means for this claim."""
+    """Resolve a claim whose object key has a row already."""
     new = claimed.new
     refusal: MetaError
     if identity is None:
-        # Its remembrance ended between two statements; the next try inserts it.
+        # The key's row expired between two statements; the next try inserts it.
         refusal = RaceLost("the object key was forgotten meanwhile", object_key=new.object_key)
     elif identity.state is not State.REGISTERED:
         refusal = ObjectCondemned("the object was declared garbage", object_key=new.object_key)

@@ -1,4 +1,4 @@
-"""Maintained counters per dataset: what GetJanitorStats answers without counting."""
+"""Maintained counters per dataset, which GetJanitorStats answers from."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from meta.store.tables import dataset_stats, datasets
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one event adds to a dataset's counters; negative takes away. Sizes in bytes."""
+    """What one event adds to a dataset's counters; negative subtracts. Sizes in bytes."""
 
     dataset_key: int
     live_segments: int = 0

@@ -105,7 +105,7 @@ def create_missing(tx: Transaction, wanted: Sequence[NewEntry]) -> list[Key]:
 
 
 def stamp(tx: Transaction, entries: Sequence[Key], version: Version) -> None:
-    """Say at which version entries last changed for nurseries."""
+    """Record the version at which entries last changed for nurseries."""
     if entries:
         tx.execute(_STAMP, {**_columns(entries), "version": version})
 
@@ -133,7 +133,7 @@ def of_stream(tx: Transaction, stream_id: UUID) -> Mapping[UUID, int]:
 
 
 def lock_live_datasets(tx: Transaction, dataset_ids: Iterable[UUID]) -> frozenset[UUID]:
-    """Keep datasets from being deleted until the commit; those that are gone are left out."""
+    """Lock live datasets against deletion until the commit; deleted ones are left out."""
     return frozenset(tx.execute(_LIVE, {"datasets": list(dataset_ids)}).scalars())
 
 

@@ -1,4 +1,4 @@
-"""How streams end: stopped, reaped, their entries removed, retired.
+"""Ends of streams: stopped, reaped, their entries removed, retired.
 
 Each locks the head first, as CommitOffset does, then the stream, then its entries.
 """
@@ -112,7 +112,7 @@ def remove_entry(tx: Transaction, stream_id: UUID, dataset_id: UUID, merged_offs
 def _refusal(
     tx: Transaction, stream: IngestStream, dataset_id: UUID, stored: int, merged_offset: int
 ) -> MetaError | None:
-    """Why an entry has to stay, if it has to."""
+    """The refusal to remove an entry, or None."""
     ids: Mapping[str, object] = {
         "stream_id": stream.id,
         "dataset_id": dataset_id,

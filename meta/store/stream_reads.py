@@ -1,4 +1,4 @@
-"""What a nursery reads: streams with their entries, checkpoints and unmerged babies.
+"""Reads of a nursery: streams with their entries, checkpoints and unmerged babies.
 
 Set-wise: a handful of statements however many streams. Each runs in one REPEATABLE READ snapshot,
 so the version read beside them labels all of it.
@@ -18,7 +18,7 @@ from meta.store.tokens import TokenRouting
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which streams: a shard of them, and only what changed after `since` (0 = everything)."""
+    """A filter of streams: a shard, and only what changed after `since` (0 = everything)."""
 
     since: int = 0
     shard_index: int = 0
@@ -223,7 +223,7 @@ def read_removed(tx: Transaction, wanted: Wanted) -> tuple[list[UUID], list[tupl
 
 
 def removals_floor(tx: Transaction) -> int:
-    """Since versions below it removals were forgotten."""
+    """The version below which removals are pruned."""
     return int(tx.execute(_FLOOR).scalar_one())
 
 

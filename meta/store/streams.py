@@ -1,4 +1,4 @@
-"""Ingest streams: who writes to which, where it ends, and when it retires.
+"""Ingest streams: their collector, their end, and their retirement.
 
 A stream is two rows: `ingest_streams` (cold) and `stream_heads` (hot). Whoever changes what commits
 may do (a stop, a new or removed entry) locks the head, as CommitOffset does.
@@ -167,7 +167,7 @@ def find_locked(tx: Transaction, stream_id: UUID) -> IngestStream | None:
 
 
 def touch(tx: Transaction, stream_id: UUID) -> None:
-    """Note that the collector of a stream is alive."""
+    """Record that the collector of a stream is alive."""
     tx.execute(_TOUCH, {"stream": stream_id})
 
 
@@ -177,7 +177,7 @@ def advance(tx: Transaction, stream_id: UUID, committed_offset: int) -> None:
 
 
 def note_removal(tx: Transaction, stream_id: UUID) -> None:
-    """Say on a locked head that an entry was removed."""
+    """Count on a locked head that an entry was removed."""
     tx.execute(_NOTE_REMOVAL, {"stream": stream_id})
 
 
@@ -200,5 +200,5 @@ def retire_if_drained(tx: Transaction, stream_id: UUID) -> bool:
 
 
 def stamp(tx: Transaction, stream_ids: Iterable[UUID], version: Version) -> None:
-    """Say at which version locked streams last changed for nurseries."""
+    """Record the version at which locked streams last changed for nurseries."""
     tx.execute(_STAMP, {"ids": list(stream_ids), "version": version})

@@ -13,7 +13,7 @@ from meta.store.tables import meta_state
 
 PREFIX = "it_"
 HINT_CHARACTERS = 4
-# One text for unknown and revoked, so that nobody learns which plaintexts once existed.
+# One text for unknown and revoked, so that a reply does not reveal which plaintexts existed.
 UNKNOWN_MESSAGE = "the ingest token is unknown or revoked"
 _SECRET_BYTES = 32
 _CHECKSUM_CHARACTERS = 6
@@ -44,7 +44,7 @@ def new_plaintext() -> str:
 
 
 def is_well_formed(plaintext: str) -> bool:
-    """False for what cannot be one of our secrets, which spares the database a look."""
+    """False for what cannot be one of our secrets, which saves a query."""
     if len(plaintext) != _CHARACTERS or not plaintext.isascii():
         return False
     body, checksum = plaintext[:-_CHECKSUM_CHARACTERS], plaintext[-_CHECKSUM_CHARACTERS:]

@@ -21,7 +21,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class PaginationRequest(_message.Message):
-    """Which page of a list. A list is ordered by id, which is the order of creation."""
+    """Position and size of a page. A list is ordered by id, which is the order of creation."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -64,7 +64,7 @@ Global___PaginationRequest: _TypeAlias = PaginationRequest  # noqa: Y015
 
 @_typing.final
 class PaginationResponse(_message.Message):
-    """Where a page stands in its list."""
+    """Position of a page in its list."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -151,7 +151,7 @@ Global___CreateDatasetResponse: _TypeAlias = CreateDatasetResponse  # noqa: Y015
 
 @_typing.final
 class GetDatasetRequest(_message.Message):
-    """Names a dataset."""
+    """Request of GetDataset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -205,7 +205,7 @@ Global___GetDatasetResponse: _TypeAlias = GetDatasetResponse  # noqa: Y015
 
 @_typing.final
 class ListDatasetsRequest(_message.Message):
-    """Which page of the datasets."""
+    """Request of ListDatasets."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -241,7 +241,7 @@ class ListDatasetsResponse(_message.Message):
 
     @_builtins.property
     def pagination(self) -> Global___PaginationResponse:
-        """Where the page stands."""
+        """Position of the page."""
 
     def __init__(
         self,
@@ -285,7 +285,7 @@ Global___Dataset: _TypeAlias = Dataset  # noqa: Y015
 
 @_typing.final
 class DeleteDatasetRequest(_message.Message):
-    """Names the dataset to delete."""
+    """Request of DeleteDataset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -313,7 +313,7 @@ Global___DeleteDatasetRequest: _TypeAlias = DeleteDatasetRequest  # noqa: Y015
 
 @_typing.final
 class DeleteDatasetResponse(_message.Message):
-    """Whether it was deleted."""
+    """Response of DeleteDataset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -393,7 +393,7 @@ Global___SetShardingFieldsResponse: _TypeAlias = SetShardingFieldsResponse  # no
 
 @_typing.final
 class GetShardingFieldsRequest(_message.Message):
-    """Names a dataset."""
+    """Request of GetShardingFields."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -505,7 +505,7 @@ Global___CreateSchemaResponse: _TypeAlias = CreateSchemaResponse  # noqa: Y015
 
 @_typing.final
 class GetSchemaRequest(_message.Message):
-    """Names a schema."""
+    """Request of GetSchema."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -565,7 +565,7 @@ Global___GetSchemaResponse: _TypeAlias = GetSchemaResponse  # noqa: Y015
 
 @_typing.final
 class ListSchemasRequest(_message.Message):
-    """Which page of the schemas."""
+    """Request of ListSchemas."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -601,7 +601,7 @@ class ListSchemasResponse(_message.Message):
 
     @_builtins.property
     def pagination(self) -> Global___PaginationResponse:
-        """Where the page stands."""
+        """Position of the page."""
 
     def __init__(
         self,
@@ -651,7 +651,7 @@ Global___Schema: _TypeAlias = Schema  # noqa: Y015
 
 @_typing.final
 class UpdateSchemaRequest(_message.Message):
-    """A change of a schema, applied whole or not at all."""
+    """A change of a schema, applied completely or not at all."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -732,7 +732,7 @@ Global___UpdateSchemaResponse: _TypeAlias = UpdateSchemaResponse  # noqa: Y015
 
 @_typing.final
 class DeleteSchemaRequest(_message.Message):
-    """Names the schema to delete."""
+    """Request of DeleteSchema."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -760,7 +760,7 @@ Global___DeleteSchemaRequest: _TypeAlias = DeleteSchemaRequest  # noqa: Y015
 
 @_typing.final
 class DeleteSchemaResponse(_message.Message):
-    """Whether it was deleted."""
+    """Response of DeleteSchema."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -864,7 +864,7 @@ Global___CreateViewResponse: _TypeAlias = CreateViewResponse  # noqa: Y015
 
 @_typing.final
 class GetViewRequest(_message.Message):
-    """Names a view."""
+    """Request of GetView."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -937,7 +937,7 @@ Global___GetViewResponse: _TypeAlias = GetViewResponse  # noqa: Y015
 
 @_typing.final
 class ListViewsRequest(_message.Message):
-    """Which page of the views."""
+    """Request of ListViews."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -979,7 +979,7 @@ class ListViewsResponse(_message.Message):
 
     @_builtins.property
     def pagination(self) -> Global___PaginationResponse:
-        """Where the page stands."""
+        """Position of the page."""
 
     def __init__(
         self,
@@ -1140,7 +1140,7 @@ Global___UpdateViewResponse: _TypeAlias = UpdateViewResponse  # noqa: Y015
 
 @_typing.final
 class DeleteViewRequest(_message.Message):
-    """Names the view to delete."""
+    """Request of DeleteView."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1168,7 +1168,7 @@ Global___DeleteViewRequest: _TypeAlias = DeleteViewRequest  # noqa: Y015
 
 @_typing.final
 class DeleteViewResponse(_message.Message):
-    """Whether it was deleted."""
+    """Response of DeleteView."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1258,7 +1258,7 @@ Global___CreateProjectionResponse: _TypeAlias = CreateProjectionResponse  # noqa
 
 @_typing.final
 class GetProjectionRequest(_message.Message):
-    """Names a projection."""
+    """Request of GetProjection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1322,7 +1322,7 @@ Global___GetProjectionResponse: _TypeAlias = GetProjectionResponse  # noqa: Y015
 
 @_typing.final
 class ListProjectionsRequest(_message.Message):
-    """Which page of the projections."""
+    """Request of ListProjections."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1364,7 +1364,7 @@ class ListProjectionsResponse(_message.Message):
 
     @_builtins.property
     def pagination(self) -> Global___PaginationResponse:
-        """Where the page stands."""
+        """Position of the page."""
 
     def __init__(
         self,
@@ -1507,7 +1507,7 @@ Global___UpdateProjectionResponse: _TypeAlias = UpdateProjectionResponse  # noqa
 
 @_typing.final
 class DeleteProjectionRequest(_message.Message):
-    """Names the projection to delete."""
+    """Request of DeleteProjection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1535,7 +1535,7 @@ Global___DeleteProjectionRequest: _TypeAlias = DeleteProjectionRequest  # noqa: 
 
 @_typing.final
 class DeleteProjectionResponse(_message.Message):
-    """Whether it was deleted."""
+    """Response of DeleteProjection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1557,7 +1557,7 @@ Global___DeleteProjectionResponse: _TypeAlias = DeleteProjectionResponse  # noqa
 
 @_typing.final
 class LinkViewDatasetProjectionRequest(_message.Message):
-    """A link to make."""
+    """Request of LinkViewDatasetProjection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1587,13 +1587,13 @@ Global___LinkViewDatasetProjectionRequest: _TypeAlias = LinkViewDatasetProjectio
 
 @_typing.final
 class LinkViewDatasetProjectionResponse(_message.Message):
-    """Whether it was made."""
+    """Response of LinkViewDatasetProjection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
-    """True if this call made the link; false if it existed."""
+    """True if this call created the link; false if it existed."""
     def __init__(
         self,
         *,
@@ -1609,7 +1609,7 @@ Global___LinkViewDatasetProjectionResponse: _TypeAlias = LinkViewDatasetProjecti
 
 @_typing.final
 class UnlinkViewDatasetProjectionRequest(_message.Message):
-    """A link to take away."""
+    """Request of UnlinkViewDatasetProjection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1639,13 +1639,13 @@ Global___UnlinkViewDatasetProjectionRequest: _TypeAlias = UnlinkViewDatasetProje
 
 @_typing.final
 class UnlinkViewDatasetProjectionResponse(_message.Message):
-    """Whether it was taken away."""
+    """Response of UnlinkViewDatasetProjection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SUCCESS_FIELD_NUMBER: _builtins.int
     success: _builtins.bool
-    """True if this call took the link away; false if there was none."""
+    """True if this call deleted the link; false if there was none."""
     def __init__(
         self,
         *,
@@ -1661,7 +1661,7 @@ Global___UnlinkViewDatasetProjectionResponse: _TypeAlias = UnlinkViewDatasetProj
 
 @_typing.final
 class ListViewDatasetProjectionsRequest(_message.Message):
-    """Which links; filters that are given must all match."""
+    """Request of ListViewDatasetProjections. Filters that are given must all match."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1720,7 +1720,7 @@ class ListViewDatasetProjectionsResponse(_message.Message):
 
     @_builtins.property
     def pagination(self) -> Global___PaginationResponse:
-        """Where the page stands."""
+        """Position of the page."""
 
     def __init__(
         self,
@@ -1768,7 +1768,7 @@ Global___ViewDatasetProjection: _TypeAlias = ViewDatasetProjection  # noqa: Y015
 
 @_typing.final
 class ListDatasourcesRequest(_message.Message):
-    """Which page of the data sources."""
+    """Request of ListDatasources."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1865,7 +1865,7 @@ class DatasourceSummary(_message.Message):
     """View name."""
     @_builtins.property
     def view_details(self) -> Global___ViewSummary:
-        """What it reads."""
+        """The datasets and projections that it reads."""
 
     def __init__(
         self,
@@ -1884,7 +1884,7 @@ Global___DatasourceSummary: _TypeAlias = DatasourceSummary  # noqa: Y015
 
 @_typing.final
 class ViewSummary(_message.Message):
-    """What a view reads."""
+    """The datasets and projections that a view reads."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

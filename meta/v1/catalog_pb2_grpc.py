@@ -204,8 +204,8 @@ class CatalogServiceServicer:
     def DeleteDataset(self, request, context):
         """Deletes a dataset: its name is free and its segments are invisible from one version on.
         FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
-        a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
-        be brought back by OperationsService.UndeleteDataset; its objects go after that.
+        a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days
+        OperationsService.UndeleteDataset can restore it; after that its objects are deleted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -213,7 +213,7 @@ class CatalogServiceServicer:
 
     def SetShardingFields(self, request, context):
         """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
-        RewriteAllSegments bring older ones along.
+        RewriteAllSegments sort older ones.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -248,10 +248,10 @@ class CatalogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSchema(self, request, context):
-        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
-        an add of an existing column, a remove of a missing one, or removing the last column is
-        INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
-        bool.
+        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
+        add of an existing column, a remove of a missing one, or removing the last column is
+        INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
+        IS bool.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -335,15 +335,15 @@ class CatalogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LinkViewDatasetProjection(self, request, context):
-        """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
-        one that does not. Linking again is OK with success = false.
+        """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
+        that does not. Linking again is OK with success = false.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnlinkViewDatasetProjection(self, request, context):
-        """Takes a link away.
+        """Deletes a link.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

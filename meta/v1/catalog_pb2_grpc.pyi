@@ -50,12 +50,12 @@ class CatalogServiceStub:
     DeleteDataset: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteDatasetRequest, _catalog_pb2.DeleteDatasetResponse]
     """Deletes a dataset: its name is free and its segments are invisible from one version on.
     FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
-    a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
-    be brought back by OperationsService.UndeleteDataset; its objects go after that.
+    a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days
+    OperationsService.UndeleteDataset can restore it; after that its objects are deleted.
     """
     SetShardingFields: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.SetShardingFieldsRequest, _catalog_pb2.SetShardingFieldsResponse]
     """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
-    RewriteAllSegments bring older ones along.
+    RewriteAllSegments sort older ones.
     """
     GetShardingFields: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.GetShardingFieldsRequest, _catalog_pb2.GetShardingFieldsResponse]
     """Reads a dataset's sharding fields."""
@@ -66,10 +66,10 @@ class CatalogServiceStub:
     ListSchemas: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListSchemasRequest, _catalog_pb2.ListSchemasResponse]
     """Pages through the schemas."""
     UpdateSchema: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UpdateSchemaRequest, _catalog_pb2.UpdateSchemaResponse]
-    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
-    an add of an existing column, a remove of a missing one, or removing the last column is
-    INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
-    bool.
+    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
+    add of an existing column, a remove of a missing one, or removing the last column is
+    INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
+    IS bool.
     """
     DeleteSchema: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteSchemaRequest, _catalog_pb2.DeleteSchemaResponse]
     """Deletes a schema. FAILED_PRECONDITION (STILL_REFERENCED) while a view or projection uses it."""
@@ -94,11 +94,11 @@ class CatalogServiceStub:
     DeleteProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteProjectionRequest, _catalog_pb2.DeleteProjectionResponse]
     """Deletes a projection and its links."""
     LinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]
-    """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
-    one that does not. Linking again is OK with success = false.
+    """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
+    that does not. Linking again is OK with success = false.
     """
     UnlinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]
-    """Takes a link away."""
+    """Deletes a link."""
     ListViewDatasetProjections: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListViewDatasetProjectionsRequest, _catalog_pb2.ListViewDatasetProjectionsResponse]
     """Pages through the links that match all given filters."""
 
@@ -124,12 +124,12 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     DeleteDataset: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteDatasetRequest, _catalog_pb2.DeleteDatasetResponse]  # type: ignore[assignment]
     """Deletes a dataset: its name is free and its segments are invisible from one version on.
     FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
-    a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
-    be brought back by OperationsService.UndeleteDataset; its objects go after that.
+    a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days
+    OperationsService.UndeleteDataset can restore it; after that its objects are deleted.
     """
     SetShardingFields: _aio.UnaryUnaryMultiCallable[_catalog_pb2.SetShardingFieldsRequest, _catalog_pb2.SetShardingFieldsResponse]  # type: ignore[assignment]
     """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
-    RewriteAllSegments bring older ones along.
+    RewriteAllSegments sort older ones.
     """
     GetShardingFields: _aio.UnaryUnaryMultiCallable[_catalog_pb2.GetShardingFieldsRequest, _catalog_pb2.GetShardingFieldsResponse]  # type: ignore[assignment]
     """Reads a dataset's sharding fields."""
@@ -140,10 +140,10 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     ListSchemas: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListSchemasRequest, _catalog_pb2.ListSchemasResponse]  # type: ignore[assignment]
     """Pages through the schemas."""
     UpdateSchema: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UpdateSchemaRequest, _catalog_pb2.UpdateSchemaResponse]  # type: ignore[assignment]
-    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
-    an add of an existing column, a remove of a missing one, or removing the last column is
-    INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
-    bool.
+    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
+    add of an existing column, a remove of a missing one, or removing the last column is
+    INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
+    IS bool.
     """
     DeleteSchema: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteSchemaRequest, _catalog_pb2.DeleteSchemaResponse]  # type: ignore[assignment]
     """Deletes a schema. FAILED_PRECONDITION (STILL_REFERENCED) while a view or projection uses it."""
@@ -168,11 +168,11 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     DeleteProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteProjectionRequest, _catalog_pb2.DeleteProjectionResponse]  # type: ignore[assignment]
     """Deletes a projection and its links."""
     LinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]  # type: ignore[assignment]
-    """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
-    one that does not. Linking again is OK with success = false.
+    """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
+    that does not. Linking again is OK with success = false.
     """
     UnlinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]  # type: ignore[assignment]
-    """Takes a link away."""
+    """Deletes a link."""
     ListViewDatasetProjections: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListViewDatasetProjectionsRequest, _catalog_pb2.ListViewDatasetProjectionsResponse]  # type: ignore[assignment]
     """Pages through the links that match all given filters."""
 
@@ -220,8 +220,8 @@ class CatalogServiceServicer:
     ) -> _typing.Union[_catalog_pb2.DeleteDatasetResponse, _abc.Awaitable[_catalog_pb2.DeleteDatasetResponse]]:
         """Deletes a dataset: its name is free and its segments are invisible from one version on.
         FAILED_PRECONDITION (STILL_REFERENCED) with the blockers while an active token routes to it or
-        a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days it can
-        be brought back by OperationsService.UndeleteDataset; its objects go after that.
+        a stream has an entry for it; (DATASET_PROTECTED) for the default dataset. For 7 days
+        OperationsService.UndeleteDataset can restore it; after that its objects are deleted.
         """
 
     def SetShardingFields(
@@ -230,7 +230,7 @@ class CatalogServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.SetShardingFieldsResponse, _abc.Awaitable[_catalog_pb2.SetShardingFieldsResponse]]:
         """Replaces a dataset's list of sharding fields. New segments are sorted by it; merges and
-        RewriteAllSegments bring older ones along.
+        RewriteAllSegments sort older ones.
         """
 
     def GetShardingFields(
@@ -266,10 +266,10 @@ class CatalogServiceServicer:
         request: _catalog_pb2.UpdateSchemaRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.UpdateSchemaResponse, _abc.Awaitable[_catalog_pb2.UpdateSchemaResponse]]:
-        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice,
-        an add of an existing column, a remove of a missing one, or removing the last column is
-        INVALID_ARGUMENT; a lost race is ABORTED (RACE_LOST). An omitted KqlType in add_columns IS
-        bool.
+        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
+        add of an existing column, a remove of a missing one, or removing the last column is
+        INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
+        IS bool.
         """
 
     def DeleteSchema(
@@ -354,8 +354,8 @@ class CatalogServiceServicer:
         request: _catalog_pb2.LinkViewDatasetProjectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.LinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.LinkViewDatasetProjectionResponse]]:
-        """Makes a view read a dataset through a projection. All three must exist; NOT_FOUND names the
-        one that does not. Linking again is OK with success = false.
+        """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
+        that does not. Linking again is OK with success = false.
         """
 
     def UnlinkViewDatasetProjection(
@@ -363,7 +363,7 @@ class CatalogServiceServicer:
         request: _catalog_pb2.UnlinkViewDatasetProjectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.UnlinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.UnlinkViewDatasetProjectionResponse]]:
-        """Takes a link away."""
+        """Deletes a link."""
 
     def ListViewDatasetProjections(
         self,

@@ -86,7 +86,7 @@ class _AttributeScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Attrib
     """The instrumentation scope's attributes."""
 
 class AttributeScope(_AttributeScope, metaclass=_AttributeScopeEnumTypeWrapper):
-    """Which attribute list a promoted column reads."""
+    """Attribute list that a promoted column reads."""
 
 ATTRIBUTE_SCOPE_UNSPECIFIED: AttributeScope.ValueType  # 0
 """Not set: refused."""
@@ -126,8 +126,8 @@ Global___Column: _TypeAlias = Column  # noqa: Y015
 
 @_typing.final
 class CloudBucket(_message.Message):
-    """Where objects are: one bucket of an S3-compatible store, or a folder. Meta owns this fact and
-    sends it to everyone who reads or writes objects; credentials are never part of it.
+    """Location of the objects: one bucket of an S3-compatible store, or a folder. meta owns this fact
+    and sends it to every process that reads or writes objects; credentials are never part of it.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -171,7 +171,7 @@ Global___CloudBucket: _TypeAlias = CloudBucket  # noqa: Y015
 
 @_typing.final
 class CloudObjectPrefix(_message.Message):
-    """A place below the bucket's base path under which objects are named."""
+    """A prefix of object keys below the bucket's base path."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -213,9 +213,7 @@ class CloudObjectKey(_message.Message):
     """Rest of the name, such as <uuid>.parquet. May hold further slashes."""
     @_builtins.property
     def prefix(self) -> Global___CloudObjectPrefix:
-        """Where the name belongs. In requests, its bucket may be left unset or must be the configured
-        one.
-        """
+        """Prefix of the key. In requests, its bucket may be unset or must be the configured one."""
 
     def __init__(
         self,
@@ -233,9 +231,9 @@ Global___CloudObjectKey: _TypeAlias = CloudObjectKey  # noqa: Y015
 
 @_typing.final
 class TimeRange(_message.Message):
-    """A stretch of event time. For a segment it is closed on both ends (the earliest and the latest
-    event in it) and start may equal end; for a query it is half-open, [start, end), and start must
-    be below end. start > end is INVALID_ARGUMENT.
+    """A range of event time. For a segment it is closed on both ends (the earliest and the latest event
+    in it) and start may equal end; for a query it is half-open, [start, end), and start must be
+    below end. start > end is INVALID_ARGUMENT.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -262,9 +260,7 @@ Global___TimeRange: _TypeAlias = TimeRange  # noqa: Y015
 
 @_typing.final
 class CreateSegment(_message.Message):
-    """What a writer says of a segment whose object is complete in the store and waits to be
-    registered.
-    """
+    """A segment to be registered; its object is complete in the store."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -279,12 +275,12 @@ class CreateSegment(_message.Message):
     size_bytes: _builtins.int
     """Size before compression, in bytes; not negative."""
     compressed_size_bytes: _builtins.int
-    """Size of the object, in bytes; not negative. Merge planning goes by this one."""
+    """Size of the object, in bytes; not negative. Merges are planned by this size."""
     number_of_events: _builtins.int
     """Log records, spans and data points in it, 0..2^31-1."""
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
-        """Hull of its events' times, closed on both ends."""
+        """Time bounds of its events, both inclusive."""
 
     @_builtins.property
     def cloud_object_key(self) -> Global___CloudObjectKey:
@@ -346,7 +342,7 @@ class SegmentInfo(_message.Message):
     """Merges between the nursery's segment and this one."""
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
-        """Hull of its events' times, closed on both ends."""
+        """Time bounds of its events, both inclusive."""
 
     @_builtins.property
     def cloud_object_key(self) -> Global___CloudObjectKey:
@@ -406,7 +402,7 @@ Global___ShardingField: _TypeAlias = ShardingField  # noqa: Y015
 
 @_typing.final
 class DatasetInfo(_message.Message):
-    """A dataset as the data plane needs it."""
+    """A dataset with what the data plane needs to write its segments."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -421,7 +417,7 @@ class DatasetInfo(_message.Message):
     """Dataset name."""
     @_builtins.property
     def cloud_object_prefix(self) -> Global___CloudObjectPrefix:
-        """Where merged segments of the dataset go: dataset/<dataset id>/merged."""
+        """Prefix of the dataset's merged segments: dataset/<dataset id>/merged."""
 
     @_builtins.property
     def sharding_fields(self) -> _containers.RepeatedCompositeFieldContainer[Global___ShardingField]:
@@ -463,7 +459,7 @@ class PromotedColumn(_message.Message):
     type: Global___KqlType.ValueType
     """Type of the column. DYNAMIC is not allowed."""
     scope: Global___AttributeScope.ValueType
-    """Where the attribute is looked up."""
+    """Attributes that are searched for the key."""
     attribute: _builtins.str
     """Attribute key, matched exactly."""
     def __init__(

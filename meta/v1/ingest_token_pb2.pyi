@@ -52,7 +52,7 @@ Global___IngestTokenRouting: _TypeAlias = IngestTokenRouting  # noqa: Y015
 
 @_typing.final
 class IngestTokenInfo(_message.Message):
-    """A token without its secret."""
+    """A token, without its secret."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -63,7 +63,7 @@ class IngestTokenInfo(_message.Message):
     ROUTING_FIELD_NUMBER: _builtins.int
     TOKEN_HINT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Token id (UUID). Baby segments carry it in the place of the plaintext."""
+    """Token id (UUID). Baby segments carry it instead of the plaintext."""
     name: _builtins.str
     """Name, 1..255 characters, unique among all tokens that are not deleted."""
     created_at: _builtins.str
@@ -74,7 +74,7 @@ class IngestTokenInfo(_message.Message):
     """Last 4 characters of the plaintext, for people to tell tokens apart."""
     @_builtins.property
     def routing(self) -> Global___IngestTokenRouting:
-        """Where its signals go."""
+        """Its routing."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ Global___IngestTokenInfo: _TypeAlias = IngestTokenInfo  # noqa: Y015
 
 @_typing.final
 class CreateIngestTokenRequest(_message.Message):
-    """A token to make."""
+    """Request of CreateIngestToken."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -105,7 +105,7 @@ class CreateIngestTokenRequest(_message.Message):
     name: _builtins.str
     """Its name, 1..255 characters without control characters."""
     dataset_name: _builtins.str
-    """Name of the dataset that all three signals go to at first. Must exist."""
+    """Name of the dataset that all three signals are routed to at first. Must exist."""
     def __init__(
         self,
         *,
@@ -129,8 +129,8 @@ class CreateIngestTokenResponse(_message.Message):
     PLAINTEXT_TOKEN_FIELD_NUMBER: _builtins.int
     TOKEN_FIELD_NUMBER: _builtins.int
     plaintext_token: _builtins.str
-    """The secret: "it_", 256 random bits and a short checksum. It stands in this reply and nowhere
-    else; only a keyed hash is stored.
+    """The secret: "it_", 256 random bits and a short checksum. It is in this reply and nowhere else;
+    only a keyed hash is stored.
     """
     @_builtins.property
     def token(self) -> Global___IngestTokenInfo:
@@ -174,7 +174,7 @@ Global___ValidateIngestTokenRequest: _TypeAlias = ValidateIngestTokenRequest  # 
 
 @_typing.final
 class ValidateIngestTokenResponse(_message.Message):
-    """What the plaintext stands for."""
+    """Response of ValidateIngestToken."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -202,7 +202,7 @@ Global___ValidateIngestTokenResponse: _TypeAlias = ValidateIngestTokenResponse  
 
 @_typing.final
 class RevokeIngestTokenRequest(_message.Message):
-    """Names the token to stop."""
+    """Request of RevokeIngestToken."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -241,7 +241,7 @@ Global___RevokeIngestTokenResponse: _TypeAlias = RevokeIngestTokenResponse  # no
 
 @_typing.final
 class DeleteIngestTokenRequest(_message.Message):
-    """Names the token to remove."""
+    """Request of DeleteIngestToken."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -263,7 +263,7 @@ Global___DeleteIngestTokenRequest: _TypeAlias = DeleteIngestTokenRequest  # noqa
 
 @_typing.final
 class DeleteIngestTokenResponse(_message.Message):
-    """Empty: the token is gone."""
+    """Empty: the token is deleted."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -321,7 +321,7 @@ Global___ListIngestTokensResponse: _TypeAlias = ListIngestTokensResponse  # noqa
 
 @_typing.final
 class GetIngestTokenRequest(_message.Message):
-    """Names a token."""
+    """Request of GetIngestToken."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -377,7 +377,7 @@ class UpdateIngestTokenRoutingRequest(_message.Message):
     """Token id."""
     @_builtins.property
     def routing(self) -> Global___IngestTokenRouting:
-        """The whole new routing; an empty dataset id turns that signal off."""
+        """The complete new routing; an empty dataset id refuses that signal."""
 
     def __init__(
         self,

@@ -26,8 +26,7 @@ if _version_not_supported:
 
 
 class IngestTokenServiceStub:
-    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
-    to.
+    """Ingest tokens: the secrets that exporters send, and the dataset of each of their signals.
     """
 
     def __init__(self, channel):
@@ -74,22 +73,21 @@ class IngestTokenServiceStub:
 
 
 class IngestTokenServiceServicer:
-    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
-    to.
+    """Ingest tokens: the secrets that exporters send, and the dataset of each of their signals.
     """
 
     def CreateIngestToken(self, request, context):
-        """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
-        names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
-        the plaintext is shown once, so after an unknown outcome revoke by name and create again under
-        another name.
+        """Creates a token whose three signals are routed to one dataset. The name must be free, revoked
+        tokens' names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not
+        retry-safe: the plaintext is returned once, so after an unknown outcome revoke by name and
+        create again under another name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ValidateIngestToken(self, request, context):
-        """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+        """Returns the token of a plaintext and its routing. Unknown and revoked plaintexts are
         UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -97,8 +95,8 @@ class IngestTokenServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeIngestToken(self, request, context):
-        """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
-        keeps the first time of revocation. Records acknowledged before are kept and still merged.
+        """Revokes a token; every process refuses it within 5 seconds. Repeating it is OK and keeps the
+        first time of revocation. Records acknowledged before are kept and still merged.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -127,9 +125,10 @@ class IngestTokenServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateIngestTokenRouting(self, request, context):
-        """Replaces where a token's three signals go, from the next baby segment on: collectors follow
-        within 5 seconds, and records already in baby segments stay with the dataset they were stamped
-        with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+        """Replaces the routing of a token's three signals, from the next baby segment on: collectors
+        follow within 5 seconds, and records already in baby segments stay with the dataset they were
+        stamped with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION
+        (TOKEN_REVOKED).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -182,8 +181,7 @@ def add_IngestTokenServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IngestTokenService:
-    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
-    to.
+    """Ingest tokens: the secrets that exporters send, and the dataset of each of their signals.
     """
 
     @staticmethod

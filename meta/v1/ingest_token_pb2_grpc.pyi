@@ -27,27 +27,25 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class IngestTokenServiceStub:
-    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
-    to.
-    """
+    """Ingest tokens: the secrets that exporters send, and the dataset of each of their signals."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> IngestTokenServiceAsyncStub: ...
     CreateIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.CreateIngestTokenRequest, _ingest_token_pb2.CreateIngestTokenResponse]
-    """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
-    names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
-    the plaintext is shown once, so after an unknown outcome revoke by name and create again under
-    another name.
+    """Creates a token whose three signals are routed to one dataset. The name must be free, revoked
+    tokens' names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not
+    retry-safe: the plaintext is returned once, so after an unknown outcome revoke by name and
+    create again under another name.
     """
     ValidateIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.ValidateIngestTokenRequest, _ingest_token_pb2.ValidateIngestTokenResponse]
-    """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+    """Returns the token of a plaintext and its routing. Unknown and revoked plaintexts are
     UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
     """
     RevokeIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.RevokeIngestTokenRequest, _ingest_token_pb2.RevokeIngestTokenResponse]
-    """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
-    keeps the first time of revocation. Records acknowledged before are kept and still merged.
+    """Revokes a token; every process refuses it within 5 seconds. Repeating it is OK and keeps the
+    first time of revocation. Records acknowledged before are kept and still merged.
     """
     DeleteIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.DeleteIngestTokenRequest, _ingest_token_pb2.DeleteIngestTokenResponse]
     """Removes a revoked token. FAILED_PRECONDITION (NOT_DRAINED) until every stream that carried it
@@ -58,31 +56,30 @@ class IngestTokenServiceStub:
     GetIngestToken: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.GetIngestTokenRequest, _ingest_token_pb2.GetIngestTokenResponse]
     """Reads one token. NOT_FOUND for an unknown id."""
     UpdateIngestTokenRouting: _grpc.UnaryUnaryMultiCallable[_ingest_token_pb2.UpdateIngestTokenRoutingRequest, _ingest_token_pb2.UpdateIngestTokenRoutingResponse]
-    """Replaces where a token's three signals go, from the next baby segment on: collectors follow
-    within 5 seconds, and records already in baby segments stay with the dataset they were stamped
-    with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+    """Replaces the routing of a token's three signals, from the next baby segment on: collectors
+    follow within 5 seconds, and records already in baby segments stay with the dataset they were
+    stamped with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION
+    (TOKEN_REVOKED).
     """
 
 @_typing.type_check_only
 class IngestTokenServiceAsyncStub(IngestTokenServiceStub):
-    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
-    to.
-    """
+    """Ingest tokens: the secrets that exporters send, and the dataset of each of their signals."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.CreateIngestTokenRequest, _ingest_token_pb2.CreateIngestTokenResponse]  # type: ignore[assignment]
-    """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
-    names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
-    the plaintext is shown once, so after an unknown outcome revoke by name and create again under
-    another name.
+    """Creates a token whose three signals are routed to one dataset. The name must be free, revoked
+    tokens' names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not
+    retry-safe: the plaintext is returned once, so after an unknown outcome revoke by name and
+    create again under another name.
     """
     ValidateIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.ValidateIngestTokenRequest, _ingest_token_pb2.ValidateIngestTokenResponse]  # type: ignore[assignment]
-    """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+    """Returns the token of a plaintext and its routing. Unknown and revoked plaintexts are
     UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
     """
     RevokeIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.RevokeIngestTokenRequest, _ingest_token_pb2.RevokeIngestTokenResponse]  # type: ignore[assignment]
-    """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
-    keeps the first time of revocation. Records acknowledged before are kept and still merged.
+    """Revokes a token; every process refuses it within 5 seconds. Repeating it is OK and keeps the
+    first time of revocation. Records acknowledged before are kept and still merged.
     """
     DeleteIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.DeleteIngestTokenRequest, _ingest_token_pb2.DeleteIngestTokenResponse]  # type: ignore[assignment]
     """Removes a revoked token. FAILED_PRECONDITION (NOT_DRAINED) until every stream that carried it
@@ -93,25 +90,24 @@ class IngestTokenServiceAsyncStub(IngestTokenServiceStub):
     GetIngestToken: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.GetIngestTokenRequest, _ingest_token_pb2.GetIngestTokenResponse]  # type: ignore[assignment]
     """Reads one token. NOT_FOUND for an unknown id."""
     UpdateIngestTokenRouting: _aio.UnaryUnaryMultiCallable[_ingest_token_pb2.UpdateIngestTokenRoutingRequest, _ingest_token_pb2.UpdateIngestTokenRoutingResponse]  # type: ignore[assignment]
-    """Replaces where a token's three signals go, from the next baby segment on: collectors follow
-    within 5 seconds, and records already in baby segments stay with the dataset they were stamped
-    with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+    """Replaces the routing of a token's three signals, from the next baby segment on: collectors
+    follow within 5 seconds, and records already in baby segments stay with the dataset they were
+    stamped with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION
+    (TOKEN_REVOKED).
     """
 
 class IngestTokenServiceServicer:
-    """Ingest tokens: what an exporter shows to be let in, and which dataset each of its signals goes
-    to.
-    """
+    """Ingest tokens: the secrets that exporters send, and the dataset of each of their signals."""
 
     def CreateIngestToken(
         self,
         request: _ingest_token_pb2.CreateIngestTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingest_token_pb2.CreateIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.CreateIngestTokenResponse]]:
-        """Makes a token whose three signals go to one dataset. The name must be free, revoked tokens'
-        names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not retry-safe:
-        the plaintext is shown once, so after an unknown outcome revoke by name and create again under
-        another name.
+        """Creates a token whose three signals are routed to one dataset. The name must be free, revoked
+        tokens' names included (ALREADY_EXISTS, NAME_TAKEN); an unknown dataset is NOT_FOUND. Not
+        retry-safe: the plaintext is returned once, so after an unknown outcome revoke by name and
+        create again under another name.
         """
 
     def ValidateIngestToken(
@@ -119,7 +115,7 @@ class IngestTokenServiceServicer:
         request: _ingest_token_pb2.ValidateIngestTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingest_token_pb2.ValidateIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.ValidateIngestTokenResponse]]:
-        """Says which token a plaintext is and where its signals go. Unknown and revoked plaintexts are
+        """Returns the token of a plaintext and its routing. Unknown and revoked plaintexts are
         UNAUTHENTICATED (TOKEN_UNKNOWN), with one text for both.
         """
 
@@ -128,8 +124,8 @@ class IngestTokenServiceServicer:
         request: _ingest_token_pb2.RevokeIngestTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingest_token_pb2.RevokeIngestTokenResponse, _abc.Awaitable[_ingest_token_pb2.RevokeIngestTokenResponse]]:
-        """Stops a token for good; every process refuses it within 5 seconds. Repeating it is OK and
-        keeps the first time of revocation. Records acknowledged before are kept and still merged.
+        """Revokes a token; every process refuses it within 5 seconds. Repeating it is OK and keeps the
+        first time of revocation. Records acknowledged before are kept and still merged.
         """
 
     def DeleteIngestToken(
@@ -160,9 +156,10 @@ class IngestTokenServiceServicer:
         request: _ingest_token_pb2.UpdateIngestTokenRoutingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingest_token_pb2.UpdateIngestTokenRoutingResponse, _abc.Awaitable[_ingest_token_pb2.UpdateIngestTokenRoutingResponse]]:
-        """Replaces where a token's three signals go, from the next baby segment on: collectors follow
-        within 5 seconds, and records already in baby segments stay with the dataset they were stamped
-        with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION (TOKEN_REVOKED).
+        """Replaces the routing of a token's three signals, from the next baby segment on: collectors
+        follow within 5 seconds, and records already in baby segments stay with the dataset they were
+        stamped with. An unknown dataset is NOT_FOUND, a revoked token FAILED_PRECONDITION
+        (TOKEN_REVOKED).
         """
 
 def add_IngestTokenServiceServicer_to_server(servicer: IngestTokenServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

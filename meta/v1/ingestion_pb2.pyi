@@ -22,13 +22,13 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class DownloadConfigRequest(_message.Message):
-    """Who asks for configuration."""
+    """Request of DownloadConfig."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
-    """Name of the worker; any text, also one never seen before."""
+    """Name of the worker; any text, known or not."""
     def __init__(
         self,
         *,
@@ -110,7 +110,7 @@ Global___SaveSegmentsRequest: _TypeAlias = SaveSegmentsRequest  # noqa: Y015
 
 @_typing.final
 class SaveSegmentsResponse(_message.Message):
-    """What they are called now."""
+    """Response of SaveSegments."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -134,7 +134,7 @@ Global___SaveSegmentsResponse: _TypeAlias = SaveSegmentsResponse  # noqa: Y015
 
 @_typing.final
 class RegisterForStreamRequest(_message.Message):
-    """A collector and a token that it was shown."""
+    """Request of RegisterForStream: a collector and the token that an exporter sent to it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -166,7 +166,7 @@ Global___RegisterForStreamRequest: _TypeAlias = RegisterForStreamRequest  # noqa
 
 @_typing.final
 class StreamConfig(_message.Message):
-    """How a collector writes to its stream."""
+    """Parameters for writing to a stream."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -181,7 +181,7 @@ class StreamConfig(_message.Message):
     """Size in bytes at which a baby segment is written without waiting for the timeout."""
     @_builtins.property
     def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix:
-        """Where its baby segments go: ingest-stream/<stream id>. A baby's key is its offset in 20
+        """Prefix of its baby segments: ingest-stream/<stream id>. A baby's key is its offset in 20
         digits.
         """
 
@@ -202,7 +202,7 @@ Global___StreamConfig: _TypeAlias = StreamConfig  # noqa: Y015
 
 @_typing.final
 class RegisterForStreamResponse(_message.Message):
-    """The stream to write to."""
+    """Response of RegisterForStream: the stream to write to."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -215,8 +215,8 @@ class RegisterForStreamResponse(_message.Message):
     stream_id: _builtins.str
     """Stream id (UUID)."""
     token_id: _builtins.str
-    """Id of the token: the key under which its payloads stand in a baby segment, so that the secret
-    is never stored.
+    """Id of the token, which is the key of its payloads in a baby segment, so that the secret is
+    never stored.
     """
     next_offset: _builtins.int
     """The offset that the stream's next baby segment takes: committed offset + 1."""
@@ -224,7 +224,7 @@ class RegisterForStreamResponse(_message.Message):
     """True if this call created the stream, false if the collector already had it."""
     @_builtins.property
     def config(self) -> Global___StreamConfig:
-        """How to write."""
+        """Parameters for writing."""
 
     @_builtins.property
     def routing(self) -> _ingest_token_pb2.IngestTokenRouting:

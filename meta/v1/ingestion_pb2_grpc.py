@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class IngestionServiceStub:
-    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
-    made segments.
+    """Calls of collectors and direct writers: configuration, streams, committed offsets and complete
+    segments.
     """
 
     def __init__(self, channel):
@@ -59,22 +59,22 @@ class IngestionServiceStub:
 
 
 class IngestionServiceServicer:
-    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
-    made segments.
+    """Calls of collectors and direct writers: configuration, streams, committed offsets and complete
+    segments.
     """
 
     def DownloadConfig(self, request, context):
-        """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
-        default configuration; the default dataset always exists.
+        """Returns the location of objects and the live datasets. An unknown worker_id gets the default
+        configuration; the default dataset always exists.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SaveSegments(self, request, context):
-        """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
-        the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
-        FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+        """Registers segments whose objects are complete, all or none, at one version. Repeating it
+        returns the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned
+        one FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -134,8 +134,8 @@ def add_IngestionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IngestionService:
-    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
-    made segments.
+    """Calls of collectors and direct writers: configuration, streams, committed offsets and complete
+    segments.
     """
 
     @staticmethod

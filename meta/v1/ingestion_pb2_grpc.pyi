@@ -27,8 +27,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class IngestionServiceStub:
-    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
-    made segments.
+    """Calls of collectors and direct writers: configuration, streams, committed offsets and complete
+    segments.
     """
 
     @_typing.overload
@@ -36,13 +36,13 @@ class IngestionServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> IngestionServiceAsyncStub: ...
     DownloadConfig: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.DownloadConfigRequest, _ingestion_pb2.DownloadConfigResponse]
-    """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
-    default configuration; the default dataset always exists.
+    """Returns the location of objects and the live datasets. An unknown worker_id gets the default
+    configuration; the default dataset always exists.
     """
     SaveSegments: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.SaveSegmentsRequest, _ingestion_pb2.SaveSegmentsResponse]
-    """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
-    the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
-    FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+    """Registers segments whose objects are complete, all or none, at one version. Repeating it
+    returns the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned
+    one FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
     """
     RegisterForStream: _grpc.UnaryUnaryMultiCallable[_ingestion_pb2.RegisterForStreamRequest, _ingestion_pb2.RegisterForStreamResponse]
     """Admits a token on the collector's stream: the active one of its collector_id, else a new one.
@@ -61,19 +61,19 @@ class IngestionServiceStub:
 
 @_typing.type_check_only
 class IngestionServiceAsyncStub(IngestionServiceStub):
-    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
-    made segments.
+    """Calls of collectors and direct writers: configuration, streams, committed offsets and complete
+    segments.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     DownloadConfig: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.DownloadConfigRequest, _ingestion_pb2.DownloadConfigResponse]  # type: ignore[assignment]
-    """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
-    default configuration; the default dataset always exists.
+    """Returns the location of objects and the live datasets. An unknown worker_id gets the default
+    configuration; the default dataset always exists.
     """
     SaveSegments: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.SaveSegmentsRequest, _ingestion_pb2.SaveSegmentsResponse]  # type: ignore[assignment]
-    """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
-    the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
-    FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+    """Registers segments whose objects are complete, all or none, at one version. Repeating it
+    returns the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned
+    one FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
     """
     RegisterForStream: _aio.UnaryUnaryMultiCallable[_ingestion_pb2.RegisterForStreamRequest, _ingestion_pb2.RegisterForStreamResponse]  # type: ignore[assignment]
     """Admits a token on the collector's stream: the active one of its collector_id, else a new one.
@@ -91,8 +91,8 @@ class IngestionServiceAsyncStub(IngestionServiceStub):
     """
 
 class IngestionServiceServicer:
-    """What collectors and direct writers call: configuration, streams, committed offsets and ready-
-    made segments.
+    """Calls of collectors and direct writers: configuration, streams, committed offsets and complete
+    segments.
     """
 
     def DownloadConfig(
@@ -100,8 +100,8 @@ class IngestionServiceServicer:
         request: _ingestion_pb2.DownloadConfigRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingestion_pb2.DownloadConfigResponse, _abc.Awaitable[_ingestion_pb2.DownloadConfigResponse]]:
-        """Gives a worker where objects are and which datasets exist. An unknown worker_id gets the
-        default configuration; the default dataset always exists.
+        """Returns the location of objects and the live datasets. An unknown worker_id gets the default
+        configuration; the default dataset always exists.
         """
 
     def SaveSegments(
@@ -109,9 +109,9 @@ class IngestionServiceServicer:
         request: _ingestion_pb2.SaveSegmentsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_ingestion_pb2.SaveSegmentsResponse, _abc.Awaitable[_ingestion_pb2.SaveSegmentsResponse]]:
-        """Registers segments whose objects are complete, all or none, at one version. Repeating it gives
-        the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned one
-        FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
+        """Registers segments whose objects are complete, all or none, at one version. Repeating it
+        returns the same ids. A key known with other facts is ALREADY_EXISTS (KEY_TAKEN), a condemned
+        one FAILED_PRECONDITION (OBJECT_CONDEMNED), an unknown dataset NOT_FOUND.
         """
 
     def RegisterForStream(

@@ -30,23 +30,23 @@ class _MergeTaskStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MergeT
     MERGE_TASK_STATE_OPEN: _MergeTaskState.ValueType  # 1
     """Free, claimed, or waiting after a failure."""
     MERGE_TASK_STATE_COMPLETED: _MergeTaskState.ValueType  # 2
-    """Its output took the place of its inputs."""
+    """Its output replaced its inputs."""
     MERGE_TASK_STATE_CANCELLED: _MergeTaskState.ValueType  # 3
-    """An input or the dataset was gone, or its only input went into quarantine."""
+    """An input or the dataset was deleted, or its only input was quarantined."""
     MERGE_TASK_STATE_SPLIT: _MergeTaskState.ValueType  # 4
     """It failed too often and became two tasks."""
 
 class MergeTaskState(_MergeTaskState, metaclass=_MergeTaskStateEnumTypeWrapper):
-    """Where a merge task is in its life."""
+    """State of a merge task."""
 
 MERGE_TASK_STATE_UNSPECIFIED: MergeTaskState.ValueType  # 0
 """Not set."""
 MERGE_TASK_STATE_OPEN: MergeTaskState.ValueType  # 1
 """Free, claimed, or waiting after a failure."""
 MERGE_TASK_STATE_COMPLETED: MergeTaskState.ValueType  # 2
-"""Its output took the place of its inputs."""
+"""Its output replaced its inputs."""
 MERGE_TASK_STATE_CANCELLED: MergeTaskState.ValueType  # 3
-"""An input or the dataset was gone, or its only input went into quarantine."""
+"""An input or the dataset was deleted, or its only input was quarantined."""
 MERGE_TASK_STATE_SPLIT: MergeTaskState.ValueType  # 4
 """It failed too often and became two tasks."""
 Global___MergeTaskState: _TypeAlias = MergeTaskState  # noqa: Y015
@@ -192,7 +192,7 @@ Global___GetSegmentSizeStatsResponse: _TypeAlias = GetSegmentSizeStatsResponse  
 
 @_typing.final
 class GetJanitorStatsRequest(_message.Message):
-    """Which segments to total."""
+    """Request of GetJanitorStats."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -234,7 +234,7 @@ class GetJanitorStatsResponse(_message.Message):
     total_compressed_size_bytes: _builtins.int
     """Sum of live segments' object sizes, in bytes."""
     segments_incl_tombstoned: _builtins.int
-    """Live segments and those whose object is still to be deleted."""
+    """Live segments and those whose object is not deleted yet."""
     def __init__(
         self,
         *,
@@ -254,7 +254,7 @@ Global___GetJanitorStatsResponse: _TypeAlias = GetJanitorStatsResponse  # noqa: 
 
 @_typing.final
 class ListMergeTasksRequest(_message.Message):
-    """Which tasks to list."""
+    """Request of ListMergeTasks."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -302,7 +302,7 @@ Global___ListMergeTasksResponse: _TypeAlias = ListMergeTasksResponse  # noqa: Y0
 
 @_typing.final
 class MergeTaskSummary(_message.Message):
-    """An open merge task in short."""
+    """Summary of an open merge task."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -344,7 +344,7 @@ Global___MergeTaskSummary: _TypeAlias = MergeTaskSummary  # noqa: Y015
 
 @_typing.final
 class GetMergeTaskRequest(_message.Message):
-    """Names a task."""
+    """Request of GetMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -366,7 +366,7 @@ Global___GetMergeTaskRequest: _TypeAlias = GetMergeTaskRequest  # noqa: Y015
 
 @_typing.final
 class UnclaimMergeTaskRequest(_message.Message):
-    """Names a claim to take back."""
+    """Request of UnclaimMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -375,7 +375,7 @@ class UnclaimMergeTaskRequest(_message.Message):
     task_id: _builtins.str
     """Task id."""
     min_claimed_secs: _builtins.int
-    """Youngest claim that is taken back, in seconds since the later of the claim and its last
+    """Least age of a claim that is released, in seconds since the later of the claim and its last
     heartbeat. 0 = 3,600; negative is INVALID_ARGUMENT.
     """
     def __init__(
@@ -394,7 +394,7 @@ Global___UnclaimMergeTaskRequest: _TypeAlias = UnclaimMergeTaskRequest  # noqa: 
 
 @_typing.final
 class UnclaimMergeTaskResponse(_message.Message):
-    """Whether it was taken back."""
+    """Response of UnclaimMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -467,7 +467,7 @@ Global___CreateMergeTasksRequest: _TypeAlias = CreateMergeTasksRequest  # noqa: 
 
 @_typing.final
 class CreateMergeTasksResponse(_message.Message):
-    """What was planned."""
+    """Response of CreateMergeTasks."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -524,7 +524,7 @@ class GetMergeTaskResponse(_message.Message):
     segment_count: _builtins.int
     """Number of inputs."""
     assigned_to_worker: _builtins.str
-    """Worker that holds or last held it; "" if it was never claimed or given back."""
+    """Worker that holds or last held it; "" if it was never claimed or was released."""
     created_at: _builtins.str
     """When it was planned: RFC 3339, UTC, microseconds."""
     smallest_segment_size: _builtins.int
@@ -546,11 +546,11 @@ class GetMergeTaskResponse(_message.Message):
     assigned_at: _builtins.str
     """When it was claimed: RFC 3339, UTC, microseconds; "" while it is free."""
     state: Global___MergeTaskState.ValueType
-    """Whether it can still be claimed, and if not, how it ended."""
+    """State of the task."""
     output_segment_id: _builtins.str
-    """Segment that took the inputs' place; "" unless it is completed."""
+    """Segment that replaced the inputs; "" unless the task is completed."""
     rows_done: _builtins.int
-    """Rows written in the current claim, as its worker's last heartbeat told."""
+    """Rows written in the current claim, from its worker's last heartbeat."""
     @_builtins.property
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[Global___MergeAttempt]:
         """Its latest claims, newest first, at most 20."""
@@ -603,15 +603,15 @@ class MergeAttempt(_message.Message):
     worker_id: _builtins.str
     """Worker that claimed the task."""
     claimed_at: _builtins.str
-    """When: RFC 3339, UTC, microseconds."""
+    """Time of the claim: RFC 3339, UTC, microseconds."""
     ended_at: _builtins.str
     """When the claim ended, in the same form; "" while it lasts."""
     outcome: _builtins.str
     """completed, failed, lease_passed, unclaimed or cancelled; "" while it lasts."""
     error: _builtins.str
-    """What the worker said of its failure, at most 8 KiB."""
+    """Error message of the worker's failure, at most 8 KiB."""
     failed_segment_id: _builtins.str
-    """The input that it blamed; "" = none."""
+    """The input that the failure named; "" = none."""
     def __init__(
         self,
         *,
@@ -633,7 +633,7 @@ Global___MergeAttempt: _TypeAlias = MergeAttempt  # noqa: Y015
 
 @_typing.final
 class RewriteAllSegmentsRequest(_message.Message):
-    """What to rewrite."""
+    """Request of RewriteAllSegments."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -657,7 +657,7 @@ Global___RewriteAllSegmentsRequest: _TypeAlias = RewriteAllSegmentsRequest  # no
 
 @_typing.final
 class RewriteAllSegmentsResponse(_message.Message):
-    """What was planned."""
+    """Response of RewriteAllSegments."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -669,7 +669,7 @@ class RewriteAllSegmentsResponse(_message.Message):
     segments_included: _builtins.int
     """Segments that these tasks will rewrite."""
     all_planned: _builtins.bool
-    """True when every segment of the rewrite is in a task or done; else the next call carries on."""
+    """True when every segment of the rewrite is in a task or done; else the next call continues."""
     def __init__(
         self,
         *,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class JanitorServiceStub:
-    """Statistics of segments and the life of merge tasks, for the janitor and for operators.
+    """Statistics of segments, and merge tasks, for the janitor and for operators.
     """
 
     def __init__(self, channel):
@@ -73,7 +73,7 @@ class JanitorServiceStub:
 
 
 class JanitorServiceServicer:
-    """Statistics of segments and the life of merge tasks, for the janitor and for operators.
+    """Statistics of segments, and merge tasks, for the janitor and for operators.
     """
 
     def GetJanitorStats(self, request, context):
@@ -108,7 +108,7 @@ class JanitorServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UnclaimMergeTask(self, request, context):
-        """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+        """Releases a task from the worker that claimed it and raises its attempt, so that the worker's
         output is refused.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -125,9 +125,9 @@ class JanitorServiceServicer:
 
     def RewriteAllSegments(self, request, context):
         """Creates one task with a single input for each live segment that is in no task, so that
-        everything is written anew in the current format and sort order. A call works for 10 seconds
-        at most: repeat it until it creates nothing. While segments of an earlier call with the same
-        filter are left, a call carries that one on; a rewrite does not count as a merge.
+        everything is rewritten in the current format and sort order. A call works for 10 seconds at
+        most: repeat it until it creates nothing. While segments of an earlier call with the same
+        filter are left, a call continues that one; a rewrite does not count as a merge.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -180,7 +180,7 @@ def add_JanitorServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class JanitorService:
-    """Statistics of segments and the life of merge tasks, for the janitor and for operators.
+    """Statistics of segments, and merge tasks, for the janitor and for operators.
     """
 
     @staticmethod

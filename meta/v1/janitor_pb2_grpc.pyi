@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class JanitorServiceStub:
-    """Statistics of segments and the life of merge tasks, for the janitor and for operators."""
+    """Statistics of segments, and merge tasks, for the janitor and for operators."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -47,7 +47,7 @@ class JanitorServiceStub:
     GetMergeTask: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.GetMergeTaskRequest, _janitor_pb2.GetMergeTaskResponse]
     """Reads one merge task, finished ones too while they are kept (30 days). NOT_FOUND otherwise."""
     UnclaimMergeTask: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.UnclaimMergeTaskRequest, _janitor_pb2.UnclaimMergeTaskResponse]
-    """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+    """Releases a task from the worker that claimed it and raises its attempt, so that the worker's
     output is refused.
     """
     CreateMergeTasks: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.CreateMergeTasksRequest, _janitor_pb2.CreateMergeTasksResponse]
@@ -56,14 +56,14 @@ class JanitorServiceStub:
     """
     RewriteAllSegments: _grpc.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]
     """Creates one task with a single input for each live segment that is in no task, so that
-    everything is written anew in the current format and sort order. A call works for 10 seconds
-    at most: repeat it until it creates nothing. While segments of an earlier call with the same
-    filter are left, a call carries that one on; a rewrite does not count as a merge.
+    everything is rewritten in the current format and sort order. A call works for 10 seconds at
+    most: repeat it until it creates nothing. While segments of an earlier call with the same
+    filter are left, a call continues that one; a rewrite does not count as a merge.
     """
 
 @_typing.type_check_only
 class JanitorServiceAsyncStub(JanitorServiceStub):
-    """Statistics of segments and the life of merge tasks, for the janitor and for operators."""
+    """Statistics of segments, and merge tasks, for the janitor and for operators."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetJanitorStats: _aio.UnaryUnaryMultiCallable[_janitor_pb2.GetJanitorStatsRequest, _janitor_pb2.GetJanitorStatsResponse]  # type: ignore[assignment]
@@ -80,7 +80,7 @@ class JanitorServiceAsyncStub(JanitorServiceStub):
     GetMergeTask: _aio.UnaryUnaryMultiCallable[_janitor_pb2.GetMergeTaskRequest, _janitor_pb2.GetMergeTaskResponse]  # type: ignore[assignment]
     """Reads one merge task, finished ones too while they are kept (30 days). NOT_FOUND otherwise."""
     UnclaimMergeTask: _aio.UnaryUnaryMultiCallable[_janitor_pb2.UnclaimMergeTaskRequest, _janitor_pb2.UnclaimMergeTaskResponse]  # type: ignore[assignment]
-    """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+    """Releases a task from the worker that claimed it and raises its attempt, so that the worker's
     output is refused.
     """
     CreateMergeTasks: _aio.UnaryUnaryMultiCallable[_janitor_pb2.CreateMergeTasksRequest, _janitor_pb2.CreateMergeTasksResponse]  # type: ignore[assignment]
@@ -89,13 +89,13 @@ class JanitorServiceAsyncStub(JanitorServiceStub):
     """
     RewriteAllSegments: _aio.UnaryUnaryMultiCallable[_janitor_pb2.RewriteAllSegmentsRequest, _janitor_pb2.RewriteAllSegmentsResponse]  # type: ignore[assignment]
     """Creates one task with a single input for each live segment that is in no task, so that
-    everything is written anew in the current format and sort order. A call works for 10 seconds
-    at most: repeat it until it creates nothing. While segments of an earlier call with the same
-    filter are left, a call carries that one on; a rewrite does not count as a merge.
+    everything is rewritten in the current format and sort order. A call works for 10 seconds at
+    most: repeat it until it creates nothing. While segments of an earlier call with the same
+    filter are left, a call continues that one; a rewrite does not count as a merge.
     """
 
 class JanitorServiceServicer:
-    """Statistics of segments and the life of merge tasks, for the janitor and for operators."""
+    """Statistics of segments, and merge tasks, for the janitor and for operators."""
 
     def GetJanitorStats(
         self,
@@ -135,7 +135,7 @@ class JanitorServiceServicer:
         request: _janitor_pb2.UnclaimMergeTaskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_janitor_pb2.UnclaimMergeTaskResponse, _abc.Awaitable[_janitor_pb2.UnclaimMergeTaskResponse]]:
-        """Takes a task from the worker that claimed it and moves its attempt on, so that the worker's
+        """Releases a task from the worker that claimed it and raises its attempt, so that the worker's
         output is refused.
         """
 
@@ -154,9 +154,9 @@ class JanitorServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_janitor_pb2.RewriteAllSegmentsResponse, _abc.Awaitable[_janitor_pb2.RewriteAllSegmentsResponse]]:
         """Creates one task with a single input for each live segment that is in no task, so that
-        everything is written anew in the current format and sort order. A call works for 10 seconds
-        at most: repeat it until it creates nothing. While segments of an earlier call with the same
-        filter are left, a call carries that one on; a rewrite does not count as a merge.
+        everything is rewritten in the current format and sort order. A call works for 10 seconds at
+        most: repeat it until it creates nothing. While segments of an earlier call with the same
+        filter are left, a call continues that one; a rewrite does not count as a merge.
         """
 
 def add_JanitorServiceServicer_to_server(servicer: JanitorServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -21,7 +21,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class PollForSegmentMergeTaskRequest(_message.Message):
-    """Who asks for work."""
+    """Request of PollForSegmentMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -43,7 +43,7 @@ Global___PollForSegmentMergeTaskRequest: _TypeAlias = PollForSegmentMergeTaskReq
 
 @_typing.final
 class PollForSegmentMergeTaskResponse(_message.Message):
-    """Work, if there is any."""
+    """Response of PollForSegmentMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -111,7 +111,7 @@ class CompleteSegmentMergeTaskResponse(_message.Message):
 
     @_builtins.property
     def error(self) -> Global___CompleteSegmentMergeTaskError:
-        """The output was not taken: drop it."""
+        """The output was refused: drop it."""
 
     def __init__(
         self,
@@ -148,14 +148,14 @@ Global___CompleteSegmentMergeTaskSuccess: _TypeAlias = CompleteSegmentMergeTaskS
 
 @_typing.final
 class CompleteSegmentMergeTaskError(_message.Message):
-    """Why the output was not taken."""
+    """Reason for which the output was refused."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MESSAGE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     message: _builtins.str
-    """The same in words, with what was found and what was expected."""
+    """Text for people, with what was found and what was expected."""
     reason: _builtins.str
     """Machine-readable reason: TASK_FENCED, TASK_NOT_OPEN, INPUTS_GONE, OUTPUT_MISMATCH, KEY_TAKEN,
     OBJECT_CONDEMNED.
@@ -176,7 +176,7 @@ Global___CompleteSegmentMergeTaskError: _TypeAlias = CompleteSegmentMergeTaskErr
 
 @_typing.final
 class FailSegmentMergeTaskRequest(_message.Message):
-    """A task that could not be done."""
+    """Request of FailSegmentMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -187,11 +187,11 @@ class FailSegmentMergeTaskRequest(_message.Message):
     task_id: _builtins.str
     """Task id."""
     error_message: _builtins.str
-    """What went wrong; the first 8 KiB are kept."""
+    """Text of the error; the first 8 KiB are kept."""
     attempt: _builtins.int
     """Claim number this failure belongs to; 0 = the current one. A stale one has no effect."""
     failed_segment_id: _builtins.str
-    """The input that could not be read, if one is to blame."""
+    """The input that could not be read, if the failure has one."""
     def __init__(
         self,
         *,
@@ -247,7 +247,7 @@ class SegmentMergeTaskInfo(_message.Message):
     attempt: _builtins.int
     """Claim number, from 1; part of the prefix, which fences older claims."""
     lease_secs: _builtins.int
-    """Seconds until the claim is free for others unless HeartbeatMergeTask beats."""
+    """Seconds until the lease expires unless HeartbeatMergeTask renews it."""
     merge_count: _builtins.int
     """Merges between the nursery's segments and the output."""
     @_builtins.property
@@ -256,8 +256,8 @@ class SegmentMergeTaskInfo(_message.Message):
 
     @_builtins.property
     def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix:
-        """Where the output must go: dataset/<dataset id>/merged/<task id>-<attempt>. It is the fence:
-        outputs under an earlier claim's prefix are refused.
+        """Prefix of the output: dataset/<dataset id>/merged/<task id>-<attempt>. It is the fence: outputs
+        under an earlier claim's prefix are refused.
         """
 
     @_builtins.property

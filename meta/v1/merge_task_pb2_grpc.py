@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class MergeTaskServiceStub:
-    """What merge workers call: take a task, report its output or its failure.
+    """Calls of merge workers: claim a task, report its output or its failure.
     """
 
     def __init__(self, channel):
@@ -53,20 +53,20 @@ class MergeTaskServiceStub:
 
 
 class MergeTaskServiceServicer:
-    """What merge workers call: take a task, report its output or its failure.
+    """Calls of merge workers: claim a task, report its output or its failure.
     """
 
     def PollForSegmentMergeTask(self, request, context):
-        """Claims the next open task for the caller. A claim whose lease has passed counts as free. Two
+        """Claims the next open task for the caller. A claim whose lease has expired counts as free. Two
         callers never get the same claim; an empty worker_id is INVALID_ARGUMENT. Not retry-safe: a
-        lost reply leaves a claim that its lease gives back.
+        lost reply leaves a claim until its lease expires.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CompleteSegmentMergeTask(self, request, context):
-        """Puts the output in the place of the inputs in one transaction: output visible and inputs
+        """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
         tombstoned at the same version. The same key again after success is success. When the output
         can no longer be used the reply carries an error and no segment has changed; malformed input
         and faults are statuses.
@@ -76,10 +76,10 @@ class MergeTaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FailSegmentMergeTask(self, request, context):
-        """Gives a claimed task back with the reason. It is tried again after 2^n minutes, at most an
-        hour; after 5 failures that blame its inputs it is split in two, down to the one bad segment,
-        which is put in quarantine. A stale attempt is OK without effect; an unknown task NOT_FOUND.
-        Optional: a lease that passes does the same for a worker that died.
+        """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
+        most an hour; after 5 failures that count against its inputs it is split in two, down to the
+        one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+        NOT_FOUND. Optional: an expired lease does the same for a worker that died.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,7 +112,7 @@ def add_MergeTaskServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MergeTaskService:
-    """What merge workers call: take a task, report its output or its failure.
+    """Calls of merge workers: claim a task, report its output or its failure.
     """
 
     @staticmethod

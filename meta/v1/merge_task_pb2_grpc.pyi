@@ -27,64 +27,64 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class MergeTaskServiceStub:
-    """What merge workers call: take a task, report its output or its failure."""
+    """Calls of merge workers: claim a task, report its output or its failure."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> MergeTaskServiceAsyncStub: ...
     PollForSegmentMergeTask: _grpc.UnaryUnaryMultiCallable[_merge_task_pb2.PollForSegmentMergeTaskRequest, _merge_task_pb2.PollForSegmentMergeTaskResponse]
-    """Claims the next open task for the caller. A claim whose lease has passed counts as free. Two
+    """Claims the next open task for the caller. A claim whose lease has expired counts as free. Two
     callers never get the same claim; an empty worker_id is INVALID_ARGUMENT. Not retry-safe: a
-    lost reply leaves a claim that its lease gives back.
+    lost reply leaves a claim until its lease expires.
     """
     CompleteSegmentMergeTask: _grpc.UnaryUnaryMultiCallable[_merge_task_pb2.CompleteSegmentMergeTaskRequest, _merge_task_pb2.CompleteSegmentMergeTaskResponse]
-    """Puts the output in the place of the inputs in one transaction: output visible and inputs
+    """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
     tombstoned at the same version. The same key again after success is success. When the output
     can no longer be used the reply carries an error and no segment has changed; malformed input
     and faults are statuses.
     """
     FailSegmentMergeTask: _grpc.UnaryUnaryMultiCallable[_merge_task_pb2.FailSegmentMergeTaskRequest, _merge_task_pb2.FailSegmentMergeTaskResponse]
-    """Gives a claimed task back with the reason. It is tried again after 2^n minutes, at most an
-    hour; after 5 failures that blame its inputs it is split in two, down to the one bad segment,
-    which is put in quarantine. A stale attempt is OK without effect; an unknown task NOT_FOUND.
-    Optional: a lease that passes does the same for a worker that died.
+    """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
+    most an hour; after 5 failures that count against its inputs it is split in two, down to the
+    one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+    NOT_FOUND. Optional: an expired lease does the same for a worker that died.
     """
 
 @_typing.type_check_only
 class MergeTaskServiceAsyncStub(MergeTaskServiceStub):
-    """What merge workers call: take a task, report its output or its failure."""
+    """Calls of merge workers: claim a task, report its output or its failure."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     PollForSegmentMergeTask: _aio.UnaryUnaryMultiCallable[_merge_task_pb2.PollForSegmentMergeTaskRequest, _merge_task_pb2.PollForSegmentMergeTaskResponse]  # type: ignore[assignment]
-    """Claims the next open task for the caller. A claim whose lease has passed counts as free. Two
+    """Claims the next open task for the caller. A claim whose lease has expired counts as free. Two
     callers never get the same claim; an empty worker_id is INVALID_ARGUMENT. Not retry-safe: a
-    lost reply leaves a claim that its lease gives back.
+    lost reply leaves a claim until its lease expires.
     """
     CompleteSegmentMergeTask: _aio.UnaryUnaryMultiCallable[_merge_task_pb2.CompleteSegmentMergeTaskRequest, _merge_task_pb2.CompleteSegmentMergeTaskResponse]  # type: ignore[assignment]
-    """Puts the output in the place of the inputs in one transaction: output visible and inputs
+    """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
     tombstoned at the same version. The same key again after success is success. When the output
     can no longer be used the reply carries an error and no segment has changed; malformed input
     and faults are statuses.
     """
     FailSegmentMergeTask: _aio.UnaryUnaryMultiCallable[_merge_task_pb2.FailSegmentMergeTaskRequest, _merge_task_pb2.FailSegmentMergeTaskResponse]  # type: ignore[assignment]
-    """Gives a claimed task back with the reason. It is tried again after 2^n minutes, at most an
-    hour; after 5 failures that blame its inputs it is split in two, down to the one bad segment,
-    which is put in quarantine. A stale attempt is OK without effect; an unknown task NOT_FOUND.
-    Optional: a lease that passes does the same for a worker that died.
+    """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
+    most an hour; after 5 failures that count against its inputs it is split in two, down to the
+    one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+    NOT_FOUND. Optional: an expired lease does the same for a worker that died.
     """
 
 class MergeTaskServiceServicer:
-    """What merge workers call: take a task, report its output or its failure."""
+    """Calls of merge workers: claim a task, report its output or its failure."""
 
     def PollForSegmentMergeTask(
         self,
         request: _merge_task_pb2.PollForSegmentMergeTaskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_merge_task_pb2.PollForSegmentMergeTaskResponse, _abc.Awaitable[_merge_task_pb2.PollForSegmentMergeTaskResponse]]:
-        """Claims the next open task for the caller. A claim whose lease has passed counts as free. Two
+        """Claims the next open task for the caller. A claim whose lease has expired counts as free. Two
         callers never get the same claim; an empty worker_id is INVALID_ARGUMENT. Not retry-safe: a
-        lost reply leaves a claim that its lease gives back.
+        lost reply leaves a claim until its lease expires.
         """
 
     def CompleteSegmentMergeTask(
@@ -92,7 +92,7 @@ class MergeTaskServiceServicer:
         request: _merge_task_pb2.CompleteSegmentMergeTaskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_merge_task_pb2.CompleteSegmentMergeTaskResponse, _abc.Awaitable[_merge_task_pb2.CompleteSegmentMergeTaskResponse]]:
-        """Puts the output in the place of the inputs in one transaction: output visible and inputs
+        """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
         tombstoned at the same version. The same key again after success is success. When the output
         can no longer be used the reply carries an error and no segment has changed; malformed input
         and faults are statuses.
@@ -103,10 +103,10 @@ class MergeTaskServiceServicer:
         request: _merge_task_pb2.FailSegmentMergeTaskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_merge_task_pb2.FailSegmentMergeTaskResponse, _abc.Awaitable[_merge_task_pb2.FailSegmentMergeTaskResponse]]:
-        """Gives a claimed task back with the reason. It is tried again after 2^n minutes, at most an
-        hour; after 5 failures that blame its inputs it is split in two, down to the one bad segment,
-        which is put in quarantine. A stale attempt is OK without effect; an unknown task NOT_FOUND.
-        Optional: a lease that passes does the same for a worker that died.
+        """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
+        most an hour; after 5 failures that count against its inputs it is split in two, down to the
+        one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+        NOT_FOUND. Optional: an expired lease does the same for a worker that died.
         """
 
 def add_MergeTaskServiceServicer_to_server(servicer: MergeTaskServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -32,22 +32,22 @@ class _StopReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_StopReason
     STOP_REASON_CLIENT: _StopReason.ValueType  # 1
     """Its collector wrote a stop message."""
     STOP_REASON_TIMEOUT: _StopReason.ValueType  # 2
-    """Its collector was silent for too long, as a nursery saw it."""
+    """Its collector sent no commit for the timeout of a nursery."""
 
 class StopReason(_StopReason, metaclass=_StopReasonEnumTypeWrapper):
-    """Why a stream was stopped."""
+    """Reason for which a stream was stopped."""
 
 STOP_REASON_UNSPECIFIED: StopReason.ValueType  # 0
 """Not set: refused with INVALID_ARGUMENT."""
 STOP_REASON_CLIENT: StopReason.ValueType  # 1
 """Its collector wrote a stop message."""
 STOP_REASON_TIMEOUT: StopReason.ValueType  # 2
-"""Its collector was silent for too long, as a nursery saw it."""
+"""Its collector sent no commit for the timeout of a nursery."""
 Global___StopReason: _TypeAlias = StopReason  # noqa: Y015
 
 @_typing.final
 class GetIngestStreamsRequest(_message.Message):
-    """Which streams to read; empty = all."""
+    """Request of GetIngestStreamsForNursery. Without any field it reads all streams."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -113,7 +113,7 @@ Global___OffsetCheckpoint: _TypeAlias = OffsetCheckpoint  # noqa: Y015
 
 @_typing.final
 class IngestStreamDatasetInfo(_message.Message):
-    """How far one dataset has come in one stream."""
+    """Offsets of one dataset in one stream."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -143,7 +143,7 @@ class IngestStreamDatasetInfo(_message.Message):
     """When the entry was created, in nanoseconds since the Unix epoch, by the database's clock."""
     @_builtins.property
     def cloud_merged_segments_prefix(self) -> _common_pb2.CloudObjectPrefix:
-        """Where merged segments of the dataset go: dataset/<dataset id>/merged."""
+        """Prefix of the dataset's merged segments: dataset/<dataset id>/merged."""
 
     @_builtins.property
     def offset_checkpoints(self) -> _containers.RepeatedCompositeFieldContainer[Global___OffsetCheckpoint]:
@@ -210,7 +210,7 @@ class IngestStreamInfo(_message.Message):
     """
     @_builtins.property
     def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix:
-        """Where its baby segments are: ingest-stream/<stream id>."""
+        """Prefix of its baby segments: ingest-stream/<stream id>."""
 
     @_builtins.property
     def datasets(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamDatasetInfo]:
@@ -252,7 +252,7 @@ Global___IngestStreamInfo: _TypeAlias = IngestStreamInfo  # noqa: Y015
 
 @_typing.final
 class IngestTokenRoutingInfo(_message.Message):
-    """Where an active token's signals go now. Used for baby segments without stamps only."""
+    """Current routing of an active token, used for baby segments without stamps only."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -348,7 +348,7 @@ Global___GetIngestStreamsResponse: _TypeAlias = GetIngestStreamsResponse  # noqa
 
 @_typing.final
 class MarkStreamStoppedRequest(_message.Message):
-    """A stream to close."""
+    """Request of MarkStreamStopped."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -365,7 +365,7 @@ class MarkStreamStoppedRequest(_message.Message):
     (this call then commits it with 0 records). -1 for an empty stream.
     """
     reason: Global___StopReason.ValueType
-    """Why."""
+    """Reason."""
     def __init__(
         self,
         *,
@@ -401,7 +401,7 @@ Global___MarkStreamStoppedResponse: _TypeAlias = MarkStreamStoppedResponse  # no
 
 @_typing.final
 class StreamOffsetInfo(_message.Message):
-    """How far a merge has moved one (stream, dataset) entry."""
+    """The move of one (stream, dataset) entry's merged offset by a merge."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -519,7 +519,7 @@ Global___RegisterMergedSegmentResponse: _TypeAlias = RegisterMergedSegmentRespon
 
 @_typing.final
 class UpdateDeletedOffsetRequest(_message.Message):
-    """How far a stream was reaped."""
+    """Request of UpdateDeletedOffset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -568,7 +568,7 @@ Global___UpdateDeletedOffsetResponse: _TypeAlias = UpdateDeletedOffsetResponse  
 
 @_typing.final
 class DeleteIngestStreamDatasetRequest(_message.Message):
-    """An entry to remove, with what the caller believes of it."""
+    """Request of DeleteIngestStreamDataset: an entry and its offsets as the caller knows them."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -581,7 +581,7 @@ class DeleteIngestStreamDatasetRequest(_message.Message):
     dataset_id: _builtins.str
     """Dataset id."""
     current_offset: _builtins.int
-    """Highest offset of the stream that the caller has worked on; not below merged_offset."""
+    """Highest offset of the stream that the caller has processed; not below merged_offset."""
     merged_offset: _builtins.int
     """The entry's merged offset as the caller knows it; must equal both the stored merged offset and
     the stored deleted offset.
@@ -604,7 +604,7 @@ Global___DeleteIngestStreamDatasetRequest: _TypeAlias = DeleteIngestStreamDatase
 
 @_typing.final
 class DeleteIngestStreamDatasetResponse(_message.Message):
-    """Empty: the entry is gone."""
+    """Empty: the entry does not exist any more."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -647,7 +647,7 @@ Global___StreamDatasetRef: _TypeAlias = StreamDatasetRef  # noqa: Y015
 
 @_typing.final
 class BabySegmentInfo(_message.Message):
-    """One committed baby segment as meta knows it."""
+    """One committed baby segment."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -667,7 +667,7 @@ class BabySegmentInfo(_message.Message):
     """Time of the commit (nanoseconds since the unix epoch, database clock)."""
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
-        """Hull of the event times in it."""
+        """Time bounds of its events, both inclusive."""
 
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

@@ -26,8 +26,7 @@ if _version_not_supported:
 
 
 class NurseryServiceStub:
-    """What nurseries call: which streams have baby segments, what was merged out of them, what was
-    reaped.
+    """Calls of nurseries: reading streams, registering merged segments, recording reaped babies.
     """
 
     def __init__(self, channel):
@@ -64,8 +63,7 @@ class NurseryServiceStub:
 
 
 class NurseryServiceServicer:
-    """What nurseries call: which streams have baby segments, what was merged out of them, what was
-    reaped.
+    """Calls of nurseries: reading streams, registering merged segments, recording reaped babies.
     """
 
     def GetIngestStreamsForNursery(self, request, context):
@@ -79,21 +77,21 @@ class NurseryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def MarkStreamStopped(self, request, context):
-        """Closes a stream: nothing is committed after final_offset. Again with the same offset is OK,
-        with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that is
-        neither the committed one nor the stop message behind it, with the committed one.
+        """Stops a stream: nothing is committed after final_offset. A repetition with the same offset is
+        OK, with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that
+        is neither the committed one nor the stop message behind it, with the committed one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RegisterMergedSegment(self, request, context):
-        """Makes a merged segment visible and moves the merged offsets of the streams it was made from,
-        in one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
-        (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above
-        the committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
+        """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
+        one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+        (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
+        committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
         FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS
-        (KEY_TAKEN). The same call again gives the first version.
+        (KEY_TAKEN). The same call again returns the first version.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -109,10 +107,9 @@ class NurseryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteIngestStreamDataset(self, request, context):
-        """Removes a dataset's entry from a stream once nothing more will come for it: everything
-        committed for it is merged and reaped, and either the stream is stopped and drained or no
-        token of the stream routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a
-        missing entry is OK.
+        """Removes a dataset's entry from a stream once it is drained: everything committed for it is
+        merged and reaped, and either the stream is stopped and drained or no token of the stream
+        routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a missing entry is OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -155,8 +152,7 @@ def add_NurseryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class NurseryService:
-    """What nurseries call: which streams have baby segments, what was merged out of them, what was
-    reaped.
+    """Calls of nurseries: reading streams, registering merged segments, recording reaped babies.
     """
 
     @staticmethod

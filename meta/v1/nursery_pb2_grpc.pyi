@@ -27,9 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class NurseryServiceStub:
-    """What nurseries call: which streams have baby segments, what was merged out of them, what was
-    reaped.
-    """
+    """Calls of nurseries: reading streams, registering merged segments, recording reaped babies."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -42,17 +40,17 @@ class NurseryServiceStub:
     RESOURCE_EXHAUSTED (REPLY_TOO_LARGE) naming shard_count: ask for shards.
     """
     MarkStreamStopped: _grpc.UnaryUnaryMultiCallable[_nursery_pb2.MarkStreamStoppedRequest, _nursery_pb2.MarkStreamStoppedResponse]
-    """Closes a stream: nothing is committed after final_offset. Again with the same offset is OK,
-    with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that is
-    neither the committed one nor the stop message behind it, with the committed one.
+    """Stops a stream: nothing is committed after final_offset. A repetition with the same offset is
+    OK, with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that
+    is neither the committed one nor the stop message behind it, with the committed one.
     """
     RegisterMergedSegment: _grpc.UnaryUnaryMultiCallable[_nursery_pb2.RegisterMergedSegmentRequest, _nursery_pb2.RegisterMergedSegmentResponse]
-    """Makes a merged segment visible and moves the merged offsets of the streams it was made from,
-    in one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
-    (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above
-    the committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
+    """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
+    one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+    (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
+    committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
     FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS
-    (KEY_TAKEN). The same call again gives the first version.
+    (KEY_TAKEN). The same call again returns the first version.
     """
     UpdateDeletedOffset: _grpc.UnaryUnaryMultiCallable[_nursery_pb2.UpdateDeletedOffsetRequest, _nursery_pb2.UpdateDeletedOffsetResponse]
     """Records that the objects of a stream's baby segments up to an offset were reaped. Beyond the
@@ -60,17 +58,14 @@ class NurseryServiceStub:
     FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
     """
     DeleteIngestStreamDataset: _grpc.UnaryUnaryMultiCallable[_nursery_pb2.DeleteIngestStreamDatasetRequest, _nursery_pb2.DeleteIngestStreamDatasetResponse]
-    """Removes a dataset's entry from a stream once nothing more will come for it: everything
-    committed for it is merged and reaped, and either the stream is stopped and drained or no
-    token of the stream routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a
-    missing entry is OK.
+    """Removes a dataset's entry from a stream once it is drained: everything committed for it is
+    merged and reaped, and either the stream is stopped and drained or no token of the stream
+    routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a missing entry is OK.
     """
 
 @_typing.type_check_only
 class NurseryServiceAsyncStub(NurseryServiceStub):
-    """What nurseries call: which streams have baby segments, what was merged out of them, what was
-    reaped.
-    """
+    """Calls of nurseries: reading streams, registering merged segments, recording reaped babies."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetIngestStreamsForNursery: _aio.UnaryUnaryMultiCallable[_nursery_pb2.GetIngestStreamsRequest, _nursery_pb2.GetIngestStreamsResponse]  # type: ignore[assignment]
@@ -80,17 +75,17 @@ class NurseryServiceAsyncStub(NurseryServiceStub):
     RESOURCE_EXHAUSTED (REPLY_TOO_LARGE) naming shard_count: ask for shards.
     """
     MarkStreamStopped: _aio.UnaryUnaryMultiCallable[_nursery_pb2.MarkStreamStoppedRequest, _nursery_pb2.MarkStreamStoppedResponse]  # type: ignore[assignment]
-    """Closes a stream: nothing is committed after final_offset. Again with the same offset is OK,
-    with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that is
-    neither the committed one nor the stop message behind it, with the committed one.
+    """Stops a stream: nothing is committed after final_offset. A repetition with the same offset is
+    OK, with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that
+    is neither the committed one nor the stop message behind it, with the committed one.
     """
     RegisterMergedSegment: _aio.UnaryUnaryMultiCallable[_nursery_pb2.RegisterMergedSegmentRequest, _nursery_pb2.RegisterMergedSegmentResponse]  # type: ignore[assignment]
-    """Makes a merged segment visible and moves the merged offsets of the streams it was made from,
-    in one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
-    (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above
-    the committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
+    """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
+    one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+    (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
+    committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
     FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS
-    (KEY_TAKEN). The same call again gives the first version.
+    (KEY_TAKEN). The same call again returns the first version.
     """
     UpdateDeletedOffset: _aio.UnaryUnaryMultiCallable[_nursery_pb2.UpdateDeletedOffsetRequest, _nursery_pb2.UpdateDeletedOffsetResponse]  # type: ignore[assignment]
     """Records that the objects of a stream's baby segments up to an offset were reaped. Beyond the
@@ -98,16 +93,13 @@ class NurseryServiceAsyncStub(NurseryServiceStub):
     FAILED_PRECONDITION (NOT_DRAINED); at or below the stored one it is OK and changes nothing.
     """
     DeleteIngestStreamDataset: _aio.UnaryUnaryMultiCallable[_nursery_pb2.DeleteIngestStreamDatasetRequest, _nursery_pb2.DeleteIngestStreamDatasetResponse]  # type: ignore[assignment]
-    """Removes a dataset's entry from a stream once nothing more will come for it: everything
-    committed for it is merged and reaped, and either the stream is stopped and drained or no
-    token of the stream routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a
-    missing entry is OK.
+    """Removes a dataset's entry from a stream once it is drained: everything committed for it is
+    merged and reaped, and either the stream is stopped and drained or no token of the stream
+    routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a missing entry is OK.
     """
 
 class NurseryServiceServicer:
-    """What nurseries call: which streams have baby segments, what was merged out of them, what was
-    reaped.
-    """
+    """Calls of nurseries: reading streams, registering merged segments, recording reaped babies."""
 
     def GetIngestStreamsForNursery(
         self,
@@ -125,9 +117,9 @@ class NurseryServiceServicer:
         request: _nursery_pb2.MarkStreamStoppedRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_nursery_pb2.MarkStreamStoppedResponse, _abc.Awaitable[_nursery_pb2.MarkStreamStoppedResponse]]:
-        """Closes a stream: nothing is committed after final_offset. Again with the same offset is OK,
-        with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that is
-        neither the committed one nor the stop message behind it, with the committed one.
+        """Stops a stream: nothing is committed after final_offset. A repetition with the same offset is
+        OK, with another FAILED_PRECONDITION (STOP_MISMATCH) with the stored one; so is an offset that
+        is neither the committed one nor the stop message behind it, with the committed one.
         """
 
     def RegisterMergedSegment(
@@ -135,12 +127,12 @@ class NurseryServiceServicer:
         request: _nursery_pb2.RegisterMergedSegmentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_nursery_pb2.RegisterMergedSegmentResponse, _abc.Awaitable[_nursery_pb2.RegisterMergedSegmentResponse]]:
-        """Makes a merged segment visible and moves the merged offsets of the streams it was made from,
-        in one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
-        (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above
-        the committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
+        """Makes a merged segment visible and moves the merged offsets of the streams it was made from, in
+        one transaction at one version. An entry that another nursery moved meanwhile is ABORTED
+        (OFFSET_CONFLICT) with all current values: drop the segment and plan again. An offset above the
+        committed one is FAILED_PRECONDITION (OFFSET_NOT_COMMITTED), a condemned key
         FAILED_PRECONDITION (OBJECT_CONDEMNED), a key known with other facts or entries ALREADY_EXISTS
-        (KEY_TAKEN). The same call again gives the first version.
+        (KEY_TAKEN). The same call again returns the first version.
         """
 
     def UpdateDeletedOffset(
@@ -158,10 +150,9 @@ class NurseryServiceServicer:
         request: _nursery_pb2.DeleteIngestStreamDatasetRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_nursery_pb2.DeleteIngestStreamDatasetResponse, _abc.Awaitable[_nursery_pb2.DeleteIngestStreamDatasetResponse]]:
-        """Removes a dataset's entry from a stream once nothing more will come for it: everything
-        committed for it is merged and reaped, and either the stream is stopped and drained or no
-        token of the stream routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a
-        missing entry is OK.
+        """Removes a dataset's entry from a stream once it is drained: everything committed for it is
+        merged and reaped, and either the stream is stopped and drained or no token of the stream
+        routes there. Anything else is FAILED_PRECONDITION (NOT_DRAINED); a missing entry is OK.
         """
 
 def add_NurseryServiceServicer_to_server(servicer: NurseryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

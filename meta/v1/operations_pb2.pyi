@@ -46,7 +46,7 @@ class _MergeEligibilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Merg
     """It is as large as the target already."""
 
 class MergeEligibility(_MergeEligibility, metaclass=_MergeEligibilityEnumTypeWrapper):
-    """Why a segment is or is not merged."""
+    """Reason why a segment is or is not merged."""
 
 MERGE_ELIGIBILITY_UNSPECIFIED: MergeEligibility.ValueType  # 0
 """Not set."""
@@ -92,7 +92,7 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     """Maintained statistics that differ from a recount."""
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
-    """What a check found."""
+    """Kind of a finding."""
 
 FINDING_KIND_UNSPECIFIED: FindingKind.ValueType  # 0
 """Not set."""
@@ -123,7 +123,7 @@ class CondemnObjectsRequest(_message.Message):
     OBJECT_KEYS_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
-    """Answer what would be condemned and change nothing."""
+    """Returns what would be condemned and changes nothing."""
     @_builtins.property
     def object_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Full object keys below the bucket's base path, at most 1,000."""
@@ -144,7 +144,7 @@ Global___CondemnObjectsRequest: _TypeAlias = CondemnObjectsRequest  # noqa: Y015
 
 @_typing.final
 class CondemnObjectsResponse(_message.Message):
-    """What was condemned."""
+    """Response of CondemnObjects."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -168,7 +168,7 @@ Global___CondemnObjectsResponse: _TypeAlias = CondemnObjectsResponse  # noqa: Y0
 
 @_typing.final
 class HeartbeatMergeTaskRequest(_message.Message):
-    """A beat."""
+    """Request of HeartbeatMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -198,16 +198,16 @@ Global___HeartbeatMergeTaskRequest: _TypeAlias = HeartbeatMergeTaskRequest  # no
 
 @_typing.final
 class HeartbeatMergeTaskResponse(_message.Message):
-    """Answer to a beat."""
+    """Response of HeartbeatMergeTask."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     STILL_YOURS_FIELD_NUMBER: _builtins.int
     LEASE_SECS_FIELD_NUMBER: _builtins.int
     still_yours: _builtins.bool
-    """False when the claim is no longer the caller's: stop working and drop the output."""
+    """False if the claim is no longer the caller's: stop the merge and drop the output."""
     lease_secs: _builtins.int
-    """Seconds until the lease runs out without a further beat."""
+    """Seconds until the lease expires without a further heartbeat."""
     def __init__(
         self,
         *,
@@ -224,7 +224,7 @@ Global___HeartbeatMergeTaskResponse: _TypeAlias = HeartbeatMergeTaskResponse  # 
 
 @_typing.final
 class GetOffsetsAtRequest(_message.Message):
-    """Which version to read offsets at."""
+    """Request of GetOffsetsAt."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -278,7 +278,7 @@ Global___GetOffsetsAtResponse: _TypeAlias = GetOffsetsAtResponse  # noqa: Y015
 
 @_typing.final
 class StreamOffsetAt(_message.Message):
-    """How far one stream is visible."""
+    """Visible offsets of one stream."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -330,7 +330,7 @@ Global___LocateOffsetRequest: _TypeAlias = LocateOffsetRequest  # noqa: Y015
 
 @_typing.final
 class LocateOffsetResponse(_message.Message):
-    """Where a baby's records are."""
+    """Response of LocateOffset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -344,7 +344,7 @@ class LocateOffsetResponse(_message.Message):
     """True when the baby object was reaped."""
     @_builtins.property
     def baby(self) -> _nursery_pb2.BabySegmentInfo:
-        """What is known of the baby; unset once its row is pruned."""
+        """The baby's facts; unset once its row is deleted."""
 
     @_builtins.property
     def locations(self) -> _containers.RepeatedCompositeFieldContainer[Global___OffsetLocation]:
@@ -368,7 +368,7 @@ Global___LocateOffsetResponse: _TypeAlias = LocateOffsetResponse  # noqa: Y015
 
 @_typing.final
 class OffsetLocation(_message.Message):
-    """Where one dataset's records of a baby are."""
+    """Segments that hold one dataset's records of a baby."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -400,7 +400,7 @@ Global___OffsetLocation: _TypeAlias = OffsetLocation  # noqa: Y015
 
 @_typing.final
 class UndeleteDatasetRequest(_message.Message):
-    """Names a dataset that was deleted."""
+    """Request of UndeleteDataset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -422,7 +422,7 @@ Global___UndeleteDatasetRequest: _TypeAlias = UndeleteDatasetRequest  # noqa: Y0
 
 @_typing.final
 class UndeleteDatasetResponse(_message.Message):
-    """The dataset again."""
+    """Response of UndeleteDataset."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -434,7 +434,7 @@ class UndeleteDatasetResponse(_message.Message):
     name: _builtins.str
     """Dataset name."""
     success: _builtins.bool
-    """True if this call brought it back, false if it was live already."""
+    """True if this call restored it, false if it was live already."""
     def __init__(
         self,
         *,
@@ -489,11 +489,11 @@ class DatasetSettings(_message.Message):
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
-        """Segments whose newest event is older are deleted; unset or 0 = kept for ever."""
+        """Segments whose newest event is older are deleted; unset or 0 = kept without limit."""
 
     @_builtins.property
     def created_retention(self) -> _duration_pb2.Duration:
-        """Segments created longer ago are deleted; unset or 0 = kept for ever."""
+        """Segments created longer ago are deleted; unset or 0 = kept without limit."""
 
     @_builtins.property
     def tombstone_grace(self) -> _duration_pb2.Duration:
@@ -593,7 +593,7 @@ Global___SetDatasetSettingsResponse: _TypeAlias = SetDatasetSettingsResponse  # 
 
 @_typing.final
 class GetDatasetSettingsRequest(_message.Message):
-    """Names a dataset."""
+    """Request of GetDatasetSettings."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -639,7 +639,7 @@ Global___GetDatasetSettingsResponse: _TypeAlias = GetDatasetSettingsResponse  # 
 
 @_typing.final
 class ExplainMergePlanRequest(_message.Message):
-    """Which segments to explain."""
+    """Request of ExplainMergePlan."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -691,7 +691,7 @@ Global___ExplainMergePlanResponse: _TypeAlias = ExplainMergePlanResponse  # noqa
 
 @_typing.final
 class SegmentExplanation(_message.Message):
-    """Why one segment is or is not merged."""
+    """One segment and the reason why it is or is not merged."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -704,7 +704,7 @@ class SegmentExplanation(_message.Message):
     task_id: _builtins.str
     """Task that holds it, if IN_TASK."""
     reason: _builtins.str
-    """The same in words, with the figures."""
+    """Text for people, with the figures."""
     @_builtins.property
     def segment(self) -> _common_pb2.SegmentInfo:
         """The segment."""
@@ -757,7 +757,7 @@ Global___ListedObject: _TypeAlias = ListedObject  # noqa: Y015
 
 @_typing.final
 class CheckConsistencyRequest(_message.Message):
-    """A stretch of the listing, in key order."""
+    """Request of CheckConsistency: a part of the listing, in key order."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -793,7 +793,7 @@ Global___CheckConsistencyRequest: _TypeAlias = CheckConsistencyRequest  # noqa: 
 
 @_typing.final
 class Finding(_message.Message):
-    """One thing that should not be."""
+    """A difference between the bucket and meta, or inside meta."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -803,15 +803,15 @@ class Finding(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     REPAIR_FIELD_NUMBER: _builtins.int
     kind: Global___FindingKind.ValueType
-    """What kind."""
+    """Kind of the finding."""
     object_key: _builtins.str
     """The object, where one is meant."""
     subject_id: _builtins.str
     """Segment, stream or task id."""
     message: _builtins.str
-    """What was found and what was expected."""
+    """Text for people, with what was found and what was expected."""
     repair: _builtins.str
-    """What a repair would do; empty = nothing can be done automatically."""
+    """Description of a repair; empty = no automatic repair exists."""
     def __init__(
         self,
         *,
@@ -839,12 +839,12 @@ class CheckConsistencyResponse(_message.Message):
     CHECKED_THROUGH_FIELD_NUMBER: _builtins.int
     COMPLETE_FIELD_NUMBER: _builtins.int
     checked_through: _builtins.str
-    """Where to resume if the check is interrupted."""
+    """Key after which an interrupted check resumes."""
     complete: _builtins.bool
     """True on the last message of a complete check."""
     @_builtins.property
     def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Finding]:
-        """What was found in the stretch."""
+        """Findings in this part of the listing."""
 
     def __init__(
         self,
@@ -914,7 +914,7 @@ class GetServerStateResponse(_message.Message):
 
     @_builtins.property
     def bucket(self) -> _common_pb2.CloudBucket:
-        """Where the objects are."""
+        """Location of the objects."""
 
     def __init__(
         self,
@@ -938,7 +938,7 @@ Global___GetServerStateResponse: _TypeAlias = GetServerStateResponse  # noqa: Y0
 
 @_typing.final
 class ReleaseSegmentRequest(_message.Message):
-    """Names a quarantined segment."""
+    """Request of ReleaseSegment."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -960,7 +960,7 @@ Global___ReleaseSegmentRequest: _TypeAlias = ReleaseSegmentRequest  # noqa: Y015
 
 @_typing.final
 class ReleaseSegmentResponse(_message.Message):
-    """Whether it was released."""
+    """Response of ReleaseSegment."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -982,7 +982,7 @@ Global___ReleaseSegmentResponse: _TypeAlias = ReleaseSegmentResponse  # noqa: Y0
 
 @_typing.final
 class GetUsageRequest(_message.Message):
-    """Which datasets."""
+    """Request of GetUsage."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1081,7 +1081,7 @@ Global___ReleaseDeletionHoldRequest: _TypeAlias = ReleaseDeletionHoldRequest  # 
 
 @_typing.final
 class ReleaseDeletionHoldResponse(_message.Message):
-    """Whether a hold was released."""
+    """Response of ReleaseDeletionHold."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class OperationsServiceStub:
-    """What Segplane adds to the contract. A client compiled from the bare contract needs none of it.
+    """Segplane's additions to the contract. A client compiled from the published contract needs none of
+    them.
     """
 
     def __init__(self, channel):
@@ -103,7 +104,8 @@ class OperationsServiceStub:
 
 
 class OperationsServiceServicer:
-    """What Segplane adds to the contract. A client compiled from the bare contract needs none of it.
+    """Segplane's additions to the contract. A client compiled from the published contract needs none of
+    them.
     """
 
     def CondemnObjects(self, request, context):
@@ -115,28 +117,28 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def HeartbeatMergeTask(self, request, context):
-        """Extends the lease of a claimed merge task.
+        """Renews the lease of a claimed merge task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetOffsetsAt(self, request, context):
-        """Says, per stream, up to which offset a dataset's babies are visible at a version.
+        """Returns, per stream, the highest offset whose records a dataset shows at a version.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LocateOffset(self, request, context):
-        """Says where the records of one baby segment are now.
+        """Returns the segments that hold the records of one baby segment now.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UndeleteDataset(self, request, context):
-        """Brings a deleted dataset back while its grace lasts and its name is free.
+        """Restores a deleted dataset while its grace lasts and its name is free.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -157,7 +159,7 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainMergePlan(self, request, context):
-        """Says, per live segment, why it is or is not in a merge task.
+        """Returns, per live segment, the reason why it is or is not in a merge task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -193,7 +195,8 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseDeletionHold(self, request, context):
-        """Lets deletion go on after a failover or restore, once the operator has checked the state.
+        """Releases the hold on deletion after a failover or restore, once an operator has checked the
+        state.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -276,7 +279,8 @@ def add_OperationsServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class OperationsService:
-    """What Segplane adds to the contract. A client compiled from the bare contract needs none of it.
+    """Segplane's additions to the contract. A client compiled from the published contract needs none of
+    them.
     """
 
     @staticmethod

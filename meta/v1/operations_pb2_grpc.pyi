@@ -27,7 +27,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class OperationsServiceStub:
-    """What Segplane adds to the contract. A client compiled from the bare contract needs none of it."""
+    """Segplane's additions to the contract. A client compiled from the published contract needs none of
+    them.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -38,19 +40,19 @@ class OperationsServiceStub:
     refused; returns those that may now be deleted.
     """
     HeartbeatMergeTask: _grpc.UnaryUnaryMultiCallable[_operations_pb2.HeartbeatMergeTaskRequest, _operations_pb2.HeartbeatMergeTaskResponse]
-    """Extends the lease of a claimed merge task."""
+    """Renews the lease of a claimed merge task."""
     GetOffsetsAt: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetOffsetsAtRequest, _operations_pb2.GetOffsetsAtResponse]
-    """Says, per stream, up to which offset a dataset's babies are visible at a version."""
+    """Returns, per stream, the highest offset whose records a dataset shows at a version."""
     LocateOffset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.LocateOffsetRequest, _operations_pb2.LocateOffsetResponse]
-    """Says where the records of one baby segment are now."""
+    """Returns the segments that hold the records of one baby segment now."""
     UndeleteDataset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]
-    """Brings a deleted dataset back while its grace lasts and its name is free."""
+    """Restores a deleted dataset while its grace lasts and its name is free."""
     SetDatasetSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SetDatasetSettingsRequest, _operations_pb2.SetDatasetSettingsResponse]
     """Changes a dataset's settings; absent fields keep their value."""
     GetDatasetSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetSettingsRequest, _operations_pb2.GetDatasetSettingsResponse]
     """Reads a dataset's settings."""
     ExplainMergePlan: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ExplainMergePlanRequest, _operations_pb2.ExplainMergePlanResponse]
-    """Says, per live segment, why it is or is not in a merge task."""
+    """Returns, per live segment, the reason why it is or is not in a merge task."""
     CheckConsistency: _grpc.StreamStreamMultiCallable[_operations_pb2.CheckConsistencyRequest, _operations_pb2.CheckConsistencyResponse]
     """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
     list after the call: what is registered later is not missed.
@@ -62,11 +64,15 @@ class OperationsServiceStub:
     GetUsage: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]
     """Reads how many records each dataset took this month and what its limit is."""
     ReleaseDeletionHold: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]
-    """Lets deletion go on after a failover or restore, once the operator has checked the state."""
+    """Releases the hold on deletion after a failover or restore, once an operator has checked the
+    state.
+    """
 
 @_typing.type_check_only
 class OperationsServiceAsyncStub(OperationsServiceStub):
-    """What Segplane adds to the contract. A client compiled from the bare contract needs none of it."""
+    """Segplane's additions to the contract. A client compiled from the published contract needs none of
+    them.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CondemnObjects: _aio.UnaryUnaryMultiCallable[_operations_pb2.CondemnObjectsRequest, _operations_pb2.CondemnObjectsResponse]  # type: ignore[assignment]
@@ -74,19 +80,19 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     refused; returns those that may now be deleted.
     """
     HeartbeatMergeTask: _aio.UnaryUnaryMultiCallable[_operations_pb2.HeartbeatMergeTaskRequest, _operations_pb2.HeartbeatMergeTaskResponse]  # type: ignore[assignment]
-    """Extends the lease of a claimed merge task."""
+    """Renews the lease of a claimed merge task."""
     GetOffsetsAt: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetOffsetsAtRequest, _operations_pb2.GetOffsetsAtResponse]  # type: ignore[assignment]
-    """Says, per stream, up to which offset a dataset's babies are visible at a version."""
+    """Returns, per stream, the highest offset whose records a dataset shows at a version."""
     LocateOffset: _aio.UnaryUnaryMultiCallable[_operations_pb2.LocateOffsetRequest, _operations_pb2.LocateOffsetResponse]  # type: ignore[assignment]
-    """Says where the records of one baby segment are now."""
+    """Returns the segments that hold the records of one baby segment now."""
     UndeleteDataset: _aio.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]  # type: ignore[assignment]
-    """Brings a deleted dataset back while its grace lasts and its name is free."""
+    """Restores a deleted dataset while its grace lasts and its name is free."""
     SetDatasetSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.SetDatasetSettingsRequest, _operations_pb2.SetDatasetSettingsResponse]  # type: ignore[assignment]
     """Changes a dataset's settings; absent fields keep their value."""
     GetDatasetSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetSettingsRequest, _operations_pb2.GetDatasetSettingsResponse]  # type: ignore[assignment]
     """Reads a dataset's settings."""
     ExplainMergePlan: _aio.UnaryUnaryMultiCallable[_operations_pb2.ExplainMergePlanRequest, _operations_pb2.ExplainMergePlanResponse]  # type: ignore[assignment]
-    """Says, per live segment, why it is or is not in a merge task."""
+    """Returns, per live segment, the reason why it is or is not in a merge task."""
     CheckConsistency: _aio.StreamStreamMultiCallable[_operations_pb2.CheckConsistencyRequest, _operations_pb2.CheckConsistencyResponse]  # type: ignore[assignment]
     """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
     list after the call: what is registered later is not missed.
@@ -98,10 +104,14 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     GetUsage: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]  # type: ignore[assignment]
     """Reads how many records each dataset took this month and what its limit is."""
     ReleaseDeletionHold: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]  # type: ignore[assignment]
-    """Lets deletion go on after a failover or restore, once the operator has checked the state."""
+    """Releases the hold on deletion after a failover or restore, once an operator has checked the
+    state.
+    """
 
 class OperationsServiceServicer:
-    """What Segplane adds to the contract. A client compiled from the bare contract needs none of it."""
+    """Segplane's additions to the contract. A client compiled from the published contract needs none of
+    them.
+    """
 
     def CondemnObjects(
         self,
@@ -117,28 +127,28 @@ class OperationsServiceServicer:
         request: _operations_pb2.HeartbeatMergeTaskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.HeartbeatMergeTaskResponse, _abc.Awaitable[_operations_pb2.HeartbeatMergeTaskResponse]]:
-        """Extends the lease of a claimed merge task."""
+        """Renews the lease of a claimed merge task."""
 
     def GetOffsetsAt(
         self,
         request: _operations_pb2.GetOffsetsAtRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.GetOffsetsAtResponse, _abc.Awaitable[_operations_pb2.GetOffsetsAtResponse]]:
-        """Says, per stream, up to which offset a dataset's babies are visible at a version."""
+        """Returns, per stream, the highest offset whose records a dataset shows at a version."""
 
     def LocateOffset(
         self,
         request: _operations_pb2.LocateOffsetRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.LocateOffsetResponse, _abc.Awaitable[_operations_pb2.LocateOffsetResponse]]:
-        """Says where the records of one baby segment are now."""
+        """Returns the segments that hold the records of one baby segment now."""
 
     def UndeleteDataset(
         self,
         request: _operations_pb2.UndeleteDatasetRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.UndeleteDatasetResponse, _abc.Awaitable[_operations_pb2.UndeleteDatasetResponse]]:
-        """Brings a deleted dataset back while its grace lasts and its name is free."""
+        """Restores a deleted dataset while its grace lasts and its name is free."""
 
     def SetDatasetSettings(
         self,
@@ -159,7 +169,7 @@ class OperationsServiceServicer:
         request: _operations_pb2.ExplainMergePlanRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ExplainMergePlanResponse, _abc.Awaitable[_operations_pb2.ExplainMergePlanResponse]]:
-        """Says, per live segment, why it is or is not in a merge task."""
+        """Returns, per live segment, the reason why it is or is not in a merge task."""
 
     def CheckConsistency(
         self,
@@ -196,6 +206,8 @@ class OperationsServiceServicer:
         request: _operations_pb2.ReleaseDeletionHoldRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ReleaseDeletionHoldResponse, _abc.Awaitable[_operations_pb2.ReleaseDeletionHoldResponse]]:
-        """Lets deletion go on after a failover or restore, once the operator has checked the state."""
+        """Releases the hold on deletion after a failover or restore, once an operator has checked the
+        state.
+        """
 
 def add_OperationsServiceServicer_to_server(servicer: OperationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -38,7 +38,7 @@ Global___GetTombstonedSegmentsForDeletionRequest: _TypeAlias = GetTombstonedSegm
 
 @_typing.final
 class GetTombstonedSegmentsForDeletionResponse(_message.Message):
-    """What may be deleted now."""
+    """Response of GetTombstonedSegmentsForDeletion."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -72,16 +72,16 @@ class TombstonedSegmentInfo(_message.Message):
     TOMBSTONE_TIME_NANOS_FIELD_NUMBER: _builtins.int
     TOMBSTONE_VERSION_FIELD_NUMBER: _builtins.int
     segment_id: _builtins.str
-    """Segment id, to be confirmed once its object is gone."""
+    """Segment id, to be confirmed once its object is deleted."""
     dataset_id: _builtins.str
-    """Dataset it belonged to."""
+    """Dataset that it belonged to."""
     tombstone_time_nanos: _builtins.int
     """When it was tombstoned, in nanoseconds since the Unix epoch, by the database's clock."""
     tombstone_version: _builtins.int
     """First version that does not show it."""
     @_builtins.property
     def cloud_object_key(self) -> _common_pb2.CloudObjectKey:
-        """The object to delete; one that is already gone counts as deleted."""
+        """The object to delete; an absent one counts as deleted."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ Global___TombstonedSegmentInfo: _TypeAlias = TombstonedSegmentInfo  # noqa: Y015
 
 @_typing.final
 class ConfirmTombstoneDeletionRequest(_message.Message):
-    """Segments whose objects are gone."""
+    """Request of ConfirmTombstoneDeletion: segments whose objects are deleted."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -134,7 +134,7 @@ class ConfirmTombstoneDeletionResponse(_message.Message):
     ERROR_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def success(self) -> Global___ConfirmTombstoneDeletionSuccess:
-        """All are forgotten."""
+        """All rows are removed."""
 
     @_builtins.property
     def error(self) -> Global___ConfirmTombstoneDeletionError:
@@ -158,13 +158,13 @@ Global___ConfirmTombstoneDeletionResponse: _TypeAlias = ConfirmTombstoneDeletion
 
 @_typing.final
 class ConfirmTombstoneDeletionSuccess(_message.Message):
-    """The segments are forgotten."""
+    """The rows are removed."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DELETED_COUNT_FIELD_NUMBER: _builtins.int
     deleted_count: _builtins.int
-    """How many this call forgot; ids confirmed earlier do not count."""
+    """Number of rows that this call removed; ids confirmed earlier do not count."""
     def __init__(
         self,
         *,
@@ -180,7 +180,7 @@ Global___ConfirmTombstoneDeletionSuccess: _TypeAlias = ConfirmTombstoneDeletionS
 
 @_typing.final
 class ConfirmTombstoneDeletionError(_message.Message):
-    """Why nothing was confirmed."""
+    """Reason for which nothing was confirmed."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -188,12 +188,12 @@ class ConfirmTombstoneDeletionError(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     SEGMENT_IDS_FIELD_NUMBER: _builtins.int
     message: _builtins.str
-    """The same in words, with the ids."""
+    """Text for people, with the ids."""
     reason: _builtins.str
     """Machine-readable reason: SEGMENT_LIVE, GRACE_NOT_OVER."""
     @_builtins.property
     def segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The segments that forbid it."""
+        """The segments for which it was refused."""
 
     def __init__(
         self,

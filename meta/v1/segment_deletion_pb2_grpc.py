@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SegmentDeletionServiceStub:
-    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm.
+    """Deletion of tombstoned segments' objects: list the segments, delete the objects, confirm.
     """
 
     def __init__(self, channel):
@@ -48,7 +48,7 @@ class SegmentDeletionServiceStub:
 
 
 class SegmentDeletionServiceServicer:
-    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm.
+    """Deletion of tombstoned segments' objects: list the segments, delete the objects, confirm.
     """
 
     def GetTombstonedSegmentsForDeletion(self, request, context):
@@ -60,9 +60,9 @@ class SegmentDeletionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ConfirmTombstoneDeletion(self, request, context):
-        """Forgets segments whose objects the caller has deleted; all or nothing. Unknown and already
-        confirmed ids are ignored. A live segment, one inside its grace or one never handed out is an
-        error in the reply and nothing changes.
+        """Removes the rows of segments whose objects the caller has deleted; all or nothing. Unknown and
+        already confirmed ids are ignored. A live segment, one inside its grace or one never handed out
+        is an error in the reply and nothing changes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -90,7 +90,7 @@ def add_SegmentDeletionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SegmentDeletionService:
-    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm.
+    """Deletion of tombstoned segments' objects: list the segments, delete the objects, confirm.
     """
 
     @staticmethod

@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SegmentDeletionServiceStub:
-    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm."""
+    """Deletion of tombstoned segments' objects: list the segments, delete the objects, confirm."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -38,14 +38,14 @@ class SegmentDeletionServiceStub:
     answers, versions that could still show them are expired for readers of the dataset.
     """
     ConfirmTombstoneDeletion: _grpc.UnaryUnaryMultiCallable[_segment_deletion_pb2.ConfirmTombstoneDeletionRequest, _segment_deletion_pb2.ConfirmTombstoneDeletionResponse]
-    """Forgets segments whose objects the caller has deleted; all or nothing. Unknown and already
-    confirmed ids are ignored. A live segment, one inside its grace or one never handed out is an
-    error in the reply and nothing changes.
+    """Removes the rows of segments whose objects the caller has deleted; all or nothing. Unknown and
+    already confirmed ids are ignored. A live segment, one inside its grace or one never handed out
+    is an error in the reply and nothing changes.
     """
 
 @_typing.type_check_only
 class SegmentDeletionServiceAsyncStub(SegmentDeletionServiceStub):
-    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm."""
+    """Deletion of tombstoned segments' objects: list the segments, delete the objects, confirm."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetTombstonedSegmentsForDeletion: _aio.UnaryUnaryMultiCallable[_segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest, _segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse]  # type: ignore[assignment]
@@ -53,13 +53,13 @@ class SegmentDeletionServiceAsyncStub(SegmentDeletionServiceStub):
     answers, versions that could still show them are expired for readers of the dataset.
     """
     ConfirmTombstoneDeletion: _aio.UnaryUnaryMultiCallable[_segment_deletion_pb2.ConfirmTombstoneDeletionRequest, _segment_deletion_pb2.ConfirmTombstoneDeletionResponse]  # type: ignore[assignment]
-    """Forgets segments whose objects the caller has deleted; all or nothing. Unknown and already
-    confirmed ids are ignored. A live segment, one inside its grace or one never handed out is an
-    error in the reply and nothing changes.
+    """Removes the rows of segments whose objects the caller has deleted; all or nothing. Unknown and
+    already confirmed ids are ignored. A live segment, one inside its grace or one never handed out
+    is an error in the reply and nothing changes.
     """
 
 class SegmentDeletionServiceServicer:
-    """How objects of tombstoned segments leave the store: ask which, delete the objects, confirm."""
+    """Deletion of tombstoned segments' objects: list the segments, delete the objects, confirm."""
 
     def GetTombstonedSegmentsForDeletion(
         self,
@@ -75,9 +75,9 @@ class SegmentDeletionServiceServicer:
         request: _segment_deletion_pb2.ConfirmTombstoneDeletionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_segment_deletion_pb2.ConfirmTombstoneDeletionResponse, _abc.Awaitable[_segment_deletion_pb2.ConfirmTombstoneDeletionResponse]]:
-        """Forgets segments whose objects the caller has deleted; all or nothing. Unknown and already
-        confirmed ids are ignored. A live segment, one inside its grace or one never handed out is an
-        error in the reply and nothing changes.
+        """Removes the rows of segments whose objects the caller has deleted; all or nothing. Unknown and
+        already confirmed ids are ignored. A live segment, one inside its grace or one never handed out
+        is an error in the reply and nothing changes.
         """
 
 def add_SegmentDeletionServiceServicer_to_server(servicer: SegmentDeletionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -21,7 +21,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class FindSegmentsRequest(_message.Message):
-    """Which segments to find."""
+    """Request of FindSegments."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -43,7 +43,7 @@ class FindSegmentsRequest(_message.Message):
     """Wait briefly until the current version is at least this, then UNAVAILABLE."""
     @_builtins.property
     def time_range(self) -> _common_pb2.TimeRange:
-        """Event times wanted, [start, end); unset = all times."""
+        """Range of event times, [start, end); unset = all times."""
 
     @_builtins.property
     def dataset_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -80,7 +80,7 @@ Global___FindSegmentsRequest: _TypeAlias = FindSegmentsRequest  # noqa: Y015
 
 @_typing.final
 class PagedResponse(_message.Message):
-    """Where the next page begins."""
+    """Cursor of the next page."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -119,7 +119,7 @@ class FindSegmentsResponse(_message.Message):
 
     @_builtins.property
     def page(self) -> Global___PagedResponse:
-        """Where to go on."""
+        """Cursor of the next page."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ Global___FindSegmentsResponse: _TypeAlias = FindSegmentsResponse  # noqa: Y015
 
 @_typing.final
 class GetSegmentsByIdsRequest(_message.Message):
-    """Which segments to read."""
+    """Request of GetSegmentsByIds."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SegmentLookupServiceStub:
-    """How query engines learn which segments to read.
+    """Calls of query engines: the segments that a query has to read.
     """
 
     def __init__(self, channel):
@@ -48,23 +48,23 @@ class SegmentLookupServiceStub:
 
 
 class SegmentLookupServiceServicer:
-    """How query engines learn which segments to read.
+    """Calls of query engines: the segments that a query has to read.
     """
 
     def FindSegments(self, request, context):
         """Pages through the segments that overlap a time range, all at one version: every page of a
         cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
         duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-        filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
-        objects may be gone is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+        filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
+        may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSegmentsByIds(self, request, context):
-        """Reads segments by id. Missing ones are left out; tombstoned ones are answered while their
-        grace lasts.
+        """Reads segments by id. Missing ones are omitted; tombstoned ones are returned while their grace
+        lasts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -92,7 +92,7 @@ def add_SegmentLookupServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SegmentLookupService:
-    """How query engines learn which segments to read.
+    """Calls of query engines: the segments that a query has to read.
     """
 
     @staticmethod

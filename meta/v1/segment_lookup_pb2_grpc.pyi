@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SegmentLookupServiceStub:
-    """How query engines learn which segments to read."""
+    """Calls of query engines: the segments that a query has to read."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -37,33 +37,33 @@ class SegmentLookupServiceStub:
     """Pages through the segments that overlap a time range, all at one version: every page of a
     cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
     duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-    filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
-    objects may be gone is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+    filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
+    may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
     """
     GetSegmentsByIds: _grpc.UnaryUnaryMultiCallable[_segment_lookup_pb2.GetSegmentsByIdsRequest, _segment_lookup_pb2.GetSegmentsByIdsResponse]
-    """Reads segments by id. Missing ones are left out; tombstoned ones are answered while their
-    grace lasts.
+    """Reads segments by id. Missing ones are omitted; tombstoned ones are returned while their grace
+    lasts.
     """
 
 @_typing.type_check_only
 class SegmentLookupServiceAsyncStub(SegmentLookupServiceStub):
-    """How query engines learn which segments to read."""
+    """Calls of query engines: the segments that a query has to read."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     FindSegments: _aio.UnaryUnaryMultiCallable[_segment_lookup_pb2.FindSegmentsRequest, _segment_lookup_pb2.FindSegmentsResponse]  # type: ignore[assignment]
     """Pages through the segments that overlap a time range, all at one version: every page of a
     cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
     duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-    filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
-    objects may be gone is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+    filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
+    may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
     """
     GetSegmentsByIds: _aio.UnaryUnaryMultiCallable[_segment_lookup_pb2.GetSegmentsByIdsRequest, _segment_lookup_pb2.GetSegmentsByIdsResponse]  # type: ignore[assignment]
-    """Reads segments by id. Missing ones are left out; tombstoned ones are answered while their
-    grace lasts.
+    """Reads segments by id. Missing ones are omitted; tombstoned ones are returned while their grace
+    lasts.
     """
 
 class SegmentLookupServiceServicer:
-    """How query engines learn which segments to read."""
+    """Calls of query engines: the segments that a query has to read."""
 
     def FindSegments(
         self,
@@ -73,8 +73,8 @@ class SegmentLookupServiceServicer:
         """Pages through the segments that overlap a time range, all at one version: every page of a
         cursor shows the version of the first one, whatever is merged meanwhile. Order is dataset,
         duration class, start time, id. An unknown dataset name is NOT_FOUND; a cursor of another
-        filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose
-        objects may be gone is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
+        filter, or older than 30 minutes, is INVALID_ARGUMENT (CURSOR_INVALID); a version whose objects
+        may be deleted is FAILED_PRECONDITION (VERSION_EXPIRED): begin again without a cursor.
         """
 
     def GetSegmentsByIds(
@@ -82,8 +82,8 @@ class SegmentLookupServiceServicer:
         request: _segment_lookup_pb2.GetSegmentsByIdsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_segment_lookup_pb2.GetSegmentsByIdsResponse, _abc.Awaitable[_segment_lookup_pb2.GetSegmentsByIdsResponse]]:
-        """Reads segments by id. Missing ones are left out; tombstoned ones are answered while their
-        grace lasts.
+        """Reads segments by id. Missing ones are omitted; tombstoned ones are returned while their grace
+        lasts.
         """
 
 def add_SegmentLookupServiceServicer_to_server(servicer: SegmentLookupServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

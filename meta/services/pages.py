@@ -1,21 +1,17 @@
 """Catalog pages: limits, and cursors that are bound to their RPC and its filters."""
 
-import base64
-import binascii
-import hashlib
 from typing import Any, Protocol
 from uuid import UUID
 
-from meta.errors import CursorInvalid, InvalidArgument
-from meta.services import checks
+from meta.errors import InvalidArgument
+from meta.services import checks, cursors
 from meta.store.keyset import Page, Window
 from meta.v1 import catalog_pb2
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1_000
-# Below gRPC's default receive limit of 4 MiB with room to spare.
+# Below gRPC's default receive limit of 4 MiB.
 PAGE_BYTES_MAX = 3_670_016
-_DIGEST_BYTES = 12
 
 
 class Pagination(Protocol):
@@ -27,7 +23,7 @@ class Pagination(Protocol):
 
 
 def window(pagination: Pagination, rpc: str, *filters: object) -> Window:
-    """Check which page is wanted; raises CursorInvalid for a cursor of another list."""
+    """The page that is asked for. Raises CursorInvalid for a cursor of another list."""
     if pagination.after and pagination.before:
         raise InvalidArgument("after and before are both set", field="pagination.before")
     return Window(
@@ -39,7 +35,7 @@ def window(pagination: Pagination, rpc: str, *filters: object) -> Window:
 
 
 def answer(page: Page[Any], rpc: str, *filters: object) -> catalog_pb2.PaginationResponse:
-    """Say where the page stands."""
+    """The cursors of the pages before and after, and the total."""
     first, last = (page.ids[0], page.ids[-1]) if page.ids else (None, None)
     return catalog_pb2.PaginationResponse(
         next_cursor=_cursor(last, rpc, filters) if last and page.has_next else None,
@@ -49,23 +45,17 @@ def answer(page: Page[Any], rpc: str, *filters: object) -> catalog_pb2.Paginatio
 
 
 def _cursor(position: UUID, rpc: str, filters: tuple[object, ...]) -> str:
-    raw = position.bytes + _digest(position, rpc, filters)
-    return base64.urlsafe_b64encode(raw).decode()
+    return cursors.encode(position.bytes, _bound_to(position, rpc, filters))
 
 
 def _position(cursor: str, field: str, rpc: str, filters: tuple[object, ...]) -> UUID | None:
     if not cursor:
         return None
-    try:
-        raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
-        position = UUID(bytes=raw[:16])
-    except (binascii.Error, ValueError):
-        raise CursorInvalid(f"{field} is not a cursor of ours", field=field) from None
-    if raw[16:] != _digest(position, rpc, filters):
-        raise CursorInvalid(f"{field} belongs to another list or filter", field=field)
+    raw, digest = cursors.split(cursor, 16, field)
+    position = UUID(bytes=raw)
+    cursors.check(digest, _bound_to(position, rpc, filters), field)
     return position
 
 
-def _digest(position: UUID, rpc: str, filters: tuple[object, ...]) -> bytes:
-    text = repr((position.hex, rpc, filters))
-    return hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
+def _bound_to(position: UUID, rpc: str, filters: tuple[object, ...]) -> bytes:
+    return repr((position.hex, rpc, filters)).encode()

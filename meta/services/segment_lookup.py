@@ -1,8 +1,5 @@
 """SegmentLookupService: pages of segments at one version."""
 
-import base64
-import binascii
-import hashlib
 import struct
 import time
 from dataclasses import dataclass, replace
@@ -12,7 +9,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import CursorInvalid, VersionNotReached
-from meta.services import checks, convert
+from meta.services import checks, convert, cursors
 from meta.store import lookup, segments
 from meta.store.engine import Transaction
 from meta.store.lookup import FoundSegment, Position, Query
@@ -30,13 +27,14 @@ SEGMENT_BYTES = 200
 # How long min_version is waited for: another instance may lag by a commit, not by more.
 VERSION_WAIT_SECS = 0.5
 _VERSION_POLL_SECS = 0.02
-# Version, second of the first page, position; then a digest of these and the filter.
+# Version, second of the first page, position.
 _CURSOR = struct.Struct(">qqihq16s")
-_DIGEST_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class _Cursor:
+class LookupCursor:
+    """Where a page ended: its version, the second of the first page, its last segment."""
+
     version: int
     began_secs: int
     position: Position
@@ -116,7 +114,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         shown = self._shown(found, wanted.limit)
         next_cursor = None
         if len(shown) < len(found):
-            next_cursor = wanted.encode(_Cursor(version, began_secs, shown[-1].position()))
+            next_cursor = wanted.encode(LookupCursor(version, began_secs, shown[-1].position()))
         return _Page([found.segment for found in shown], version, next_cursor)
 
     def _shown(self, found: list[FoundSegment], limit: int) -> list[FoundSegment]:
@@ -140,7 +138,7 @@ class _Wanted:
     limit: int
     as_of: int | None
     min_version: int
-    cursor: _Cursor | None
+    cursor: LookupCursor | None
 
     @classmethod
     def checked(cls, request: segment_lookup_pb2.FindSegmentsRequest) -> "_Wanted":
@@ -167,7 +165,7 @@ class _Wanted:
             return wanted
         return replace(wanted, cursor=wanted.decode(request.cursor))
 
-    def encode(self, cursor: _Cursor) -> str:
+    def encode(self, cursor: LookupCursor) -> str:
         """The cursor as opaque text, bound to the filter."""
         position = cursor.position
         packed = _CURSOR.pack(
@@ -178,19 +176,15 @@ class _Wanted:
             position.start_ns,
             position.segment_id.bytes,
         )
-        return base64.urlsafe_b64encode(packed + self._digest(packed)).decode()
+        return cursors.encode(packed, self._bound_to(packed))
 
-    def decode(self, text: str) -> _Cursor:
-        """Read a cursor back; raises CursorInvalid for another filter's."""
-        try:
-            raw = base64.b64decode(text.encode(), altchars=b"-_", validate=True)
-            version, began, key, dur_class, start_ns, one = _CURSOR.unpack(raw[: _CURSOR.size])
-        except (binascii.Error, ValueError, struct.error):
-            raise CursorInvalid("cursor is not one of ours", field="cursor") from None
-        if raw[_CURSOR.size :] != self._digest(raw[: _CURSOR.size]):
-            raise CursorInvalid("cursor belongs to another filter", field="cursor")
-        return _Cursor(version, began, Position(key, dur_class, start_ns, UUID(bytes=one)))
+    def decode(self, text: str) -> LookupCursor:
+        """Decode a cursor. Raises CursorInvalid for the cursor of another filter."""
+        packed, digest = cursors.split(text, _CURSOR.size, "cursor")
+        cursors.check(digest, self._bound_to(packed), "cursor")
+        version, began, key, dur_class, start_ns, segment_id = _CURSOR.unpack(packed)
+        position = Position(key, dur_class, start_ns, UUID(bytes=segment_id))
+        return LookupCursor(version, began, position)
 
-    def _digest(self, packed: bytes) -> bytes:
-        filters = repr((self.start_ns, self.last_ns, self.names)).encode()
-        return hashlib.blake2b(packed + filters, digest_size=_DIGEST_BYTES).digest()
+    def _bound_to(self, packed: bytes) -> bytes:
+        return packed + repr((self.start_ns, self.last_ns, self.names)).encode()

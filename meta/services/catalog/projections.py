@@ -12,7 +12,7 @@ from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 
-class _Fields(TypedDict):
+class _ProjectionFields(TypedDict):
     """What every message about a projection says; an absent schema stays unset."""
 
     id: str
@@ -96,8 +96,8 @@ def _change(request: catalog_pb2.UpdateProjectionRequest) -> ProjectionChange:
     )
 
 
-def _fields(projection: Projection) -> _Fields:
-    return _Fields(
+def _fields(projection: Projection) -> _ProjectionFields:
+    return _ProjectionFields(
         id=str(projection.id),
         name=projection.name,
         projection=projection.expression,

@@ -12,7 +12,7 @@ from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 
-class _Fields(TypedDict):
+class _ViewFields(TypedDict):
     """What every message about a view says; absent texts stay unset."""
 
     id: str
@@ -94,8 +94,8 @@ def _change(request: catalog_pb2.UpdateViewRequest) -> ViewChange:
     )
 
 
-def _fields(view: View) -> _Fields:
-    return _Fields(
+def _fields(view: View) -> _ViewFields:
+    return _ViewFields(
         id=str(view.id),
         name=view.name,
         description=view.description,

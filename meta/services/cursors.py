@@ -1,0 +1,35 @@
+"""Cursors: an opaque position in a list, with a digest that binds it to the list and its filter."""
+
+import base64
+import binascii
+import hashlib
+
+from meta.errors import CursorInvalid
+
+_DIGEST_BYTES = 12
+
+
+def encode(position: bytes, bound_to: bytes) -> str:
+    """The cursor of a position; `bound_to` names the position, the list and its filter."""
+    return base64.urlsafe_b64encode(position + _digest(bound_to)).decode()
+
+
+def split(cursor: str, position_bytes: int, field: str) -> tuple[bytes, bytes]:
+    """Split a cursor into position and digest. Raises CursorInvalid for other texts."""
+    try:
+        raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) != position_bytes + _DIGEST_BYTES:
+        raise CursorInvalid(f"{field} is not a cursor of this server", field=field)
+    return raw[:position_bytes], raw[position_bytes:]
+
+
+def check(digest: bytes, bound_to: bytes, field: str) -> None:
+    """Raise CursorInvalid unless the digest is of the same position, list and filter."""
+    if digest != _digest(bound_to):
+        raise CursorInvalid(f"{field} belongs to another list or filter", field=field)
+
+
+def _digest(bound_to: bytes) -> bytes:
+    return hashlib.blake2b(bound_to, digest_size=_DIGEST_BYTES).digest()

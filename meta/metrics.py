@@ -1,105 +1,196 @@
-"""Every metric name of meta and its clients, with its unit, its labels and what a rise means.
+"""Every metric of Segplane's processes, with its unit, its labels and what a rise means.
 
-Labels are bounded: never an id, a name or a token.
+Each process exposes its own metrics only, so that `absent(...)` of another process's metric can
+fire. Labels are bounded: never an id, a dataset name or a token.
 """
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
 
+META = CollectorRegistry()
+COLLECTOR = CollectorRegistry()
+NURSERY = CollectorRegistry()
+MERGE_WORKER = CollectorRegistry()
+JANITOR = CollectorRegistry()
+_BY_SERVICE = {
+    "meta": META,
+    "collector": COLLECTOR,
+    "nursery": NURSERY,
+    "merge_worker": MERGE_WORKER,
+    "janitor": JANITOR,
+}
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+def expose(service: str) -> None:
+    """Add the metrics of one service to those that this process serves; once a process."""
+    if service in _BY_SERVICE:
+        REGISTRY.register(_BY_SERVICE[service])
+
 
 RPC_SECONDS = Histogram(
     "segplane_rpc_seconds",
-    "Time from a request's arrival to its answer. A rise: the database or its locks are slow.",
+    "Seconds from the arrival of a call to its answer, by method and status code. A rise: Postgres"
+    " is slow, or calls wait for locks or threads.",
     ["rpc", "code"],
     buckets=_SECONDS,
+    registry=META,
 )
 TX_RETRIES = Counter(
     "segplane_transaction_retries_total",
-    "Transactions run again after a conflict. A rise: contention.",
+    "Transactions run again after a conflict, by SQLSTATE. A rise: calls contend for the same"
+    " rows.",
     ["sqlstate"],
+    registry=META,
 )
 COMMIT_BATCH_CALLS = Histogram(
     "segplane_commit_batch_calls",
-    "Calls that shared one database commit. A rise: more load, better shared.",
+    "Calls that shared one database commit, by queue. A rise: more calls at the same time; each"
+    " commit does more work.",
     ["queue"],
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+    registry=META,
 )
 COMMIT_BATCH_FAILURES = Counter(
     "segplane_commit_batch_failures_total",
-    "Batches whose calls were run one by one. A rise: contention, or the database is away.",
+    "Batches that failed as a whole, whose calls were then run one by one. A rise: contention, or"
+    " Postgres does not answer.",
     ["queue"],
+    registry=META,
 )
 
 EXPORTS = Counter(
     "segplane_collector_exports_total",
-    "OTLP exports by signal and outcome.",
+    "OTLP exports by signal and outcome. A rise of an outcome other than accepted, duplicate or"
+    " empty: exporters are refused for the reason that the outcome names.",
     ["signal", "outcome"],
+    registry=COLLECTOR,
 )
 EXPORT_BYTES = Counter(
-    "segplane_collector_export_bytes_total", "Decompressed bytes of accepted exports.", ["signal"]
+    "segplane_collector_export_bytes_total",
+    "Decompressed bytes of accepted exports by signal. A rise: senders send more.",
+    ["signal"],
+    registry=COLLECTOR,
 )
 REJECTED_RECORDS = Counter(
     "segplane_collector_rejected_records_total",
-    "Damaged log records, spans and data points left out of accepted exports. A rise: a sender.",
+    "Malformed log records, spans and data points left out of accepted exports (partial success)."
+    " A rise: a sender produces malformed records.",
     ["signal"],
+    registry=COLLECTOR,
 )
 BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
-    "Bytes accepted and not yet acknowledged. A rise: the store or meta is slow.",
+    "Bytes of exports accepted and not yet acknowledged. A rise: the object store or meta is slow;"
+    " at the limit, exporters are told to wait.",
+    registry=COLLECTOR,
 )
 USAGE_AGE_SECONDS = Gauge(
     "segplane_collector_usage_age_seconds",
-    "Age of the usage that the latest export was checked against. A rise: meta is slow or away.",
+    "Age of the usage figures that the latest export's quota was checked against. A rise: meta is"
+    " slow or does not answer, and quotas are enforced late.",
+    registry=COLLECTOR,
 )
 FLUSH_SECONDS = Histogram(
     "segplane_collector_flush_seconds",
-    "Time of one flush's put and commit.",
+    "Seconds of one flush, by step (put, commit). A rise of put: the object store is slow; of"
+    " commit: meta is slow.",
     ["step"],
     buckets=_SECONDS,
+    registry=COLLECTOR,
 )
 ADOPTED_BABIES = Counter(
     "segplane_collector_adopted_babies_total",
-    "Babies an earlier incarnation had put and not committed. A rise: crashes.",
+    "Baby segments that an earlier incarnation put and this one committed. A rise: collectors"
+    " crash or are killed.",
+    registry=COLLECTOR,
 )
 
 NURSERY_CYCLE_SECONDS = Histogram(
-    "segplane_nursery_cycle_seconds", "Time of one nursery cycle.", ["step"], buckets=_SECONDS
+    "segplane_nursery_cycle_seconds",
+    "Seconds of one nursery cycle, by step. A rise: more to merge in each cycle, or Spark or the"
+    " object store is slow.",
+    ["step"],
+    buckets=_SECONDS,
+    registry=NURSERY,
 )
 NURSERY_BACKLOG_BABIES = Gauge(
-    "segplane_nursery_backlog_babies", "Committed babies not merged yet. A rise: falling behind."
+    "segplane_nursery_backlog_babies",
+    "Committed baby segments not merged yet. A rise: the nursery does not keep up with ingest.",
+    registry=NURSERY,
 )
 NURSERY_LAG_SECONDS = Gauge(
     "segplane_nursery_lag_seconds",
-    "Age of the oldest committed baby that a dataset waits for. A rise: records get visible late.",
+    "Age of the oldest committed baby segment that a dataset has not merged. A rise: records become"
+    " visible late.",
+    registry=NURSERY,
 )
-NURSERY_SEGMENTS = Counter("segplane_nursery_segments_total", "Merged segments registered.")
-NURSERY_RECORDS = Counter("segplane_nursery_records_total", "Records in registered segments.")
+NURSERY_SEGMENTS = Counter(
+    "segplane_nursery_segments_total",
+    "Merged segments registered. A rise: more datasets, days or ingest.",
+    registry=NURSERY,
+)
+NURSERY_RECORDS = Counter(
+    "segplane_nursery_records_total",
+    "Records in registered merged segments. A rise: more ingest.",
+    registry=NURSERY,
+)
 NURSERY_RACES_LOST = Counter(
     "segplane_nursery_races_lost_total",
-    "Batches another nursery merged first. A rise: shards overlap.",
+    "Registrations refused because another nursery had merged the same baby segments. A rise: the"
+    " shards of two nurseries overlap, and work is done twice.",
+    registry=NURSERY,
 )
 QUARANTINED_SLICES = Counter(
     "segplane_nursery_quarantined_slices_total",
-    "Payload slices put aside. A rise: a sender or a routing is broken.",
+    "Payload slices moved to the quarantine, by cause. A rise: a sender sends what cannot be"
+    " decoded, or a routing names no dataset.",
     ["cause"],
+    registry=NURSERY,
 )
-REAPED_BABIES = Counter("segplane_nursery_reaped_babies_total", "Babies deleted after merging.")
+REAPED_BABIES = Counter(
+    "segplane_nursery_reaped_babies_total",
+    "Baby segments deleted after all their datasets had merged them. A rise: more ingest.",
+    registry=NURSERY,
+)
 
-MERGE_TASKS = Counter("segplane_merge_tasks_total", "Merge tasks by outcome.", ["outcome"])
-MERGE_BYTES = Counter("segplane_merge_bytes_total", "Compressed bytes written by merges.")
+MERGE_TASKS = Counter(
+    "segplane_merge_tasks_total",
+    "Merge tasks by outcome. A rise of failed: inputs cannot be read or outputs not be written; of"
+    " lost: claims expire before their merges end.",
+    ["outcome"],
+    registry=MERGE_WORKER,
+)
+MERGE_BYTES = Counter(
+    "segplane_merge_bytes_total",
+    "Compressed bytes written by merges. A rise: more compaction, hence more cost of writes.",
+    registry=MERGE_WORKER,
+)
 
 JANITOR_CHORE_SECONDS = Histogram(
-    "segplane_janitor_chore_seconds", "Time of one chore.", ["chore"], buckets=_SECONDS
+    "segplane_janitor_chore_seconds",
+    "Seconds of one run of a janitor job. A rise: more to plan or delete, or the object store or"
+    " meta is slow.",
+    ["chore"],
+    buckets=_SECONDS,
+    registry=JANITOR,
 )
 JANITOR_CHORE_FAILURES = Counter(
     "segplane_janitor_chore_failures_total",
-    "Chores that failed. A rise: look at its log.",
+    "Runs of a janitor job that failed and are repeated. A rise: its work is not done; the log says"
+    " why.",
     ["chore"],
+    registry=JANITOR,
 )
 DELETED_OBJECTS = Counter(
-    "segplane_janitor_deleted_objects_total", "Objects deleted, by why.", ["why"]
+    "segplane_janitor_deleted_objects_total",
+    "Objects deleted, by reason (tombstoned, orphan, unfinished upload). A rise of orphan or"
+    " unfinished: writers fail before they register what they write.",
+    ["why"],
+    registry=JANITOR,
 )
 ORPHANS_LEFT = Gauge(
     "segplane_janitor_orphans_left",
-    "Orphans beyond the cap of the last sweep. Stays up: a writer fails, or a backup was restored.",
+    "Orphaned objects that the last run left because of its limit. Stays above 0: a writer fails"
+    " again and again, or an older backup was restored.",
+    registry=JANITOR,
 )

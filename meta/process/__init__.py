@@ -5,8 +5,8 @@
 
 from meta.process.environment import Environment, environment
 from meta.process.exits import CONFIG_EXIT_CODE, ConfigError, fail
-from meta.process.logs import configure_logging
 from meta.process.metrics_port import NO_METRICS, MetricsAddress, serve_metrics
+from meta.process.observability import configure_logging
 from meta.process.shutdown import Shutdown, every
 
 __all__ = [

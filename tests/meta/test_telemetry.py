@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_serv
 PROGRAM = """
 import structlog
 from meta import metrics, process, telemetry
-process.configure_logging("probe")
+process.configure_logging("nursery")
 metrics.REAPED_BABIES.inc(3)
 with telemetry.span("work", rows=2):
     structlog.get_logger().info("work_done", rows=2)

@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from prometheus_client import REGISTRY
 
+from meta import metrics
 from nursery.job import JobFailed
 from nursery.loop import Clock
 from nursery.results import TaskResult
@@ -40,7 +40,7 @@ def test_a_second_cycle_finds_nothing_to_do(collector: Collector) -> None:
 def test_the_lag_is_the_age_of_the_oldest_baby_that_waits(collector: Collector) -> None:
     def lag_secs() -> float:
         driver.cycle()
-        return REGISTRY.get_sample_value("segplane_nursery_lag_seconds") or 0.0
+        return metrics.NURSERY.get_sample_value("segplane_nursery_lag_seconds") or 0.0
 
     collector.send("a")
     later = Clock(now_nanos=lambda: time.time_ns() + 100 * 10**9)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from prometheus_client import REGISTRY
 
+from meta import metrics
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
@@ -40,4 +40,4 @@ def interleaver(meta_server: MetaServer) -> Iterator[Interleaver]:
 
 def _deadlocks() -> float:
     name = "segplane_transaction_retries_total"
-    return REGISTRY.get_sample_value(name, {"sqlstate": "40P01"}) or 0.0
+    return metrics.META.get_sample_value(name, {"sqlstate": "40P01"}) or 0.0

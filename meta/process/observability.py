@@ -1,18 +1,20 @@
-"""Structured logs on stderr, and telemetry where it is enabled."""
+"""Observability of a process: structured logs on stderr, its metrics, its own telemetry."""
 
 import logging
 import sys
 
 import structlog
 
-from meta import telemetry
+from meta import metrics, telemetry
 
 
 def configure_logging(service: str, *, json: bool | None = None) -> None:
     """Send structlog events to stderr: one JSON object per line, or readable on a terminal.
 
-    With OTEL_EXPORTER_OTLP_ENDPOINT set, events, metrics and spans go there too.
+    Exposes the metrics of `service`. With OTEL_EXPORTER_OTLP_ENDPOINT set, events, metrics and
+    spans go there too.
     """
+    metrics.expose(service)
     as_json = not sys.stderr.isatty() if json is None else json
     exported: list[structlog.typing.Processor] = []
     if telemetry.is_enabled():

@@ -1,0 +1,49 @@
+"""The metrics port of each process."""
+
+import subprocess
+import sys
+
+import pytest
+
+from meta import metrics
+
+PROGRAM = """
+import sys
+from meta import metrics
+from meta.process import configure_logging
+from prometheus_client import generate_latest
+configure_logging(sys.argv[1])
+sys.stdout.buffer.write(generate_latest())
+"""
+REGISTRIES = {
+    "meta": metrics.META,
+    "collector": metrics.COLLECTOR,
+    "nursery": metrics.NURSERY,
+    "merge_worker": metrics.MERGE_WORKER,
+    "janitor": metrics.JANITOR,
+}
+
+
+def names_in(exposition: str) -> set[str]:
+    names = {line.split()[2] for line in exposition.splitlines() if line.startswith("# HELP seg")}
+    return {name for name in names if not name.endswith("_created")}
+
+
+@pytest.mark.parametrize("service", REGISTRIES)
+def test_a_process_exposes_its_own_metrics_only(service: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM, service],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    names = {name.removesuffix("_total") for name in names_in(ended.stdout)}
+    assert names == {family.name for family in REGISTRIES[service].collect()}
+
+
+def test_help_texts_say_what_a_rise_means() -> None:
+    for registry in REGISTRIES.values():
+        for family in registry.collect():
+            assert "A rise" in family.documentation or "Stays above 0" in family.documentation

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from meta.v1 import common_pb2, nursery_pb2
-from nursery.streams import BabyFacts, Period, Stream
+from nursery.streams import BabyFacts, IngestStream, Period
 from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.signals import TRAITS
 
@@ -20,7 +20,7 @@ _SCOPES = {
 class StreamInfo:
     """One stream: what the planner needs, and what ends it."""
 
-    stream: Stream
+    stream: IngestStream
     deleted_offset: int
     reapable_offset: int
     stopped_offset: int | None
@@ -38,7 +38,7 @@ class StreamInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class StreamSnapshot:
     """One poll's answer. `bucket` is where the objects are, unset while there are no streams."""
 
     streams: tuple[StreamInfo, ...]
@@ -47,7 +47,7 @@ class Snapshot:
     bucket: common_pb2.CloudBucket | None
 
 
-def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> Snapshot:
+def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> StreamSnapshot:
     """Convert a reply; datasets that are gone have no spec."""
     periods: dict[str, list[Period]] = defaultdict(list)
     for period in reply.routing_history:
@@ -57,7 +57,7 @@ def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> Snapshot:
         for token in reply.token_routing
         for dataset_id in (*(getattr(token, row.routing_field) for row in TRAITS.values()),)
     }
-    return Snapshot(
+    return StreamSnapshot(
         streams=tuple(_stream(info, tuple(periods[info.stream_id])) for info in reply.streams),
         specs={dataset.id: _spec(dataset) for dataset in reply.datasets},
         routed_dataset_ids=frozenset(routed - {""}),
@@ -67,7 +67,7 @@ def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> Snapshot:
 
 def _stream(info: nursery_pb2.IngestStreamInfo, periods: tuple[Period, ...]) -> StreamInfo:
     is_stopped = info.HasField("stopped_offset")
-    stream = Stream(
+    stream = IngestStream(
         stream_id=info.stream_id,
         committed_offset=info.committed_offset,
         merged={entry.dataset_id: entry.merged_offset for entry in info.datasets},

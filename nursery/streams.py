@@ -1,16 +1,16 @@
-"""Ingest streams as a nursery sees them: offsets, baby segments, routing."""
+"""Ingest streams as the planner needs them: offsets, baby segments, routing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-# Offsets whose facts meta did not send are few and read as if they were of this size.
+# Assumed size of a baby whose facts meta did not send; there are few.
 UNKNOWN_BABY_BYTES = 1024 * 1024
 _UNKNOWN_BABIES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
 class BabyFacts:
-    """One committed baby segment. No dataset ids: it may hold records of any dataset."""
+    """One committed baby segment; without dataset ids it may hold records of any dataset."""
 
     offset: int
     size_bytes: int
@@ -20,7 +20,7 @@ class BabyFacts:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A token's routing (signal -> dataset id) from an offset of one stream on."""
+    """A token's routing (signal -> dataset id), from an offset of one stream onwards."""
 
     token_id: str
     from_offset: int
@@ -28,8 +28,8 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """One ingest stream: merged offset by dataset, and what is above the smallest of them."""
+class IngestStream:
+    """One ingest stream: the merged offset of each dataset, and the babies above the lowest."""
 
     stream_id: str
     committed_offset: int
@@ -39,7 +39,7 @@ class Stream:
     periods: tuple[Period, ...] = ()
 
     def unmerged(self) -> Iterator[BabyFacts]:
-        """Every committed baby above the smallest merged offset that is known well enough."""
+        """Yield committed babies above the lowest merged offset, few of them without facts."""
         if not self.merged:
             return
         known = {baby.offset: baby for baby in self.babies}
@@ -49,14 +49,14 @@ class Stream:
             yield known.get(offset) or BabyFacts(offset, UNKNOWN_BABY_BYTES, 0, frozenset())
 
     def oldest_wait(self) -> int | None:
-        """When the oldest baby that a dataset still waits for was committed; None if none is."""
+        """Commit time of the oldest baby that a dataset has yet to merge; None if there is none."""
         waiting = (b.committed_at for b in self.unmerged() if b.committed_at and self.readers(b))
         return min(waiting, default=None)
 
     def readers(self, baby: BabyFacts) -> frozenset[str] | None:
-        """Datasets that a baby must be read for; None if nobody needs it.
+        """The datasets that a baby is read for; None if it need not be read.
 
-        Empty: only to put aside records of a dataset that the stream has no entry for.
+        Empty: it is read only to quarantine records of datasets that the stream has no entry for.
         """
         if not baby.dataset_ids:
             return frozenset(d for d, merged in self.merged.items() if merged < baby.offset)

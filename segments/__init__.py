@@ -1,0 +1,1 @@
+"""Files and objects of Segplane: formats, keys and stores."""

@@ -1,0 +1,1 @@
+"""Merged segments as Parquet files: schema, layout, writers and readers."""

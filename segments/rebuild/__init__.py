@@ -1,0 +1,1 @@
+"""Reconstruction of a catalog from the bucket."""

@@ -1,0 +1,1 @@
+"""Object stores: folders and S3 buckets behind one interface."""

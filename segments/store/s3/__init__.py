@@ -1,0 +1,1 @@
+"""Object store in an S3 bucket."""

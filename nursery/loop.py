@@ -1,7 +1,7 @@
 """The nursery's cycle: poll, plan, merge, register, reap, retire."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -64,6 +64,7 @@ class Nursery:
         self._clock = clock or Clock()
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
+        self._waiting: Mapping[str, str] = {}
         self._location: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
@@ -109,9 +110,20 @@ class Nursery:
             return None
         self._seen_seq = reply.response_seq
         snapshot = read_snapshot(reply)
+        self._note_waiting(snapshot.waiting)
         metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
         metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._clock.now_nanos()))
         return snapshot
+
+    def _note_waiting(self, waiting: Mapping[str, str]) -> None:
+        """Tell once of each dataset why it waits, and of its end."""
+        for dataset_id, reason in waiting.items():
+            if self._waiting.get(dataset_id) != reason:
+                log.warning("dataset_waiting", dataset_id=dataset_id, reason=reason)
+        for dataset_id in self._waiting.keys() - waiting.keys():
+            log.info("dataset_waits_no_more", dataset_id=dataset_id)
+        self._waiting = waiting
+        metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
 
     def _open_store(self, bucket: common_pb2.CloudBucket) -> ObjectStore:
         where = self._settings.object_store or location(bucket)

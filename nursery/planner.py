@@ -197,7 +197,7 @@ def _advances(chosen: Sequence[_Chosen], limits: Limits, now_nanos: int) -> tupl
     spans: dict[str, list[MergedSpan]] = {}
     for share in chosen:
         holding = share.holding()
-        for dataset_id, merged in share.stream.merged.items():
+        for dataset_id, merged in share.stream.mergeable().items():
             if dataset_id in holding or merged >= share.end:
                 continue
             if _is_overdue(share, merged, limits, now_nanos):

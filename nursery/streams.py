@@ -29,7 +29,11 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class IngestStream:
-    """One ingest stream: the merged offset of each dataset, and the babies above the lowest."""
+    """One ingest stream: the merged offset of each dataset, and the babies above the lowest.
+
+    `waiting` datasets are not merged now: their babies stay for later, and hold up no other
+    dataset.
+    """
 
     stream_id: str
     committed_offset: int
@@ -37,13 +41,19 @@ class IngestStream:
     babies: tuple[BabyFacts, ...] = ()
     is_stopped: bool = False
     periods: tuple[Period, ...] = ()
+    waiting: frozenset[str] = frozenset()
+
+    def mergeable(self) -> Mapping[str, int]:
+        """Merged offset of each dataset that can be merged now."""
+        return {d: merged for d, merged in self.merged.items() if d not in self.waiting}
 
     def unmerged(self) -> Iterator[BabyFacts]:
-        """Yield committed babies above the lowest merged offset, few of them without facts."""
-        if not self.merged:
+        """Yield committed babies above the lowest mergeable offset, few of them without facts."""
+        mergeable = self.mergeable()
+        if not mergeable:
             return
         known = {baby.offset: baby for baby in self.babies}
-        first = min(self.merged.values()) + 1
+        first = min(mergeable.values()) + 1
         last = max(known, default=first + _UNKNOWN_BABIES_MAX - 1)
         for offset in range(first, min(last, self.committed_offset) + 1):
             yield known.get(offset) or BabyFacts(offset, UNKNOWN_BABY_BYTES, 0, frozenset())
@@ -59,8 +69,8 @@ class IngestStream:
         Empty: it is read only to quarantine records of datasets that the stream has no entry for.
         """
         if not baby.dataset_ids:
-            return frozenset(d for d, merged in self.merged.items() if merged < baby.offset)
-        merged = {d: self.merged.get(d) for d in baby.dataset_ids}
+            return frozenset(d for d, merged in self.mergeable().items() if merged < baby.offset)
+        merged = {d: self.merged.get(d) for d in baby.dataset_ids - self.waiting}
         wanting = frozenset(d for d, m in merged.items() if m is not None and m < baby.offset)
         return wanting if wanting or None in merged.values() else None
 

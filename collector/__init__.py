@@ -1,0 +1,1 @@
+"""The collector: accepts OTLP and writes baby segments."""

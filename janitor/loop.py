@@ -25,7 +25,7 @@ META_RETRY_SECS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A function and its interval."""
+    """A step that is repeated."""
 
     name: str
     interval_secs: float
@@ -43,7 +43,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
 
 
 def run(settings: Settings, shutdown: Shutdown) -> None:
-    """Run all jobs until shutdown, then wait for each to finish its step.
+    """Do all jobs until shutdown, then let each finish its step.
 
     Raises StoreUnusable if the store cannot serve.
     """
@@ -55,7 +55,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
         store.probe()
         tools = Tools(meta, store, meta_location, settings, shutdown)
         log.info("janitor_started", object_store=store.location.url())
-        # A thread each: a sweep over a large store must not delay planning and deletion.
+        # A sweep over a large store takes long; planning and deletion go on beside it.
         threads = [
             threading.Thread(target=repeat, args=(job, tools), name=job.name)
             for job in schedule(settings)
@@ -74,7 +74,7 @@ def repeat(job: Job, tools: Tools) -> None:
 
 
 def run_once(job: Job, tools: Tools) -> bool:
-    """Run one job; a failure is logged, counted, and retried at the next interval."""
+    """Run one job; a failure is logged and counted, and the next round tries again."""
     started = time.monotonic()
     # `chore` is the field's name in release 0.1.0, kept for one release.
     job_log = log.bind(job=job.name, chore=job.name)
@@ -86,7 +86,7 @@ def run_once(job: Job, tools: Tools) -> bool:
         job_log.error("chore_failed", error=str(error))
     except (MetaError, StoreError) as error:
         job_log.warning("chore_failed", error=str(error))
-    except Exception:
+    except Exception:  # noqa: BLE001 - the top of a job; counted below
         job_log.exception("chore_failed")
     else:
         metrics.JANITOR_CHORE_SECONDS.labels(job.name).observe(time.monotonic() - started)

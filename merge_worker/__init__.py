@@ -1,0 +1,1 @@
+"""The merge worker: compacts merged segments in Spark jobs."""

@@ -36,7 +36,7 @@ class SparkMerger:
         try:
             context.setJobGroup(_group(task), f"merge task {task.task_id}", interruptOnCancel=True)
             (outcome,) = context.parallelize([task], 1).mapPartitions(guarded(merge_all)).collect()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the top of a Spark job
             check_alive(self._spark)
             check_versions(error)
             # The task's process died, for instance of a lack of memory, or the job was cancelled.
@@ -83,7 +83,7 @@ def merge(task: ClaimedTask) -> Outcome:
         return Failed(error.message, error.segment_id)
     except SegmentsError as error:
         return Failed(f"{type(error).__name__}: {error}")
-    except Exception as error:  # The top of a task: every error is reported.
+    except Exception as error:  # noqa: BLE001 - the top of a task reports every error
         return Failed(f"unexpected {type(error).__name__}: {error}")
     return Merged(key, result.facts, result.unconverted)
 

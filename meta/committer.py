@@ -116,7 +116,7 @@ class Committer(Generic[Request, Answer]):
         try:
             answers = await loop.run_in_executor(self._thread, self._run_in_thread, requests)
             return list(zip(batch, answers, strict=True))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - every call then runs alone
             # Each call's own run will tell whose fault it was, if it was one.
             metrics.COMMIT_BATCH_FAILURES.labels(self.name).inc()
             log.info("batch_failed", queue=self.name, calls=len(batch), error=str(error))

@@ -65,7 +65,7 @@ async def to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _next(items: Iterator[Item]) -> tuple[Item, ...]:
-    """The next item, or nothing. (StopIteration cannot pass through a future.)"""
+    """Return the next item, or nothing: StopIteration cannot pass through a future."""
     for item in items:
         return (item,)
     return ()

@@ -1,0 +1,1 @@
+"""The nursery: turns baby segments into merged segments in Spark jobs."""

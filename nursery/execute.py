@@ -120,7 +120,7 @@ class _TaskExecution:
                 continue
             try:
                 undecodable = decode_pass(signal, routed)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the top of a pass
                 # A bug or a lack of memory fails these datasets and no other.
                 for item in routed:
                     item.dataset.fail(error)

@@ -46,7 +46,7 @@ def write_datasets(
     for dataset, columns in rest:
         try:
             _write_alone(store, folder, dataset, columns, is_last=is_last)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - fails this dataset and no other
             dataset.fail(error)
 
 
@@ -56,7 +56,7 @@ def _write_small(
     """Write small datasets together; returns the indexes of those that are written or failed."""
     try:
         batch = SmallBatch(smalls)
-    except Exception:
+    except Exception:  # noqa: BLE001 - written alone instead
         # One of them is at fault, or together they are too large. Written alone, each has its
         # own outcome.
         return set()
@@ -65,7 +65,7 @@ def _write_small(
     for place, small in enumerate(smalls):
         try:
             segment = batch.segment(place)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - fails this dataset and no other
             small.dataset.fail(error)
             done.add(small.dataset.index)
             continue
@@ -90,7 +90,7 @@ def _upload(store: ObjectStore, dataset_id: str, segment: SmallSegment) -> Writt
 def _finish(dataset: DatasetExecution, upload: Future[WrittenSegment]) -> None:
     try:
         dataset.segments.append(upload.result())
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - fails this dataset and no other
         dataset.fail(error)
 
 

@@ -1,4 +1,4 @@
-"""Errors of objects and files, one class per reaction of the caller."""
+"""What can go wrong with objects and files, one class per reaction of the caller."""
 
 
 class SegmentsError(Exception):

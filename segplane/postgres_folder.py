@@ -129,7 +129,7 @@ def make_socket_folder(folder: Path, user: RunAs, before: Path | None) -> Path:
 def _ours_to_open(folder: Path) -> list[Path]:
     """List the parents that may get o+x: the data folder, and the working folder's own."""
     here = Path.cwd()
-    return [p for p in folder.parents if p == folder.parent or p == here or p.is_relative_to(here)]
+    return [p for p in folder.parents if p == folder.parent or p.is_relative_to(here)]
 
 
 def _can_reach(path: Path, user: RunAs) -> bool:

@@ -52,7 +52,7 @@ class Pipeline:
                     reply = await self._large_requests.run(execute, raw, context)
                 durations.succeeded(began)
                 return reply
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the top of a call
                 refusal = _refuse(error, rpc, durations, began, context)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
             # must hold no frame that holds the request: so `abort` is called here, in the outermost
@@ -87,7 +87,7 @@ class Pipeline:
                         # The health watch is the only one; it writes its replies itself.
                         await inner(parse(received, handler.request_deserializer), context)
                 return
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the top of a stream
                 refusal = _refuse(error, rpc, durations, began, context)
             await context.abort(*refusal)
 

@@ -1,1 +1,1 @@
-"""Merges of sorted segments."""
+"""Merges sorted segments into one, in bounded memory."""

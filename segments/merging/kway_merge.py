@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -148,7 +149,7 @@ class _KeyColumn:
 def _part(value: Any) -> KeyPart:
     if value is None:
         return _NULL
-    return _NAN if value != value else (0, value)
+    return _NAN if isinstance(value, float) and math.isnan(value) else (0, value)
 
 
 def _in_order(pieces: list[_Piece], names: Sequence[str]) -> Iterator[pa.Table]:

@@ -1,1 +1,1 @@
-"""Conversion between OTLP and columns."""
+"""Converts OTLP to columns and back."""

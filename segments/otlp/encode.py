@@ -194,36 +194,46 @@ def _fill_metric(metric: Metric, row: Row) -> None:
     _fill_point(body.data_points.add(), row)
 
 
+# The columns of a data point's numbers, and its fields.
+_NUMBERS = {
+    "value_double": "as_double",
+    "value_long": "as_int",
+    **{name: name for name in ("sum", "min", "max", "scale", "zero_threshold")},
+}
+
+
 def _fill_point(point: Any, row: Row) -> None:
     """Every column that is set belongs to the kind of point at hand."""
     point.time_unix_nano = row["timestamp"]
     point.start_time_unix_nano = row["start_timestamp"] or 0
     _fill_attributes(point.attributes, row["attributes"])
     point.flags = row["flags"]
-    for column, name in (("value_double", "as_double"), ("value_long", "as_int")):
+    for column, name in _NUMBERS.items():
         if row[column] is not None:
             setattr(point, name, row[column])
     for name in ("count", "zero_count"):
         if row[name] is not None:
             setattr(point, name, row[name] % _UINT64)
-    for name in ("sum", "min", "max", "scale", "zero_threshold"):
-        if row[name] is not None:
-            setattr(point, name, row[name])
     if row["bucket_counts"] is not None:
         point.bucket_counts.extend(count % _UINT64 for count in row["bucket_counts"])
         point.explicit_bounds.extend(row["explicit_bounds"])
     for side in ("positive", "negative"):
-        if row[f"{side}_offset"] is not None:
-            buckets = getattr(point, side)
-            buckets.SetInParent()
-            buckets.offset = row[f"{side}_offset"]
-            counts = row[f"{side}_bucket_counts"]
-            buckets.bucket_counts.extend(count % _UINT64 for count in counts)
+        _fill_buckets(point, side, row)
     for quantile in row["quantiles"] or ():
         point.quantile_values.add(**quantile)
     for found in _objects(row["exemplars"]):
         exemplar: Exemplar = point.exemplars.add()
         _fill_member(exemplar, found)
+
+
+def _fill_buckets(point: Any, side: str, row: Row) -> None:
+    """Fill the positive or negative buckets of an exponential histogram, if it has them."""
+    if row[f"{side}_offset"] is None:
+        return
+    buckets = getattr(point, side)
+    buckets.SetInParent()
+    buckets.offset = row[f"{side}_offset"]
+    buckets.bucket_counts.extend(count % _UINT64 for count in row[f"{side}_bucket_counts"])
 
 
 def _fill_member(message: Any, members: Sequence[tuple[str, Any]]) -> None:

@@ -1,1 +1,1 @@
-"""Merged segments as Parquet files: schema, layout, writers and readers."""
+"""The Parquet format of merged segments: schema, writers, reader, footer."""

@@ -1,4 +1,4 @@
-"""Buffers of a segment's writer: row groups in memory, and the file with its checksum."""
+"""What a segment's writer gathers into: row groups in memory, and the file with its checksum."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class RowGroup:
 
     @property
     def is_full(self) -> bool:
+        """Whether the rows fill a row group."""
         return self.rows >= GROUP_ROWS_MAX or self._bytes >= GROUP_BYTES_MAX
 
     def fitting(self, batch: pa.RecordBatch, guess: int) -> pa.RecordBatch:
@@ -47,6 +48,7 @@ class RowGroup:
         return _compact(batch.slice(0, 0 if self.rows else 1))
 
     def add(self, batch: pa.RecordBatch) -> None:
+        """Append rows that have room."""
         self.rows += batch.num_rows
         self._bytes += batch.nbytes
         self._batches.append(batch)
@@ -101,9 +103,11 @@ class ChecksumSink(io.RawIOBase):
         self.size_bytes = 0
 
     def writable(self) -> bool:
+        """Return true, as a file open for writing does."""
         return True
 
     def write(self, data: ReadableBuffer, /) -> int:
+        """Append bytes and extend the checksum over them."""
         content = data if isinstance(data, bytes) else bytes(data)
         if not self._is_abandoned:
             self._file.write(content)
@@ -117,8 +121,10 @@ class ChecksumSink(io.RawIOBase):
         self._path.unlink(missing_ok=True)
 
     def tell(self) -> int:
+        """Return the bytes written."""
         return self.size_bytes
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
         super().close()

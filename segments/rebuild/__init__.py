@@ -1,1 +1,1 @@
-"""Reconstruction of a catalog from the bucket."""
+"""Restores a catalog from the objects of a bucket."""

@@ -1,1 +1,1 @@
-"""Spark sessions and their settings."""
+"""Spark sessions of the nursery and of merge workers."""

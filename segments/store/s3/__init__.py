@@ -1,1 +1,1 @@
-"""Object store in an S3 bucket."""
+"""Objects in an S3 bucket."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -137,7 +138,7 @@ def _plain_order(table: pa.Table, names: Sequence[str]) -> list[int]:
     def part(value: object) -> tuple[int, object]:
         if value is None:
             return 2, 0
-        if value != value:
+        if isinstance(value, float) and math.isnan(value):
             return 1, 0
         return 0, value.encode() if isinstance(value, str) else value
 

@@ -133,7 +133,7 @@ class Interleaver:
         self._workers[threading.get_ident()] = worker
         try:
             worker.outcome = work()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - kept as the outcome
             worker.outcome = error
         with self._changed:
             worker.is_done = True

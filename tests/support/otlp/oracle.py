@@ -1,6 +1,7 @@
 """What decoding OTLP must yield, row by row from the official classes."""
 
 import base64
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,7 +38,7 @@ def value_of(any_value: Message) -> Any:
 
 def double_of(value: float) -> float | str:
     """A double as what its JSON must parse to."""
-    if value != value:
+    if math.isnan(value):
         return "NaN"
     return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(value, value)
 

@@ -3,8 +3,8 @@
     client = MetaClient("127.0.0.1:9500")
     client.catalog.GetDataset(GetDatasetRequest(name="default"))
 
-Every call has a deadline. UNAVAILABLE is retried with backoff inside it: all of meta's mutating
-calls may be repeated. Every other refusal raises the class of `meta.errors` that the server raised.
+Every call has a deadline. UNAVAILABLE is retried within it, with backoff: all mutating calls
+may be repeated. Every other refusal raises the class of `meta.errors` that the server raised.
 """
 
 import json
@@ -58,7 +58,7 @@ _SERVICE_CONFIG = json.dumps(
 class MetaClient:
     """A connection to one meta; safe for many threads, closed by `close` or `with`.
 
-    `auth_token` is the server's META_AUTH_TOKEN, empty where it has none.
+    `auth_token` is the META_AUTH_TOKEN of the server, empty if it has none.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class MetaClient:
 
 
 def location(bucket: common_pb2.CloudBucket) -> StoreLocation:
-    """Say where objects are, from what meta sent."""
+    """The location of the object store in a message of meta."""
     return StoreLocation(
         provider=bucket.provider or "s3",
         endpoint=bucket.endpoint,
@@ -163,13 +163,13 @@ class _TypedCall:
             raise typed_error(error) from None
 
     def future(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
-        """Start the call; the future raises plain grpc.RpcError, see `typed_error`."""
+        """Start the call; the future raises grpc.RpcError, which `typed_error` converts."""
         kwargs.setdefault("metadata", self._metadata)
         return self._call.future(request, timeout=timeout or self._deadline_secs, **kwargs)
 
 
 def typed_error(error: grpc.RpcError) -> errors.MetaError:
-    """Turn what gRPC raised into the class that the server raised, by its ErrorInfo reason."""
+    """The error that the server raised, by the reason in its ErrorInfo."""
     call: Any = error
     code: int = call.code().value[0]
     message: str = call.details() or ""

@@ -1,12 +1,12 @@
-"""Group commit: calls that wait together share one transaction, and so one commit of the database.
+"""Group commit: calls that wait at the same time share one transaction and one database commit.
 
-All of it is on the event loop and has no locks: a call adds itself to what waits and awaits its
-answer; one task takes what waits, has it run as one batch in a thread, and answers. A call that
-meets nobody is a batch of one at once.
+It runs on the event loop and needs no locks: a call joins the queue and awaits its answer; one task
+takes the queue, runs it as one batch in a thread, and answers every call. A call that finds the
+queue empty is a batch of one.
 
-A batch is optimistic. A call that it cannot answer (a row that somebody else has locked, any error
-of the whole batch) is run by itself: one bad call hurts nobody. A caller that has left is left out
-if its batch has not begun; if it has, the call is committed and its repetition finds that.
+A batch is optimistic. A call that the batch cannot answer (another transaction has locked its row,
+or the whole batch failed) is run in a transaction of its own. A call that is cancelled before its
+batch begins is left out; later, it is committed, and its repetition finds the committed state.
 """
 
 import asyncio
@@ -26,9 +26,8 @@ from meta.store.engine import Transaction
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 BATCH_MAX = 256
-# Who waited through a batch has met others, and those just answered are about to call again: the
-# next batch waits a little for them. It costs 0.45 ms of CPU and a commit of the database, whatever
-# its size.
+# Under load callers return together: wait a little so that the next batch is larger. A batch costs
+# 0.45 ms of CPU and one database commit, whatever its size.
 GATHER_CALLS = 64
 GATHER_SECS = 0.003
 log = structlog.get_logger()
@@ -36,7 +35,7 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class _Call(Generic[Request, Answer]):
-    """A waiting call; its answer is None where it has to run by itself."""
+    """A waiting call; its answer is None if it has to run alone."""
 
     request: Request
     keys: Collection[Hashable]
@@ -47,10 +46,10 @@ class _Call(Generic[Request, Answer]):
 class Committer(Generic[Request, Answer]):
     """One queue of calls of one kind.
 
-    `run_batch` answers requests in order: an answer, the error a call is refused for, or None for
-    one that has to be run by itself, which `run_alone` does, with a transaction of its own. `begin`
-    opens a batch's transaction. No two requests that share one of their `keys` share a batch, and
-    those are taken in the order of their arrival.
+    `run_batch` answers requests in order: with an answer, with the error that refuses the call, or
+    with None for a call that `run_alone` has to run in a transaction of its own. `begin` opens the
+    transaction of a batch. Requests with a key in common are never in the same batch and run in the
+    order of their arrival.
     """
 
     name: str
@@ -63,11 +62,11 @@ class Committer(Generic[Request, Answer]):
     gather_secs: float = GATHER_SECS
     _waiting: deque[_Call[Request, Answer]] = field(default_factory=deque)
     _task: asyncio.Task[None] | None = None
-    # Its own, so that no batch waits behind other calls for a thread.
+    # A thread of its own, so that no batch waits for a thread behind other calls.
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     async def submit(self, request: Request) -> Answer:
-        """Commit one request together with its neighbours; raises what it is refused for."""
+        """Commit one request together with those that wait. Raises the error that refuses it."""
         loop = asyncio.get_running_loop()
         call: _Call[Request, Answer] = _Call(request, self.keys(request), loop.create_future())
         self._waiting.append(call)
@@ -81,7 +80,7 @@ class Committer(Generic[Request, Answer]):
         return answer
 
     async def _work(self) -> None:
-        """Run batches until nobody waits."""
+        """Run batches until the queue is empty."""
         while batch := self._take():
             for call, answer in await self._run(batch):
                 if not call.answer.done():
@@ -91,7 +90,7 @@ class Committer(Generic[Request, Answer]):
         self._task = None
 
     def _take(self) -> list[_Call[Request, Answer]]:
-        """The longest waiting calls that may share a batch."""
+        """Take from the queue the oldest calls that may share a batch."""
         batch: list[_Call[Request, Answer]] = []
         left: deque[_Call[Request, Answer]] = deque()
         seen: set[Hashable] = set()
@@ -109,7 +108,7 @@ class Committer(Generic[Request, Answer]):
     async def _run(
         self, batch: list[_Call[Request, Answer]]
     ) -> list[tuple[_Call[Request, Answer], Answer | MetaError | None]]:
-        """Answer a batch; where that fails as a whole, everyone runs alone."""
+        """Answer a batch; if it fails as a whole, each of its calls runs alone."""
         metrics.COMMIT_BATCH_CALLS.labels(self.name).observe(len(batch))
         requests = [call.request for call in batch]
         loop = asyncio.get_running_loop()
@@ -117,7 +116,7 @@ class Committer(Generic[Request, Answer]):
             answers = await loop.run_in_executor(self._thread, self._run_in_thread, requests)
             return list(zip(batch, answers, strict=True))
         except Exception as error:  # noqa: BLE001 - every call then runs alone
-            # Each call's own run will tell whose fault it was, if it was one.
+            # The calls run alone now; the one at fault gets the error.
             metrics.COMMIT_BATCH_FAILURES.labels(self.name).inc()
             log.info("batch_failed", queue=self.name, calls=len(batch), error=str(error))
             return [(call, None) for call in batch]

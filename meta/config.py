@@ -14,7 +14,7 @@ GRACE_OVER_CURSOR_SECS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class StreamDefaults:
-    """What collectors are told when they register."""
+    """Settings that collectors receive when they register."""
 
     flush_timeout_ms: int = 1_000
     max_segment_size_bytes: int = 16 * 1024 * 1024
@@ -29,7 +29,7 @@ class Lifetimes:
     checkpoint: float = 1_800.0
     claim_lease: float = 3_600.0
     beat_lease: float = 60.0
-    # A merge that failed n times waits 2^n times as long, at most 60 times.
+    # After n failures a merge waits 2^n times as long, at most 60 times.
     fail_backoff: float = 60.0
     orphan_min_age: float = 86_400.0
     dataset_grace: float = 604_800.0
@@ -42,7 +42,7 @@ class Lifetimes:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a meta process is told."""
+    """All settings of a meta process."""
 
     bind: str
     database: DatabaseSettings
@@ -65,14 +65,14 @@ class Settings:
 
 
 def load(env: Environment) -> Settings:
-    """Read and check the settings; raises ConfigError."""
+    """Read and check the settings. Raises ConfigError."""
     auth_token = env.text("AUTH_TOKEN", "")
     bind = env.text("BIND", "127.0.0.1:9500")
-    is_guarded = env.flag("ALLOW_UNAUTHENTICATED") or bool(auth_token)
-    if not is_loopback(bind) and not is_guarded:
+    is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or bool(auth_token)
+    if not is_loopback(bind) and not is_restricted:
         raise ConfigError(
             f"META_BIND {bind} is open to the network: set META_AUTH_TOKEN, or"
-            " META_ALLOW_UNAUTHENTICATED=true if something else guards it"
+            " META_ALLOW_UNAUTHENTICATED=true if something else restricts access"
         )
     threads = env.integer("THREADS", 64, low=2, high=1_024)
     return Settings(
@@ -103,7 +103,7 @@ def load(env: Environment) -> Settings:
 
 
 def is_loopback(bind: str) -> bool:
-    """True for an address that only this machine reaches; raises ConfigError if it is none."""
+    """True for a loopback address. Raises ConfigError if it is not host:port."""
     host, _, port = bind.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65_535:
         raise ConfigError(f"META_BIND is {bind!r}, not host:port such as 127.0.0.1:9500")
@@ -124,7 +124,8 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         )
     return DatabaseSettings(
         url=url,
-        # Threads also parse, compute and serialize; two are for what runs beside them.
+        # Threads also decode and serialize, so half as many connections suffice; two more are for
+        # background work.
         pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
         lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),

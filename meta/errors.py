@@ -29,7 +29,7 @@ class Code(Enum):
 
 
 class MetaError(Exception):
-    """Anything meta refuses. `metadata` carries ids and current values, as text."""
+    """A refusal by meta. `metadata` carries ids and current values, as text."""
 
     code: ClassVar[Code] = Code.INTERNAL
     reason: ClassVar[str] = "INTERNAL"
@@ -52,27 +52,27 @@ class InvalidArgument(MetaError):
 
 
 class CursorInvalid(InvalidArgument):
-    """The cursor is not one of ours or belongs to another filter. Start from the first page."""
+    """The cursor is malformed, too old or of another list or filter. Start from the first page."""
 
     reason = "CURSOR_INVALID"
 
 
 class NotFound(MetaError):
-    """The addressed thing does not exist."""
+    """The requested dataset, segment, token, stream or task does not exist."""
 
     code = Code.NOT_FOUND
     reason = "NOT_FOUND"
 
 
 class NameTaken(MetaError):
-    """A live thing with other content has this name. Choose another."""
+    """The name belongs to something with other content. Choose another."""
 
     code = Code.ALREADY_EXISTS
     reason = "NAME_TAKEN"
 
 
 class KeyTaken(MetaError):
-    """The object key is registered with other content. Write under a fresh key."""
+    """The object key is registered with other content. Write under a new key."""
 
     code = Code.ALREADY_EXISTS
     reason = "KEY_TAKEN"
@@ -86,14 +86,14 @@ class OffsetTaken(MetaError):
 
 
 class OffsetConflict(MetaError):
-    """Someone else merged these babies first. Re-read the stream and plan again."""
+    """Another nursery merged these babies first. Read the stream again and plan again."""
 
     code = Code.ABORTED
     reason = "OFFSET_CONFLICT"
 
 
 class RaceLost(MetaError):
-    """The row changed while the call ran. Re-read and try again."""
+    """Concurrent calls changed the same rows. Read again and try again."""
 
     code = Code.ABORTED
     reason = "RACE_LOST"
@@ -114,28 +114,28 @@ class OffsetNotCommitted(MetaError):
 
 
 class StreamStopped(MetaError):
-    """The stream takes no more. Register for a new one."""
+    """The stream is stopped. Register for a new one."""
 
     code = Code.FAILED_PRECONDITION
     reason = "STREAM_STOPPED"
 
 
 class StopMismatch(MetaError):
-    """The stream's end is elsewhere. Re-read the stream."""
+    """The stream ends at another offset. Read the stream again."""
 
     code = Code.FAILED_PRECONDITION
     reason = "STOP_MISMATCH"
 
 
 class NotDrained(MetaError):
-    """Something below is still unmerged or undeleted. Try again once it is."""
+    """Records or rows that depend on it are not merged or deleted yet. Try again later."""
 
     code = Code.FAILED_PRECONDITION
     reason = "NOT_DRAINED"
 
 
 class StillReferenced(MetaError):
-    """Others refer to it; the metadata lists them. Remove those first."""
+    """Other rows refer to it; the metadata names them. Remove those first."""
 
     code = Code.FAILED_PRECONDITION
     reason = "STILL_REFERENCED"
@@ -149,42 +149,42 @@ class DatasetProtected(MetaError):
 
 
 class UndeleteExpired(MetaError):
-    """The dataset's grace is over. Its data is gone or going."""
+    """The grace of the deleted dataset is over. Its data is being deleted."""
 
     code = Code.FAILED_PRECONDITION
     reason = "UNDELETE_EXPIRED"
 
 
 class ObjectCondemned(MetaError):
-    """The object was declared garbage. Write again under a fresh key."""
+    """The object key is condemned and its object deleted. Write again under a new key."""
 
     code = Code.FAILED_PRECONDITION
     reason = "OBJECT_CONDEMNED"
 
 
 class VersionExpired(MetaError):
-    """Objects of this version may be deleted already. Read at a newer version."""
+    """Objects of this version may already be deleted. Read at a newer version."""
 
     code = Code.FAILED_PRECONDITION
     reason = "VERSION_EXPIRED"
 
 
 class TokenRevoked(MetaError):
-    """The token is revoked and takes no new routing."""
+    """The token is revoked; its routing cannot change."""
 
     code = Code.FAILED_PRECONDITION
     reason = "TOKEN_REVOKED"
 
 
 class DeletionHeld(MetaError):
-    """Deletion is stopped after a failover or restore. Run fsck, then release it."""
+    """Deletion is held after a failover or restore. Run fsck, then release it."""
 
     code = Code.FAILED_PRECONDITION
     reason = "DELETION_HELD"
 
 
 class TokenUnknown(MetaError):
-    """The ingest token is unknown or revoked; which of the two is not told."""
+    """The ingest token is unknown or revoked; the reply does not say which."""
 
     code = Code.UNAUTHENTICATED
     reason = "TOKEN_UNKNOWN"
@@ -198,35 +198,35 @@ class Unauthenticated(MetaError):
 
 
 class QuotaExceeded(MetaError):
-    """A documented limit is reached. Raise it or remove something."""
+    """A documented limit is reached. Raise the limit or remove something."""
 
     code = Code.RESOURCE_EXHAUSTED
     reason = "QUOTA_EXCEEDED"
 
 
 class ReplyTooLarge(MetaError):
-    """The reply would pass the size bound. Ask for less: `shard_count`."""
+    """The reply would exceed its size limit. Ask for less: `shard_count`."""
 
     code = Code.RESOURCE_EXHAUSTED
     reason = "REPLY_TOO_LARGE"
 
 
 class Overloaded(MetaError):
-    """The server sheds load. Try again after the RetryInfo delay."""
+    """The server sheds load. Try again after the delay in RetryInfo."""
 
     code = Code.RESOURCE_EXHAUSTED
     reason = "OVERLOADED"
 
 
 class Unavailable(MetaError):
-    """The database or the server is away. Always safe to retry."""
+    """Postgres or the server does not answer. Always safe to retry."""
 
     code = Code.UNAVAILABLE
     reason = "UNAVAILABLE"
 
 
 class VersionNotReached(Unavailable):
-    """The server's version is still below min_version. Try again."""
+    """The version of the server is still below min_version. Try again."""
 
     reason = "VERSION_NOT_REACHED"
 
@@ -239,7 +239,7 @@ class Unimplemented(MetaError):
 
 
 class DeadlineExceeded(MetaError):
-    """No answer in time; the outcome is unknown. Every call but two may be repeated."""
+    """The deadline passed; the outcome is unknown. Every call but two may be repeated."""
 
     code = Code.DEADLINE_EXCEEDED
     reason = "DEADLINE_EXCEEDED"
@@ -256,9 +256,9 @@ def from_status(
     code: int, reason: str, message: str, metadata: dict[str, str], field: str = ""
 ) -> MetaError:
     """Rebuild the error a server raised; an unknown reason becomes the class of its code."""
-    found = BY_REASON.get(reason) or _class_of_code(code)
-    # Made without __init__: the classes differ in what their constructors take.
-    error = found.__new__(found)
+    error_class = BY_REASON.get(reason) or _class_of_code(code)
+    # Without __init__: the constructors of the classes differ in their parameters.
+    error = error_class.__new__(error_class)
     MetaError.__init__(error, message)
     error.metadata = dict(metadata)
     if isinstance(error, InvalidArgument):

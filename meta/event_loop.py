@@ -1,8 +1,7 @@
-"""The event loop of a server, in a thread of its own, and the threads beside it.
+"""The event loop of a server, in a thread of its own, and its pool of worker threads.
 
-Calls that wait (for a group's commit, for a stream's next message) wait on the loop and cost no
-thread. What computes or asks the database runs in a thread: everybody waits while the loop does not
-turn.
+Calls that wait (for a group commit, for the next message of a stream) wait on the loop and occupy
+no thread. Computation and queries run in worker threads, because they would block every call.
 """
 
 import asyncio
@@ -26,11 +25,11 @@ class EventLoop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Run a coroutine on the loop; the calling thread waits for what comes out."""
+        """Run a coroutine on the loop; the calling thread waits for its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def close(self) -> None:
-        """Let what has begun on the loop and in its threads end, then end them."""
+        """Wait for the tasks and threads that run, then stop the loop."""
         self.run(self._finish())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -43,7 +42,7 @@ class EventLoop:
 
 
 async def stepped(items: Iterator[Item]) -> AsyncIterator[Item]:
-    """Give what an iterator gives that computes or asks the database, each step in a thread."""
+    """Yield the items of a blocking iterator, each step in a thread."""
     while True:
         step = await asyncio.to_thread(_next, items)
         if not step:
@@ -52,7 +51,7 @@ async def stepped(items: Iterator[Item]) -> AsyncIterator[Item]:
 
 
 async def to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await something that a cancelled caller must not leave running behind its back."""
+    """Await work to its end, also if the caller is cancelled; the cancellation follows."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -60,7 +59,7 @@ async def to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
         await asyncio.wait((task,))
         raise
     finally:
-        # An error's traceback would hold the task that holds the error.
+        # A traceback holds this frame, and the task holds the error: a reference cycle.
         del task
 
 
@@ -72,9 +71,9 @@ def _next(items: Iterator[Item]) -> tuple[Item, ...]:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Leave out what gRPC's poller raises where a process has two loops, as tests have.
+    """Report errors of the loop, without those of gRPC's poller in a process with two loops.
 
-    Both are woken for each event, and one finds nothing to read (grpc issue 25364).
+    Both loops are woken for each event, and one finds nothing to read (grpc issue 25364).
     """
     if not isinstance(context.get("exception"), BlockingIOError):
         loop.default_exception_handler(context)

@@ -1,4 +1,4 @@
-"""Ends the life of rows in the background, on one of the servers at a time."""
+"""Background removal of expired rows; servers on one database take turns."""
 
 import structlog
 
@@ -11,12 +11,12 @@ from meta.transactions import Transactions
 
 log = structlog.get_logger()
 FREQUENT_EVERY_SECS = 5.0
-# Every so many rounds the slow rules run as well.
+# In every twelfth round the slow rules run as well.
 SLOW_EVERY_ROUNDS = 12
 
 
 def run(transactions: Transactions, settings: Settings, shutdown: Shutdown) -> None:
-    """Sweep until shutdown; a rule that fails is tried again in its next round."""
+    """Apply all rules until shutdown; a rule that fails is applied again in its next round."""
     ages = _ages(settings.lifetimes)
     for count in every(FREQUENT_EVERY_SECS, shutdown):
         rules = lifetimes.FREQUENT
@@ -27,7 +27,7 @@ def run(transactions: Transactions, settings: Settings, shutdown: Shutdown) -> N
 
 
 def sweep(transactions: Transactions, rule: ExpiryRule, ages: Ages, shutdown: Shutdown) -> int:
-    """Work one rule off, piece by piece; answers how many rows it took."""
+    """Apply one rule in bounded transactions; returns the number of rows it removed."""
     taken = 0
     # `chore` is the field's name in release 0.1.0, kept for one release.
     rule_log = log.bind(rule=rule.name, chore=rule.name)

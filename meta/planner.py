@@ -1,9 +1,9 @@
-"""The merge policy: which segments go into one merge task. Pure; times in nanoseconds.
+"""The merge policy: which segments form one merge task. Pure; times in nanoseconds.
 
-Segments are grouped by dataset and UTC day, those of several days by the day of their creation.
-Inside a group only equals in the number of merges go together, until the day is long over; then
-what is still small is swept up once more. A segment's records are merged at most `merges_max`
-times, so a byte is written at most `merges_max` + 1 times.
+Segments are grouped by dataset and UTC day, those that span days by the day of their creation.
+Within a group, segments with the same number of merges behind them are merged together. Hours after
+the end of the day, a final sweep merges the remaining small ones. Records are merged at most
+`merges_max` times, so each byte is written at most `merges_max` + 1 times.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,10 +19,10 @@ HOUR_NANOS = 3_600_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The figures of the policy. The index segments_mergeable_index knows two of them."""
+    """The parameters of the policy; the index segments_mergeable_index depends on two of them."""
 
-    # Fewest inputs by the number of merges behind them: fresh segments are merged soon, for
-    # readers; merged ones wait for more peers, so that few merges suffice for many segments.
+    # The minimum of inputs by the number of merges behind them. Fresh segments are merged soon,
+    # which helps readers; merged ones wait for more peers, which bounds write amplification.
     inputs_min: tuple[int, ...] = (4, 8, 8, 8)
     inputs_max: int = 16
     target_bytes: int = 256 * 1024 * 1024
@@ -32,7 +32,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A live segment that is in no task and in no quarantine; its range is closed."""
+    """A live segment, in no task and not quarantined; both ends of its range are inclusive."""
 
     segment_id: UUID
     dataset_key: int
@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The inputs of one merge task, in order of time."""
+    """The inputs of one merge task, by start time."""
 
     inputs: tuple[Candidate, ...]
 
@@ -57,9 +57,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """What goes together: a dataset's segments of one day with as many merges behind them.
+    """Segments that may be merged together: one dataset, one day, the same number of merges.
 
-    Segments of several days are apart from the others and counted by the day of their creation.
+    Segments that span days form tiers of their own, by the day of their creation.
     """
 
     dataset_key: int
@@ -103,7 +103,7 @@ def tier_of(candidate: Candidate) -> Tier:
 def eligibilities(
     candidates: Sequence[Candidate], policy: Policy, now_ns: int
 ) -> tuple[tuple[Candidate, Eligibility], ...]:
-    """Say of each candidate why `plan` takes or leaves it."""
+    """For each candidate, why `plan` chooses it or not."""
     taken = {c.segment_id for group in plan(candidates, policy, now_ns) for c in group.inputs}
     return tuple((c, _eligibility(c, taken, policy)) for c in candidates)
 
@@ -126,7 +126,7 @@ def _is_mergeable(candidate: Candidate, policy: Policy) -> bool:
 
 
 def _day_key(candidate: Candidate) -> tuple[tuple[int, bool], int]:
-    """The dataset and kind of group, and the day that must be over before the final sweep."""
+    """Dataset and kind of group, and the day that must have ended before the final sweep."""
     first, last = candidate.start_ns // DAY_NANOS, candidate.end_ns // DAY_NANOS
     is_one_day = first == last
     day = first if is_one_day else candidate.created_ns // DAY_NANOS
@@ -140,7 +140,7 @@ def _order(candidate: Candidate) -> tuple[tuple[tuple[int, bool], int], int, UUI
 def _fill(
     tier: list[Candidate], inputs_min: int, policy: Policy
 ) -> tuple[list[Group], list[Candidate]]:
-    """Cut a tier, in order of time, into groups; the rest is too little for one more."""
+    """Split a tier, by start time, into groups; returns the groups and the remainder."""
     groups: list[Group] = []
     inputs: list[Candidate] = []
     size_bytes = 0

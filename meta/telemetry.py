@@ -1,8 +1,8 @@
-"""A process's own traces, metrics and logs over OTLP, with the official SDK where it is installed.
+"""Export of a process's own traces, metrics and logs over OTLP, by the official SDK.
 
-On when OTEL_EXPORTER_OTLP_ENDPOINT is set; every OTEL_* variable of the SDK applies. Metrics are
-the ones of `meta.metrics`, read from the Prometheus registry; logs are the structlog events, each
-with a `log.record.uid`; spans are opened with `span`.
+Enabled by OTEL_EXPORTER_OTLP_ENDPOINT; every OTEL_* variable of the SDK applies. Metrics are those
+of `meta.metrics`, read from the Prometheus registry; logs are the structlog events, each with a
+`log.record.uid`; spans are opened with `span`.
 """
 
 import os
@@ -20,14 +20,14 @@ _tracer: Any = None
 
 
 def is_enabled() -> bool:
-    """True where an endpoint is set."""
+    """True if an endpoint is set."""
     return bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
 
 
 def install(service: str) -> Callable[[Any, str, Event], Event]:
-    """Start exporting as `service`; returns the structlog processor that ships events.
+    """Start exporting as `service`; returns the structlog processor that exports events.
 
-    Raises ImportError where the `telemetry` extra is missing.
+    Raises ImportError if the `telemetry` extra is missing.
     """
     from opentelemetry import metrics, trace
     from opentelemetry.sdk._logs import LoggerProvider
@@ -57,7 +57,7 @@ def install(service: str) -> Callable[[Any, str, Event], Event]:
 
 @contextmanager
 def span(name: str, **attributes: str | int | float | bool) -> Iterator[None]:
-    """Trace a block; costs nothing while telemetry is off."""
+    """Trace a block; does nothing while telemetry is disabled."""
     if _tracer is None:
         yield
         return
@@ -66,7 +66,7 @@ def span(name: str, **attributes: str | int | float | bool) -> Iterator[None]:
 
 
 def _exporters() -> Any:
-    """A namespace of the three exporter classes for the protocol that OTEL_* names."""
+    """A namespace of the three exporter classes, by OTEL_EXPORTER_OTLP_PROTOCOL."""
 
     class Exporters:
         if os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").startswith("http"):
@@ -112,7 +112,7 @@ def _shipper(logger: Any) -> Callable[[Any, str, Event], Event]:
 
 
 def _bridge(meter: Any) -> None:
-    """Offer every family of the Prometheus registry as an observable instrument."""
+    """Register every Segplane family of the Prometheus registry as an observable instrument."""
     for family in REGISTRY.collect():
         if not family.name.startswith("segplane_"):
             continue

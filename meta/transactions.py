@@ -1,4 +1,4 @@
-"""The only place that owns a transaction: opens, commits, and runs lost races again."""
+"""Transactions: opened, committed and, after a conflict, run again here and nowhere else."""
 
 import random
 import time
@@ -14,15 +14,15 @@ ATTEMPTS_MAX = 6
 
 
 class Transactions:
-    """Runs one RPC's work in one transaction; `work` may run several times, so it only computes."""
+    """Runs the work of an RPC in one transaction; `work` may run several times."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Run and commit `work`, READ COMMITTED; conflicts by SQLSTATE are run again.
+        """Run `work` and commit it, READ COMMITTED; run it again after a conflict.
 
-        Raises RaceLost once the attempts are used up, Unavailable if the database is away.
+        Raises RaceLost after the last attempt, Unavailable if Postgres does not answer.
         """
         for attempt in range(ATTEMPTS_MAX):
             try:
@@ -30,9 +30,9 @@ class Transactions:
                     return work(tx)
             except Conflict as conflict:
                 metrics.TX_RETRIES.labels(conflict.sqlstate).inc()
-                # Jittered, so that two that met once do not meet again.
+                # With jitter, so that two transactions that met do not meet again.
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))
-        raise RaceLost("the call kept losing against others; try again")
+        raise RaceLost(f"the call met conflicting calls {ATTEMPTS_MAX} times; try again")
 
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Run `work` on one REPEATABLE READ snapshot."""

@@ -44,8 +44,8 @@ def text(
         raise InvalidArgument(
             f"{field} has {len(value)} characters, more than {characters_max}", field=field
         )
-    found = _CONTROLS.intersection(value)
-    if found - (_LAYOUT if lines else frozenset()):
+    controls = _CONTROLS.intersection(value)
+    if controls - (_LAYOUT if lines else frozenset()):
         raise InvalidArgument(f"{field} holds a control character", field=field)
     return value
 
@@ -61,17 +61,17 @@ def uuid(value: str, field: str) -> UUID:
 
 
 def optional_uuid(value: str, field: str) -> UUID | None:
-    """A UUID, or None where the field is empty."""
+    """A UUID, or None if the field is empty."""
     return uuid(value, field) if value else None
 
 
 def filter_uuid(request: Message, field: str) -> UUID | None:
-    """The id in an optional filter field; None where the field is unset, "" is refused."""
+    """The id in an optional filter field; None if the field is unset; "" is refused."""
     return uuid(getattr(request, field), field) if request.HasField(field) else None
 
 
 def identifier(which: str | None, id_text: str, name_text: str) -> UUID | str:
-    """What the oneof `identifier` of a request holds: an id, or a name as text."""
+    """The oneof `identifier` of a request: an id, or a name as text."""
     if which is None:
         raise InvalidArgument("neither id nor name is set", field="identifier")
     return uuid(id_text, "id") if which == "id" else name(name_text)
@@ -102,7 +102,7 @@ def half_open_range(value: TimeRangeLike, field: str) -> tuple[int, int]:
     """A query's range [start, end); must not be empty."""
     if value.start_time >= value.end_time:
         raise InvalidArgument(
-            f"{field} [{value.start_time}, {value.end_time}) holds no time", field=field
+            f"{field} [{value.start_time}, {value.end_time}) is empty", field=field
         )
     return value.start_time, value.end_time
 
@@ -117,7 +117,7 @@ def some(value: str, field: str, *, lines: bool = True) -> str:
 def distinct(values: Sequence[Item], field: str) -> Sequence[Item]:
     """A list without duplicates."""
     if len(set(values)) != len(values):
-        raise InvalidArgument(f"{field} names something twice", field=field)
+        raise InvalidArgument(f"{field} has a duplicate", field=field)
     return values
 
 

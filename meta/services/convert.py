@@ -22,7 +22,7 @@ from segments.location import StoreLocation
 
 @lru_cache(maxsize=8)
 def bucket(location: StoreLocation) -> common_pb2.CloudBucket:
-    """Where objects are. Shared between calls: put it into other messages, do not change it."""
+    """The object store. The message is shared between calls: copy it, never change it."""
     return common_pb2.CloudBucket(
         provider=location.provider,
         endpoint=location.endpoint,
@@ -33,29 +33,29 @@ def bucket(location: StoreLocation) -> common_pb2.CloudBucket:
 
 
 def object_prefix(location: StoreLocation, prefix: str) -> common_pb2.CloudObjectPrefix:
-    """A place under which objects are named; a slash at the end of `prefix` is left out."""
+    """A key prefix, without a slash at its end."""
     return common_pb2.CloudObjectPrefix(bucket=bucket(location), prefix=prefix.rstrip("/"))
 
 
 def merged_place(location: StoreLocation, dataset_id: object) -> common_pb2.CloudObjectPrefix:
-    """Where a dataset's merged segments go."""
+    """The key prefix of a dataset's merged segments."""
     return object_prefix(location, merged_prefix(str(dataset_id)))
 
 
 def stream_place(location: StoreLocation, stream_id: object) -> common_pb2.CloudObjectPrefix:
-    """Where a stream's baby segments go."""
+    """The key prefix of a stream's baby segments."""
     return object_prefix(location, baby_prefix(str(stream_id)))
 
 
 def object_key(location: StoreLocation, prefix: str, name: str) -> common_pb2.CloudObjectKey:
-    """The name of one object."""
+    """The key of one object."""
     return common_pb2.CloudObjectKey(prefix=object_prefix(location, prefix), key=name)
 
 
 def new_segment(
     location: StoreLocation, message: common_pb2.CreateSegment, field: str
 ) -> NewSegment:
-    """Check what a writer says of a segment; its object lies under its dataset's own prefix."""
+    """Check a new segment; its object must be under the prefix of its dataset."""
     dataset_id = checks.uuid(message.dataset_id, f"{field}.dataset_id")
     if not message.HasField("time_range"):
         raise InvalidArgument(f"{field} has no time_range", field=f"{field}.time_range")
@@ -110,8 +110,8 @@ def add_segments(
 ) -> None:
     """Append registered segments.
 
-    What the segments of a dataset share is parsed from one template: a page costs a fourth of what
-    building every message from nested constructors did.
+    The fields that all segments of a dataset share are parsed from one template: a page costs a
+    fourth of building every message from nested constructors.
     """
     templates: dict[object, tuple[bytes, str]] = {}
     for segment in segments:
@@ -130,7 +130,7 @@ def add_segments(
         info.number_of_events = segment.number_of_events
         key = info.cloud_object_key
         key.key = segment.object_name
-        # Nursery's segments of a dataset share their prefix, every merge's output has its own.
+        # A dataset's segments from the nursery share a prefix; each merge output has its own.
         if segment.prefix != prefix:
             key.prefix.prefix = segment.prefix
         info.created_version = segment.created_version
@@ -174,7 +174,7 @@ def baby_info(row: BabyRow) -> nursery_pb2.BabySegmentInfo:
 
 
 def routing_message(routing: TokenRouting) -> ingest_token_pb2.IngestTokenRouting:
-    """Where a token's signals go; "" = refused."""
+    """The datasets that a token's signals are routed to; "" = refused."""
     return ingest_token_pb2.IngestTokenRouting(
         logs_dataset_id=str(routing.logs or ""),
         traces_dataset_id=str(routing.traces or ""),
@@ -192,7 +192,7 @@ def sharding_fields(
 ) -> tuple[ShardingField, ...]:
     """Check sharding fields: named once each, weights finite and above 0."""
     checks.at_most(messages, field, 100)
-    found = []
+    fields = []
     for index, message in enumerate(messages):
         at = f"{field}[{index}]"
         if not (math.isfinite(message.weight) and message.weight > 0):
@@ -200,9 +200,9 @@ def sharding_fields(
                 f"{at}.weight is {message.weight}, not finite and above 0", field=f"{at}.weight"
             )
         name = checks.name(message.field_name, f"{at}.field_name")
-        found.append(ShardingField(name, message.weight))
-    checks.distinct([f.field_name for f in found], field)
-    return tuple(found)
+        fields.append(ShardingField(name, message.weight))
+    checks.distinct([f.field_name for f in fields], field)
+    return tuple(fields)
 
 
 def promoted_messages(columns: Sequence[PromotedColumnRow]) -> list[common_pb2.PromotedColumn]:
@@ -232,12 +232,12 @@ def nanos_text(nanos: int) -> str:
     return time_text(moment.replace(microsecond=rest // 1_000))
 
 
-def _check_bucket(location: StoreLocation, found: common_pb2.CloudBucket, field: str) -> None:
-    """Refuse another store than the configured one; empty fields say nothing."""
+def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, field: str) -> None:
+    """Refuse a store other than the configured one; empty fields are not compared."""
     expected = bucket(location)
     for name in ("provider", "endpoint", "bucket", "region", "path"):
-        value, wanted = getattr(found, name), getattr(expected, name)
-        if value and value.strip("/") != wanted.strip("/"):
+        value, configured = getattr(message, name), getattr(expected, name)
+        if value and value.strip("/") != configured.strip("/"):
             raise InvalidArgument(
                 f"{field}.{name} is not the configured store's", field=f"{field}.{name}"
             )

@@ -1,4 +1,4 @@
-"""IngestTokenService: what exporters show, and which dataset each of their signals goes to."""
+"""IngestTokenService: ingest tokens and the datasets that their signals are routed to."""
 
 from uuid import UUID
 
@@ -36,7 +36,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     def CreateIngestToken(
         self, request: ingest_token_pb2.CreateIngestTokenRequest, context: grpc.ServicerContext
     ) -> ingest_token_pb2.CreateIngestTokenResponse:
-        """Make a token; its plaintext is in this reply and nowhere else."""
+        """Create a token; its plaintext is in this reply only."""
         name = checks.name(request.name)
         dataset_name = checks.name(request.dataset_name, "dataset_name")
         plaintext = token_secrets.new_plaintext()
@@ -65,7 +65,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     def ValidateIngestToken(
         self, request: ingest_token_pb2.ValidateIngestTokenRequest, context: grpc.ServicerContext
     ) -> ingest_token_pb2.ValidateIngestTokenResponse:
-        """Say which token a plaintext is."""
+        """The id and routing of the token with this plaintext."""
         if not token_secrets.is_well_formed(request.plaintext_token):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
@@ -82,7 +82,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     def RevokeIngestToken(
         self, request: ingest_token_pb2.RevokeIngestTokenRequest, context: grpc.ServicerContext
     ) -> ingest_token_pb2.RevokeIngestTokenResponse:
-        """Stop a token for good; the first time of revocation stays."""
+        """Revoke a token for good; repeating the call keeps the first time of revocation."""
         token_id = checks.uuid(request.token_id, "token_id")
 
         def work(tx: Transaction) -> None:
@@ -126,8 +126,8 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         self, request: ingest_token_pb2.ListIngestTokensRequest, context: grpc.ServicerContext
     ) -> ingest_token_pb2.ListIngestTokensResponse:
         """List all tokens, oldest first."""
-        found = self._transactions.read(tokens.list_all)
-        return ingest_token_pb2.ListIngestTokensResponse(tokens=[_info(t) for t in found])
+        all_tokens = self._transactions.read(tokens.list_all)
+        return ingest_token_pb2.ListIngestTokensResponse(tokens=[_info(t) for t in all_tokens])
 
     def GetIngestToken(
         self, request: ingest_token_pb2.GetIngestTokenRequest, context: grpc.ServicerContext
@@ -142,49 +142,49 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         request: ingest_token_pb2.UpdateIngestTokenRoutingRequest,
         context: grpc.ServicerContext,
     ) -> ingest_token_pb2.UpdateIngestTokenRoutingResponse:
-        """Replace where a token's signals go, with the entries that need it, in one transaction."""
+        """Replace the routing of a token and create the stream entries that it needs."""
         token_id = checks.uuid(request.token_id, "token_id")
-        wanted = TokenRouting(
+        new_routing = TokenRouting(
             logs=_dataset_id(request.routing.logs_dataset_id, "logs_dataset_id"),
             traces=_dataset_id(request.routing.traces_dataset_id, "traces_dataset_id"),
             metrics=_dataset_id(request.routing.metrics_dataset_id, "metrics_dataset_id"),
         )
 
         def work(tx: Transaction) -> None:
-            datasets.lock_shared(tx, wanted.datasets())
+            datasets.lock_shared(tx, new_routing.datasets())
             token = tokens.get_locked(tx, token_id)
             if token.revoked_at is not None:
                 raise TokenRevoked("a revoked token takes no new routing", token_id=token_id)
-            if token.routing != wanted:
-                _route(tx, token_id, wanted)
-                change = f"{_words(token.routing)} became {_words(wanted)}"
+            if token.routing != new_routing:
+                _route(tx, token_id, new_routing)
+                change = f"{_words(token.routing)} became {_words(new_routing)}"
                 audit.note(tx, "UpdateIngestTokenRouting", token_id, change)
 
         self._transactions.write(work)
         return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
 
 
-def _route(tx: Transaction, token_id: UUID, wanted: TokenRouting) -> None:
-    """Change a locked token's routing and give every stream that carries it the new entries.
+def _route(tx: Transaction, token_id: UUID, new_routing: TokenRouting) -> None:
+    """Change the routing of a locked token and add the new entries to all its active streams.
 
     The heads are locked, so no baby at or below their offsets can hold records for the new
     datasets, and none above is committed before the entries are there.
     """
-    tokens.route(tx, token_id, wanted)
+    tokens.route(tx, token_id, new_routing)
     heads = streams.lock_heads(tx, routing.carriers(tx, token_id))
     active = [head for head in heads.values() if not head.is_stopped]
-    routing.begin_period(tx, token_id, wanted, active)
-    made = stream_datasets.create_missing(
+    routing.begin_period(tx, token_id, new_routing, active)
+    created = stream_datasets.create_missing(
         tx,
         [
             NewEntry(head.stream_id, dataset_id, head.committed_offset)
             for head in active
-            for dataset_id in wanted.datasets()
+            for dataset_id in new_routing.datasets()
         ],
     )
     version = versions.allocate(tx)
     tokens.stamp(tx, token_id, version)
-    stream_datasets.stamp(tx, made, version)
+    stream_datasets.stamp(tx, created, version)
 
 
 def _dataset_id(value: str, name: str) -> UUID | None:

@@ -1,4 +1,4 @@
-"""IngestionService: what collectors and direct writers call."""
+"""IngestionService: the calls of collectors and direct writers."""
 
 import hashlib
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._hasher = TokenHasher(settings.token_pepper)
         self._committer: Committer[OffsetCommit, Committed] = Committer(
             name="commit_offset",
-            # A batch of commits is one statement: no round trips to begin and commit.
+            # A batch of commits is one statement, which needs no round trips to begin and commit.
             begin=transactions.database.single,
             keys=lambda commit: (commit.stream_id,),
             run_batch=commits.commit_batch,
@@ -69,7 +69,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
     def DownloadConfig(
         self, request: ingestion_pb2.DownloadConfigRequest, context: grpc.ServicerContext
     ) -> ingestion_pb2.DownloadConfigResponse:
-        """Say where objects are and which datasets exist; every worker gets the same."""
+        """The object store and the datasets, the same for every worker."""
         checks.text(request.worker_id, "worker_id")
         reply = self._transactions.read(self._config)
         content = reply.SerializeToString(deterministic=True)
@@ -156,14 +156,14 @@ def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
 
 
 def _lock_token(tx: Transaction, digest: bytes) -> IngestToken:
-    """Keep an active token, its routing and the datasets it names as they are until the commit."""
-    found = tokens.find_by_digest(tx, digest)
-    if found is not None:
-        # Datasets come before tokens in the order of locks, so the routing is read twice.
-        stream_datasets.lock_live_datasets(tx, found.routing.datasets())
-        locked = tokens.lock_shared(tx, found.id)
+    """Lock an active token and the datasets of its routing against changes."""
+    token = tokens.find_by_digest(tx, digest)
+    if token is not None:
+        # The lock order is datasets before tokens, so the routing is read again under the lock.
+        stream_datasets.lock_live_datasets(tx, token.routing.datasets())
+        locked = tokens.lock_shared(tx, token.id)
         if locked is not None and locked.revoked_at is None:
-            if locked.routing != found.routing:
+            if locked.routing != token.routing:
                 raise Conflict("40001")
             return locked
     raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
@@ -173,26 +173,26 @@ def _admit(tx: Transaction, token: IngestToken, collector_id: str, about: str) -
     stream_id, created = streams.find_or_create(tx, collector_id, about)
     head = streams.lock_heads(tx, [stream_id])[stream_id]
     if head.is_stopped:
-        # It was stopped since it was found; the next run makes another.
+        # The stream was stopped meanwhile; the next run creates another one.
         raise Conflict("40001")
     streams.touch(tx, stream_id)
     is_new = routing.add_token(tx, stream_id, token.id)
     if is_new:
         routing.begin_period(tx, token.id, token.routing, [head])
-    made = stream_datasets.create_missing(
+    entries = stream_datasets.create_missing(
         tx,
         [NewEntry(stream_id, d, head.committed_offset) for d in token.routing.datasets()],
     )
-    if created or is_new or made:
+    if created or is_new or entries:
         streams.find_locked(tx, stream_id)
         version = versions.allocate(tx)
         streams.stamp(tx, [stream_id], version)
-        stream_datasets.stamp(tx, made, version)
+        stream_datasets.stamp(tx, entries, version)
     return _Admission(stream_id, created, head.committed_offset + 1, token.id, token.routing)
 
 
 def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:
-    """Check a commit; written flat, because this is the hottest call."""
+    """Check a commit. Written flat, because this is the hottest call."""
     flush_id = request.flush_id
     if flush_id and len(flush_id) != FLUSH_ID_BYTES:
         raise InvalidArgument(
@@ -218,7 +218,7 @@ def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:
     )
 
 
-# A collector names the same stream with every flush; reading a UUID is a fifth of a commit's check.
+# A collector sends the same id with every flush; parsing it is a fifth of the cost of the check.
 @lru_cache(maxsize=4_096)
 def _stream_id(value: str) -> UUID:
     return checks.uuid(value, "stream_id")
@@ -227,7 +227,7 @@ def _stream_id(value: str) -> UUID:
 def _stamps(
     request: ingestion_pb2.CommitOffsetRequest,
 ) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
-    """The datasets of a baby, and the records of each where they are told."""
+    """The datasets of a baby, and the number of records of each if it is given."""
     if not request.dataset_ids and not request.dataset_records:
         return (), ()
     checks.at_most(request.dataset_ids, "dataset_ids", STAMPS_MAX)

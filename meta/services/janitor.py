@@ -1,4 +1,4 @@
-"""JanitorService: statistics, and the life of merge tasks."""
+"""JanitorService: statistics, planning and inspection of merge tasks."""
 
 import time
 
@@ -32,7 +32,7 @@ ATTEMPTS_MAX = 20
 MIN_CLAIMED_SECS_DEFAULT = 3_600
 # A hundred years.
 AGE_SECS_MAX = 3_155_760_000
-# One call of RewriteAllSegments works no longer; half of the caller's deadline at most.
+# One call of RewriteAllSegments works for this long, or for half of its deadline.
 REWRITE_SECS = 10.0
 _Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStatsRequest
 
@@ -49,13 +49,13 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         self, request: janitor_pb2.CreateMergeTasksRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.CreateMergeTasksResponse:
         """Plan merges and create their tasks, one dataset a transaction."""
-        wanted = _segment_filter(request)
+        segment_filter = _segment_filter(request)
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
         keys = self._dataset_keys(name)
         tasks_created = segments_included = 0
         for key in keys:
             tasks, inputs = self._transactions.write(
-                lambda tx, key=key: self._plan(tx, key, wanted)  # type: ignore[misc]
+                lambda tx, key=key: self._plan(tx, key, segment_filter)  # type: ignore[misc]
             )
             tasks_created += tasks
             segments_included += inputs
@@ -66,10 +66,10 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     def RewriteAllSegments(
         self, request: janitor_pb2.RewriteAllSegmentsRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.RewriteAllSegmentsResponse:
-        """Begin or carry on a rewrite; works for a while, call again until all is planned."""
+        """Begin or continue a rewrite for a bounded time; to be called until `all_planned`."""
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
         keys = self._dataset_keys(name)
-        # By id: the name may belong to another dataset by the next call.
+        # The id, because the name may belong to another dataset at the next call.
         dataset_filter = "" if name is None else str(keys[0])
         rewrite = self._transactions.write(lambda tx: rewrites.resume(tx, dataset_filter, keys))
         created, left = 0, list(keys)
@@ -87,23 +87,23 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         self, request: janitor_pb2.GetSegmentSizeStatsRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.GetSegmentSizeStatsResponse:
         """Count live segments by tiers of compressed size."""
-        wanted = _segment_filter(request)
+        segment_filter = _segment_filter(request)
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
 
         def work(tx: Transaction) -> list[SizeTier]:
             key = None if name is None else datasets.get(tx, name).key
-            return size_tiers.read(tx, key, wanted)
+            return size_tiers.read(tx, key, segment_filter)
 
-        found = {tier.tier: tier for tier in self._transactions.read(work)}
-        highest = max(found, default=-1)
+        tiers = {tier.tier: tier for tier in self._transactions.read(work)}
+        highest = max(tiers, default=-1)
         return janitor_pb2.GetSegmentSizeStatsResponse(
-            tiers=[_tier(number, found.get(number)) for number in range(highest + 1)]
+            tiers=[_tier(number, tiers.get(number)) for number in range(highest + 1)]
         )
 
     def UnclaimMergeTask(
         self, request: janitor_pb2.UnclaimMergeTaskRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.UnclaimMergeTaskResponse:
-        """Take a task from its worker, who is fenced from then on."""
+        """Revoke the claim of a task; its worker is fenced by the attempt number."""
         task_id = checks.uuid(request.task_id, "task_id")
         age = checks.count(request.min_claimed_secs, "min_claimed_secs") or MIN_CLAIMED_SECS_DEFAULT
         age = min(age, AGE_SECS_MAX)
@@ -144,7 +144,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     def GetMergeTask(
         self, request: janitor_pb2.GetMergeTaskRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.GetMergeTaskResponse:
-        """Read one task, finished ones too while they are kept."""
+        """Read one task; finished tasks are kept for a time."""
         task_id = checks.uuid(request.task_id, "task_id")
 
         def work(tx: Transaction) -> janitor_pb2.GetMergeTaskResponse:
@@ -158,19 +158,21 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
 
         return self._transactions.read(work)
 
-    def _plan(self, tx: Transaction, dataset_key: int, wanted: SegmentFilter) -> tuple[int, int]:
+    def _plan(
+        self, tx: Transaction, dataset_key: int, segment_filter: SegmentFilter
+    ) -> tuple[int, int]:
         if not merge_planning.lock_dataset(tx, dataset_key):
             return 0, 0
-        rows = merge_planning.candidates(tx, dataset_key, wanted)
+        rows = merge_planning.candidates(tx, dataset_key, segment_filter)
         candidates = [Candidate(*row.planned()) for row in rows]
         groups = plan(candidates, self._policy, merge_planning.now_nanos(tx))
-        chosen = [[one.segment_id for one in group.inputs] for group in groups]
+        chosen = [[candidate.segment_id for candidate in group.inputs] for group in groups]
         return merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
 
     def _rewrite(self, tx: Transaction, dataset_key: int, rewrite: Rewrite) -> int:
         if not merge_planning.lock_dataset(tx, dataset_key):
             return 0
-        groups = [[one] for one in rewrites.unplanned(tx, dataset_key, rewrite)]
+        groups = [[segment_id] for segment_id in rewrites.unplanned(tx, dataset_key, rewrite)]
         created, _ = merge_planning.create_tasks(tx, groups, TaskKind.REWRITE, merges_added=0)
         return created
 
@@ -203,7 +205,7 @@ def _segment_filter(request: _Filters) -> SegmentFilter:
 
 
 def _age(secs: int, is_set: bool) -> int | None:
-    """An age that the database can subtract; nothing is older than the longest."""
+    """An age that Postgres can subtract from the current time."""
     return min(secs, AGE_SECS_MAX) if is_set else None
 
 
@@ -252,15 +254,15 @@ def _attempt(attempt: Attempt) -> janitor_pb2.MergeAttempt:
     )
 
 
-def _tier(number: int, found: SizeTier | None) -> janitor_pb2.SegmentSizeTier:
+def _tier(number: int, tier: SizeTier | None) -> janitor_pb2.SegmentSizeTier:
     low, high = size_tiers.tier_bounds(number)
     message = janitor_pb2.SegmentSizeTier(tier=number, tier_min=str(low), tier_max=str(high))
-    if found is not None:
-        message.segment_count = found.segment_count
-        message.total_size = found.total_size
-        message.smallest = found.smallest
-        message.largest = found.largest
-        message.avg_size = found.total_size // found.segment_count
-        message.earliest_time = convert.nanos_text(found.start_ns)
-        message.latest_time = convert.nanos_text(found.end_ns)
+    if tier is not None:
+        message.segment_count = tier.segment_count
+        message.total_size = tier.total_size
+        message.smallest = tier.smallest
+        message.largest = tier.largest
+        message.avg_size = tier.total_size // tier.segment_count
+        message.earliest_time = convert.nanos_text(tier.start_ns)
+        message.latest_time = convert.nanos_text(tier.end_ns)
     return message

@@ -17,8 +17,8 @@ from meta.transactions import Transactions
 from meta.v1 import merge_task_pb2, merge_task_pb2_grpc
 from segments.keys import attempt_prefix
 
-# Small tasks go first, which frees the most segments; so that large ones come too, now and then
-# the oldest goes first.
+# Small tasks are claimed first, because they reduce the number of segments fastest. Every eighth
+# poll takes the oldest task, so that large ones are not starved.
 OLDEST_EVERY = 8
 ERROR_BYTES_MAX = 8 * 1024
 
@@ -33,7 +33,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         self._committer: Committer[Completion, CompletionResult] = Committer(
             name="complete_merge_task",
             begin=transactions.database.write,
-            keys=lambda one: (one.task_id, one.output.object_key),
+            keys=lambda completion: (completion.task_id, completion.output.object_key),
             run_batch=merge_completions.complete_batch,
             run_alone=self._complete,
         )
@@ -60,7 +60,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
     async def CompleteSegmentMergeTask(
         self, request: merge_task_pb2.CompleteSegmentMergeTaskRequest, context: grpc.ServicerContext
     ) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
-        """Put the output in the place of the inputs."""
+        """Replace the inputs by the output, in one transaction and at one version."""
         task_id = checks.uuid(request.task_id, "task_id")
         output = convert.new_segment(
             self._settings.location, request.merged_segment, "merged_segment"
@@ -68,9 +68,9 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
 
         return _reply(await self._committer.submit(Completion(task_id, output)))
 
-    def _complete(self, one: Completion) -> CompletionResult:
+    def _complete(self, completion: Completion) -> CompletionResult:
         def work(tx: Transaction) -> CompletionResult:
-            (answer,) = merge_completions.complete_batch(tx, [one])
+            (answer,) = merge_completions.complete_batch(tx, [completion])
             if isinstance(answer, MetaError):
                 raise answer
             return answer
@@ -80,11 +80,11 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
     def FailSegmentMergeTask(
         self, request: merge_task_pb2.FailSegmentMergeTaskRequest, context: grpc.ServicerContext
     ) -> merge_task_pb2.FailSegmentMergeTaskResponse:
-        """Give a claimed task back with the reason."""
+        """Record that a claim failed, and why; the task waits for its next attempt."""
         task_id = checks.uuid(request.task_id, "task_id")
         checks.count(request.attempt, "attempt")
         failed_id = checks.optional_uuid(request.failed_segment_id, "failed_segment_id")
-        # Free text of a worker; what no log line may hold is left out, not refused.
+        # Free text of a worker: control characters are replaced instead of refused.
         error = _printable(request.error_message)
 
         def work(tx: Transaction) -> None:
@@ -131,7 +131,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
 
 
 def _is_current(task: MergeTaskRow, attempt: int) -> bool:
-    """True if the claim of this number (0 = any) still holds the task."""
+    """True if the claim with this attempt number (0 = any) still holds the task."""
     is_held = task.state == TaskState.OPEN and task.worker_id is not None
     return is_held and attempt in (0, task.attempt)
 

@@ -1,4 +1,4 @@
-"""SegmentDeletionService: which objects may go, and forgetting their segments."""
+"""SegmentDeletionService: tombstoned segments due for deletion, and their confirmation."""
 
 import grpc
 
@@ -24,7 +24,7 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         request: segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest,
         context: grpc.ServicerContext,
     ) -> segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse:
-        """List what may be deleted; the horizon that this raises is committed before the answer."""
+        """List segments due for deletion; commits the raised deletion horizon before the answer."""
         grace_secs = self._settings.lifetimes.tombstone_grace
         due = self._transactions.write(
             lambda tx: tombstones.hand_out(tx, grace_secs=grace_secs, most=SEGMENTS_MAX)
@@ -33,13 +33,15 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         return segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse(
             segments=[
                 segment_deletion_pb2.TombstonedSegmentInfo(
-                    segment_id=str(one.segment_id),
-                    dataset_id=str(one.dataset_id),
-                    cloud_object_key=convert.object_key(location, one.prefix, one.object_name),
-                    tombstone_time_nanos=one.tombstone_time_nanos,
-                    tombstone_version=one.tombstone_version,
+                    segment_id=str(segment.segment_id),
+                    dataset_id=str(segment.dataset_id),
+                    cloud_object_key=convert.object_key(
+                        location, segment.prefix, segment.object_name
+                    ),
+                    tombstone_time_nanos=segment.tombstone_time_nanos,
+                    tombstone_version=segment.tombstone_version,
                 )
-                for one in due
+                for segment in due
             ]
         )
 
@@ -48,7 +50,7 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         request: segment_deletion_pb2.ConfirmTombstoneDeletionRequest,
         context: grpc.ServicerContext,
     ) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
-        """Forget segments whose objects are gone, all or none."""
+        """Remove the rows of segments whose objects are deleted, all or none."""
         checks.at_most(request.segment_ids, "segment_ids", SEGMENTS_MAX)
         ids = [
             checks.uuid(text, f"segment_ids[{index}]")
@@ -72,7 +74,7 @@ def _verdict(outcome: Confirmation) -> segment_deletion_pb2.ConfirmTombstoneDele
             deleted_count=outcome.deleted
         )
         return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(success=success)
-    ids = [str(one) for one in refused]
+    ids = [str(segment_id) for segment_id in refused]
     shown = ", ".join(ids[:10]) + (", ..." if len(ids) > 10 else "")
     return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(
         error=segment_deletion_pb2.ConfirmTombstoneDeletionError(

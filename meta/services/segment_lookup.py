@@ -22,9 +22,9 @@ PAGE_MAX = 10_000
 IDS_MAX = 1_000
 NAMES_MAX = 10_000
 PAGE_BYTES_MAX = 3_670_016
-# What a segment's message takes beside its texts, at most.
+# Upper bound of the size of a segment's message without its texts.
 SEGMENT_BYTES = 200
-# How long min_version is waited for: another instance may lag by a commit, not by more.
+# Bound of the wait for min_version: another instance lags by one commit, not by more.
 VERSION_WAIT_SECS = 0.5
 _VERSION_POLL_SECS = 0.02
 # Version, second of the first page, position.
@@ -86,7 +86,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         return reply
 
     def _read(self, wanted: "_Wanted") -> _Page:
-        """Read a page; waits briefly for a version that is not there yet."""
+        """Read a page; waits briefly for `min_version`."""
         deadline = time.monotonic() + VERSION_WAIT_SECS
         while True:
             try:
@@ -118,7 +118,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         return _Page([found.segment for found in shown], version, next_cursor)
 
     def _shown(self, found: list[FoundSegment], limit: int) -> list[FoundSegment]:
-        """Cut at the limit or where the reply would grow too large, but never to nothing."""
+        """The segments up to the limit or the bound of the reply, at least one."""
         size_bytes = 0
         for index, one in enumerate(found[:limit]):
             texts = len(one.segment.prefix) + len(one.segment.object_name)

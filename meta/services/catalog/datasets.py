@@ -26,16 +26,16 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Create a dataset; the same name again is the same dataset."""
         name = checks.name(request.name)
         live_max = self._settings.datasets_max
-        made = self._transactions.write(lambda tx: datasets.create(tx, name, live_max=live_max))
-        return catalog_pb2.CreateDatasetResponse(id=str(made.id), name=made.name)
+        dataset = self._transactions.write(lambda tx: datasets.create(tx, name, live_max=live_max))
+        return catalog_pb2.CreateDatasetResponse(id=str(dataset.id), name=dataset.name)
 
     def GetDataset(
         self, request: catalog_pb2.GetDatasetRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetDatasetResponse:
         """Read a dataset by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        found = self._transactions.read(lambda tx: datasets.get(tx, named))
-        return catalog_pb2.GetDatasetResponse(id=str(found.id), name=found.name)
+        dataset = self._transactions.read(lambda tx: datasets.get(tx, named))
+        return catalog_pb2.GetDatasetResponse(id=str(dataset.id), name=dataset.name)
 
     def ListDatasets(
         self, request: catalog_pb2.ListDatasetsRequest, context: grpc.ServicerContext
@@ -51,7 +51,7 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
     def DeleteDataset(
         self, request: catalog_pb2.DeleteDatasetRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.DeleteDatasetResponse:
-        """Delete a dataset that nothing writes to."""
+        """Delete a dataset that no token routes to and no stream has unmerged records of."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         success = self._transactions.write(lambda tx: dataset_deletion.delete(tx, named))
         return catalog_pb2.DeleteDatasetResponse(success=success)

@@ -1,4 +1,4 @@
-"""Links between views, datasets and projections, and the data sources that they make."""
+"""Links between views, datasets and projections, and data sources: views with their links."""
 
 import grpc
 
@@ -32,7 +32,7 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
     def UnlinkViewDatasetProjection(
         self, request: catalog_pb2.UnlinkViewDatasetProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.UnlinkViewDatasetProjectionResponse:
-        """Take a link away."""
+        """Remove a link."""
         link = _link(request)
         success = self._transactions.write(lambda tx: links.remove(tx, link))
         return catalog_pb2.UnlinkViewDatasetProjectionResponse(success=success)
@@ -41,37 +41,37 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
         self, request: catalog_pb2.ListViewDatasetProjectionsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.ListViewDatasetProjectionsResponse:
         """Page through the links that match all given filters."""
-        wanted = LinkFilter(
+        link_filter = LinkFilter(
             dataset_id=checks.filter_uuid(request, "dataset_id"),
             view_id=checks.filter_uuid(request, "view_id"),
             projection_id=checks.filter_uuid(request, "projection_id"),
         )
-        window = pages.window(request.pagination, "ListViewDatasetProjections", wanted)
-        page = self._transactions.read(lambda tx: links.list_page(tx, window, wanted))
+        window = pages.window(request.pagination, "ListViewDatasetProjections", link_filter)
+        page = self._transactions.read(lambda tx: links.list_page(tx, window, link_filter))
         return catalog_pb2.ListViewDatasetProjectionsResponse(
             items=[
                 catalog_pb2.ViewDatasetProjection(
-                    dataset_id=str(one.dataset_id),
-                    view_id=str(one.view_id),
-                    projection_id=str(one.projection_id),
+                    dataset_id=str(link.dataset_id),
+                    view_id=str(link.view_id),
+                    projection_id=str(link.projection_id),
                 )
-                for one in page.items
+                for link in page.items
             ],
-            pagination=pages.answer(page, "ListViewDatasetProjections", wanted),
+            pagination=pages.answer(page, "ListViewDatasetProjections", link_filter),
         )
 
     def ListDatasources(
         self, request: catalog_pb2.ListDatasourcesRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.ListDatasourcesResponse:
-        """Page through all views with what they read."""
+        """Page through all views with the datasets and projections that they read."""
         window = pages.window(request, "ListDatasources")
         page = self._transactions.read(lambda tx: links.list_sources(tx, window))
-        stand = pages.answer(page, "ListDatasources")
+        pagination = pages.answer(page, "ListDatasources")
         return catalog_pb2.ListDatasourcesResponse(
-            items=[_source(one) for one in page.items],
-            next_cursor=stand.next_cursor if stand.HasField("next_cursor") else None,
-            prev_cursor=stand.prev_cursor if stand.HasField("prev_cursor") else None,
-            total=stand.total,
+            items=[_source(source) for source in page.items],
+            next_cursor=pagination.next_cursor if pagination.HasField("next_cursor") else None,
+            prev_cursor=pagination.prev_cursor if pagination.HasField("prev_cursor") else None,
+            total=pagination.total,
         )
 
 

@@ -13,7 +13,7 @@ from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 
 class _ProjectionFields(TypedDict):
-    """What every message about a projection says; an absent schema stays unset."""
+    """The fields common to all messages about a projection; an absent schema stays unset."""
 
     id: str
     name: str
@@ -35,28 +35,28 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         name = checks.name(request.name)
         expression = checks.some(request.projection, "projection")
         schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        made = self._transactions.write(
+        projection = self._transactions.write(
             lambda tx: projections.create(tx, name, expression, schema_id)
         )
-        return catalog_pb2.CreateProjectionResponse(**_fields(made))
+        return catalog_pb2.CreateProjectionResponse(**_fields(projection))
 
     def GetProjection(
         self, request: catalog_pb2.GetProjectionRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetProjectionResponse:
         """Read a projection by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        found = self._transactions.read(lambda tx: projections.get(tx, named))
-        return catalog_pb2.GetProjectionResponse(**_fields(found))
+        projection = self._transactions.read(lambda tx: projections.get(tx, named))
+        return catalog_pb2.GetProjectionResponse(**_fields(projection))
 
     def ListProjections(
         self, request: catalog_pb2.ListProjectionsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.ListProjectionsResponse:
-        """Page through the projections, all or those of one schema."""
+        """Page through the projections, all or those of projection schema."""
         schema_id = checks.filter_uuid(request, "schema_id")
         window = pages.window(request.pagination, "ListProjections", schema_id)
         page = self._transactions.read(lambda tx: projections.list_page(tx, window, schema_id))
         return catalog_pb2.ListProjectionsResponse(
-            items=[catalog_pb2.Projection(**_fields(one)) for one in page.items],
+            items=[catalog_pb2.Projection(**_fields(projection)) for projection in page.items],
             pagination=pages.answer(page, "ListProjections", schema_id),
         )
 
@@ -65,8 +65,8 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.UpdateProjectionResponse:
         """Change the given parts of a projection."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        wanted = _change(request)
-        changed = self._transactions.write(lambda tx: projections.change(tx, named, wanted))
+        change = _change(request)
+        changed = self._transactions.write(lambda tx: projections.change(tx, named, change))
         return catalog_pb2.UpdateProjectionResponse(**_fields(changed))
 
     def DeleteProjection(

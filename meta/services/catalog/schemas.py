@@ -28,9 +28,9 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         columns = _columns(request.columns, "columns")
         if not columns:
             raise InvalidArgument("a schema needs a column", field="columns")
-        made = self._transactions.write(lambda tx: schemas.create(tx, name, columns))
+        schema = self._transactions.write(lambda tx: schemas.create(tx, name, columns))
         return catalog_pb2.CreateSchemaResponse(
-            id=str(made.id), name=made.name, columns=_messages(made)
+            id=str(schema.id), name=schema.name, columns=_messages(schema)
         )
 
     def GetSchema(
@@ -38,9 +38,9 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetSchemaResponse:
         """Read a schema by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        found = self._transactions.read(lambda tx: schemas.get(tx, named))
+        schema = self._transactions.read(lambda tx: schemas.get(tx, named))
         return catalog_pb2.GetSchemaResponse(
-            id=str(found.id), name=found.name, columns=_messages(found)
+            id=str(schema.id), name=schema.name, columns=_messages(schema)
         )
 
     def ListSchemas(
@@ -62,10 +62,10 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.UpdateSchemaResponse:
         """Rename a schema, add and remove columns, all or nothing."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        wanted = _change(request)
-        changed = self._transactions.write(lambda tx: schemas.change(tx, named, wanted))
+        change = _change(request)
+        schema = self._transactions.write(lambda tx: schemas.change(tx, named, change))
         return catalog_pb2.UpdateSchemaResponse(
-            id=str(changed.id), name=changed.name, columns=_messages(changed)
+            id=str(schema.id), name=schema.name, columns=_messages(schema)
         )
 
     def DeleteSchema(

@@ -13,7 +13,7 @@ from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 
 class _ViewFields(TypedDict):
-    """What every message about a view says; absent texts stay unset."""
+    """The fields common to all messages about a view; absent texts stay unset."""
 
     id: str
     name: str
@@ -36,16 +36,16 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         name = checks.name(request.name)
         description = checks.text(request.description, "description", lines=True) or None
         schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        made = self._transactions.write(lambda tx: views.create(tx, name, description, schema_id))
-        return catalog_pb2.CreateViewResponse(**_fields(made))
+        view = self._transactions.write(lambda tx: views.create(tx, name, description, schema_id))
+        return catalog_pb2.CreateViewResponse(**_fields(view))
 
     def GetView(
         self, request: catalog_pb2.GetViewRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.GetViewResponse:
         """Read a view by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        found = self._transactions.read(lambda tx: views.get(tx, named))
-        return catalog_pb2.GetViewResponse(**_fields(found))
+        view = self._transactions.read(lambda tx: views.get(tx, named))
+        return catalog_pb2.GetViewResponse(**_fields(view))
 
     def ListViews(
         self, request: catalog_pb2.ListViewsRequest, context: grpc.ServicerContext
@@ -64,8 +64,8 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.UpdateViewResponse:
         """Change the given parts of a view."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        wanted = _change(request)
-        changed = self._transactions.write(lambda tx: views.change(tx, named, wanted))
+        change = _change(request)
+        changed = self._transactions.write(lambda tx: views.change(tx, named, change))
         return catalog_pb2.UpdateViewResponse(**_fields(changed))
 
     def DeleteView(

@@ -1,4 +1,4 @@
-"""NurseryService: what there is to merge, what was merged, what was reaped."""
+"""NurseryService: streams with their unmerged babies, registrations, ends of streams."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,15 +33,15 @@ from segments.offsets import OffsetSpan
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
-# Checking more takes longer than the event loop should stand still.
+# Checking more moves would block the event loop for too long.
 QUICK_MOVES = 100
 SHARDS_MAX = 65_536
-# Registrations whose answers are read together: each may be as large as a reply may be.
+# The most registrations whose replies are read together; each may have the maximum size.
 REPLIES_MAX = 32
 _REASONS = (nursery_pb2.STOP_REASON_CLIENT, nursery_pb2.STOP_REASON_TIMEOUT)
 
 
-# A registration's version, and the streams it moved.
+# The version of a registration, and the streams whose offsets it moved.
 _Registered: TypeAlias = tuple[Version, frozenset[UUID]]
 
 
@@ -60,7 +60,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
                 lambda tx: registrations.register(tx, merge)
             ),
         )
-        # What the answers say is read in one snapshot for all who wait, after their commits.
+        # The streams of all waiting replies are read in one snapshot, after their commits.
         self._replies: Committer[_Registered, nursery_pb2.RegisterMergedSegmentResponse] = (
             Committer(
                 name="registered_streams",
@@ -75,7 +75,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def GetIngestStreamsForNursery(
         self, request: nursery_pb2.GetIngestStreamsRequest, context: grpc.ServicerContext
     ) -> nursery_pb2.GetIngestStreamsResponse:
-        """Read streams with what there is to merge, in one snapshot."""
+        """Read streams with their unmerged babies, in one snapshot."""
         shard_count = checks.count(request.shard_count, "shard_count", high=SHARDS_MAX) or 1
         wanted = Wanted(
             since=checks.count(request.since_seq, "since_seq"),
@@ -87,7 +87,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     async def RegisterMergedSegment(
         self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
-        """Make merged segments visible and move the offsets that they cover, at one version."""
+        """Register merged segments and advance the offsets that they cover, at one version."""
         if len(request.stream_offsets) <= QUICK_MOVES:
             merge = self._merge(request)
         else:
@@ -99,7 +99,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def MarkStreamStopped(
         self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext
     ) -> nursery_pb2.MarkStreamStoppedResponse:
-        """Close a stream at its committed offset, or one further."""
+        """Stop a stream at its committed offset, or one offset further."""
         stream_id = checks.uuid(request.stream_id, "stream_id")
         if request.reason not in _REASONS:
             raise InvalidArgument(f"reason {request.reason} is not a reason", field="reason")
@@ -114,7 +114,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def UpdateDeletedOffset(
         self, request: nursery_pb2.UpdateDeletedOffsetRequest, context: grpc.ServicerContext
     ) -> nursery_pb2.UpdateDeletedOffsetResponse:
-        """Record how far a stream's babies are deleted."""
+        """Record up to which offset a stream's babies are deleted."""
         stream_id = checks.uuid(request.stream_id, "stream_id")
         offset = checks.count(request.deleted_offset, "deleted_offset", low=-1)
         at = checks.count(request.deleted_ingest_time_nanos, "deleted_ingest_time_nanos")
@@ -167,7 +167,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def _catalog(
         self, tx: Transaction, seq: Version, wanted: Wanted
     ) -> nursery_pb2.GetIngestStreamsResponse:
-        """All of a poll's reply but the streams."""
+        """The reply of a poll without its streams."""
         live = datasets.list_live(tx)
         layouts = dataset_layouts.read(tx, [d.id for d in live])
         reply = nursery_pb2.GetIngestStreamsResponse(
@@ -186,7 +186,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def _registered(
         self, tx: Transaction, batch: Sequence[_Registered]
     ) -> list[nursery_pb2.RegisterMergedSegmentResponse]:
-        """The streams after the moves, in a snapshot of its own that response_seq labels."""
+        """The streams after the registrations, in one snapshot, whose version is response_seq."""
         seq = versions.current(tx)
         stream_ids = frozenset[UUID]().union(*(ids for _, ids in batch))
         found = stream_reads.read_some(tx, stream_ids, self._settings.lifetimes.tombstone_grace)
@@ -204,7 +204,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return answers
 
     def _merge(self, request: nursery_pb2.RegisterMergedSegmentRequest) -> Merge:
-        """Check a registration and what it says of itself."""
+        """Check a registration."""
         if not request.stream_offsets:
             raise InvalidArgument("stream_offsets must not be empty", field="stream_offsets")
         checks.at_most(request.stream_offsets, "stream_offsets", MOVES_MAX)

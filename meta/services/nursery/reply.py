@@ -20,7 +20,7 @@ from segments.location import StoreLocation
 REPLY_BYTES_MAX = 3_670_016  # 3.5 MiB; gRPC refuses to receive more than 4 MiB by default.
 CHECKPOINTS_MAX = 120
 BABIES_MAX = 1_000
-# Bytes on the wire, rounded up; a baby with two stamps. The built message is weighed as well.
+# Sizes on the wire, rounded up, of a baby with two stamps. The built message is measured as well.
 _CHECKPOINT_BYTES = 34
 _BABY_BYTES = 140
 _STREAM_BYTES = 180
@@ -31,7 +31,7 @@ _CATALOG_BYTES = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much of each entry and stream a reply holds."""
+    """The number of checkpoints of each entry and of babies of each stream in a reply."""
 
     checkpoints: int
     babies: int
@@ -70,7 +70,7 @@ def build_streams(
 def affordable(
     location: StoreLocation, streams: Sequence[StreamRow], entries: Sequence[EntryRow]
 ) -> Detail:
-    """The most detail that these streams leave room for, by estimate."""
+    """The most detail that fits into a reply with these streams, by estimate."""
     place = convert.bucket(location).ByteSize() + _PLACE_BYTES
     fixed = len(streams) * (_STREAM_BYTES + place) + len(entries) * (_ENTRY_BYTES + place)
     room = max(0, REPLY_BYTES_MAX - _CATALOG_BYTES - fixed)
@@ -112,7 +112,7 @@ def periods(rows: Iterable[PeriodRow]) -> list[nursery_pb2.RoutingPeriod]:
 
 
 def token_routing(active: Iterable[IngestToken]) -> list[nursery_pb2.IngestTokenRoutingInfo]:
-    """Where active tokens' signals go now."""
+    """The current routing of active tokens."""
     return [
         nursery_pb2.IngestTokenRoutingInfo(
             token_id=str(token.id),

@@ -1,4 +1,4 @@
-"""CheckConsistency: the bucket's listing against meta's rows, both ways, then the rows alone."""
+"""CheckConsistency: the listing of the bucket against the rows, both ways, then the rows alone."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -27,7 +27,7 @@ _LEDGER_REPAIRS = {"TASK_INPUT_DEAD": "cancel the task", "STATS": "store the rec
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A checked request: everything listed in (after, through]."""
+    """A checked request: the objects of the listing in (after, through]."""
 
     after: str
     through: str
@@ -47,7 +47,7 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
         request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
         context: grpc.ServicerContext,
     ) -> AsyncIterator[pb.CheckConsistencyResponse]:
-        """Compare each stretch of the listing as it comes; then check the rows by themselves.
+        """Compare each page of the listing when it arrives, then check the rows by themselves.
 
         Begin the listing after the call: what is registered later is not missed in it.
         """
@@ -71,7 +71,7 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
     def _compared(
         self, stretch: _Stretch, began: datetime
     ) -> Iterator[pb.CheckConsistencyResponse]:
-        """Findings of a stretch, a part of it at a time."""
+        """The findings of a page of the listing, in bounded replies."""
         strangers = dict(stretch.objects)
         for read in (consistency.expected_segments, consistency.expected_babies):
             after = stretch.after
@@ -93,26 +93,26 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
         yield pb.CheckConsistencyResponse(findings=findings, checked_through=stretch.through)
 
     def _strangers(self, tx: Transaction, objects: dict[str, pb.ListedObject]) -> list[pb.Finding]:
-        """Objects that no row speaks of, unless a writer may be about to."""
+        """Objects without a row, except those that a writer may still register."""
         _, now_nanos = consistency.clock(tx)
         oldest_nanos = now_nanos - int(self._settings.lifetimes.orphan_min_age * 1e9)
         names = {key: parse_key(key) for key in objects}
         streams = consistency.stream_facts(
             tx, [name.stream_id for name in names.values() if isinstance(name, BabyKey)]
         )
-        found = []
+        findings = []
         for key, name in names.items():
             if name is None:
                 message = "the name is none that this system gives"
-                found.append(_finding(pb.FINDING_KIND_OBJECT_UNREGISTERED, key, "", message))
+                findings.append(_finding(pb.FINDING_KIND_OBJECT_UNREGISTERED, key, "", message))
             elif objects[key].modified_at_nanos <= oldest_nanos and _is_garbage(name, streams):
-                message = "no row speaks of the object"
+                message = "no row refers to the object"
                 kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
-                found.append(_finding(kind, key, "", message, _CONDEMN))
-        return found
+                findings.append(_finding(kind, key, "", message, _CONDEMN))
+        return findings
 
     def _ledger(self) -> Iterator[pb.CheckConsistencyResponse]:
-        """Findings among the rows themselves, each kind in a snapshot of its own."""
+        """Findings among the rows, each kind in a snapshot of its own."""
 
         def read(kind: str) -> list[LedgerFinding]:
             return self._transactions.read(lambda tx: list(consistency.ledger_findings(tx, kind)))
@@ -120,13 +120,13 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
         for kind in consistency.LEDGER_KINDS:
             findings = [
                 _finding(
-                    pb.FindingKind.Value(f"FINDING_KIND_{one.kind}"),
+                    pb.FindingKind.Value(f"FINDING_KIND_{finding.kind}"),
                     "",
-                    one.subject_id,
-                    one.message,
-                    _LEDGER_REPAIRS.get(one.kind, ""),
+                    finding.subject_id,
+                    finding.message,
+                    _LEDGER_REPAIRS.get(finding.kind, ""),
                 )
-                for one in read(kind)
+                for finding in read(kind)
             ]
             if findings:
                 yield pb.CheckConsistencyResponse(findings=findings, checked_through=LAST_KEY)
@@ -135,13 +135,15 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
 def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
     checks.at_most(request.objects, "objects", OBJECTS_MAX)
     last = after
-    for index, one in enumerate(request.objects):
+    for index, listed in enumerate(request.objects):
         field = f"objects[{index}].object_key"
-        checks.text(one.object_key, field, characters_max=_KEY_CHARACTERS_MAX)
-        # As the database and the stores compare: by bytes.
-        if one.object_key.encode() <= last.encode():
-            raise InvalidArgument(f"{one.object_key!r} does not come after {last!r}", field=field)
-        last = one.object_key
+        checks.text(listed.object_key, field, characters_max=_KEY_CHARACTERS_MAX)
+        # By bytes, as Postgres and the object stores order keys.
+        if listed.object_key.encode() <= last.encode():
+            raise InvalidArgument(
+                f"{listed.object_key!r} does not come after {last!r}", field=field
+            )
+        last = listed.object_key
     through = checks.text(request.listed_through, "listed_through") or last
     if request.end_of_listing:
         through = LAST_KEY
@@ -149,31 +151,31 @@ def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
         raise InvalidArgument(
             f"listed_through is {through!r}, before {last!r}", field="listed_through"
         )
-    objects = {one.object_key: one for one in request.objects}
+    objects = {listed.object_key: listed for listed in request.objects}
     return _Stretch(after, through, objects, request.end_of_listing)
 
 
 def _matched(
     expected: list[Expected], strangers: dict[str, pb.ListedObject]
 ) -> Iterator[pb.Finding]:
-    """Take what is expected from the strangers and tell what is missing or of another size."""
-    for one in expected:
-        listed = strangers.pop(one.object_key, None)
+    """Remove expected objects from `strangers`; yield those that are missing or differ in size."""
+    for row in expected:
+        listed = strangers.pop(row.object_key, None)
         if listed is None:
-            if one.must_exist:
-                is_baby = isinstance(parse_key(one.object_key), BabyKey)
+            if row.must_exist:
+                is_baby = isinstance(parse_key(row.object_key), BabyKey)
                 kind = pb.FINDING_KIND_BABY_MISSING if is_baby else pb.FINDING_KIND_OBJECT_MISSING
-                message = f"an object of {one.size_bytes} bytes is not in the listing"
-                yield _finding(kind, one.object_key, one.subject_id, message)
+                message = f"an object of {row.size_bytes} bytes is not in the listing"
+                yield _finding(kind, row.object_key, row.subject_id, message)
         # A commit by MarkStreamStopped does not know the size of the stop message.
-        elif one.size_bytes and listed.size_bytes != one.size_bytes:
-            message = f"the object has {listed.size_bytes} bytes, {one.size_bytes} are registered"
+        elif row.size_bytes and listed.size_bytes != row.size_bytes:
+            message = f"the object has {listed.size_bytes} bytes, {row.size_bytes} are registered"
             kind = pb.FINDING_KIND_SIZE_MISMATCH
-            yield _finding(kind, one.object_key, one.subject_id, message)
+            yield _finding(kind, row.object_key, row.subject_id, message)
 
 
 def _is_garbage(name: ObjectKey, streams: dict[str, StreamFacts]) -> bool:
-    """False for what someone may still come back for: a stream's tail, the quarantine."""
+    """False for objects that may still be used: the tail of a stream, the quarantine."""
     if isinstance(name, QuarantineKey):
         return False
     if not isinstance(name, BabyKey):

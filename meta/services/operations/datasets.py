@@ -1,4 +1,4 @@
-"""Datasets beyond the contract: undelete and settings."""
+"""Additions to the contract: undelete and settings of datasets."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -24,7 +24,7 @@ from meta.store.engine import Transaction
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
-# A hundred years: more is a mistake in the unit.
+# A hundred years; a longer time is a mistake in the unit.
 SECONDS_MAX = 3_155_760_000
 
 
@@ -133,7 +133,7 @@ def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSetting
 
 
 def _seconds(value: Duration, field: str) -> int:
-    """Whole seconds, a started one counted in full, so that nothing goes too early."""
+    """Whole seconds, rounded up, so that nothing is removed too early."""
     if not 0 <= value.nanos < 1_000_000_000:
         raise InvalidArgument(f"{field}.nanos is {value.nanos}", field=f"{field}.nanos")
     seconds = value.seconds + (1 if value.nanos else 0)

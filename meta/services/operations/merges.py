@@ -1,4 +1,4 @@
-"""Merge tasks beyond the contract: heartbeats, explanations, the quarantine."""
+"""Additions to the contract: heartbeats, explanations and the merge quarantine."""
 
 from collections import Counter
 from typing import TypeAlias
@@ -57,7 +57,7 @@ class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
     def ExplainMergePlan(
         self, request: pb.ExplainMergePlanRequest, context: grpc.ServicerContext
     ) -> pb.ExplainMergePlanResponse:
-        """Say per live segment why it is or is not in a merge task."""
+        """For each live segment, why it is or is not in a merge task."""
         name = None
         if request.HasField("dataset_name"):
             name = checks.name(request.dataset_name, "dataset_name")
@@ -115,19 +115,22 @@ def _explained(
         str(candidate.segment_id): (candidate, eligibility)
         for candidate, eligibility in eligibilities(candidates, POLICY, now_ns)
     }
-    peers = Counter(tier_of(one) for one in candidates)
-    found: list[_Explained] = []
+    peers = Counter(tier_of(candidate) for candidate in candidates)
+    explained: list[_Explained] = []
     for row in rows:
         if row.is_quarantined:
-            answer = pb.MERGE_ELIGIBILITY_QUARANTINED, "a merge could not read it: release it"
+            answer = (
+                pb.MERGE_ELIGIBILITY_QUARANTINED,
+                "a merge could not read it; release it to try again",
+            )
         elif row.task_id is not None:
             answer = pb.MERGE_ELIGIBILITY_IN_TASK, "it is an input of an open task"
         elif row.segment.id in known:
             answer = _by_plan(*known[row.segment.id], peers)
         else:
             answer = _not_mergeable(row.segment)
-        found.append((row, *answer))
-    return found
+        explained.append((row, *answer))
+    return explained
 
 
 def _by_plan(

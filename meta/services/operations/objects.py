@@ -1,4 +1,4 @@
-"""Objects of the bucket that no row knows."""
+"""Objects of the bucket without a row."""
 
 import grpc
 
@@ -24,7 +24,7 @@ class ObjectCalls(operations_pb2_grpc.OperationsServiceServicer):
     def CondemnObjects(
         self, request: operations_pb2.CondemnObjectsRequest, context: grpc.ServicerContext
     ) -> operations_pb2.CondemnObjectsResponse:
-        """Declare unknown objects garbage and return those that may be deleted."""
+        """Condemn objects without a row and return those that may be deleted."""
         checks.at_most(request.object_keys, "object_keys", KEYS_MAX)
         keys = [_key(key, index) for index, key in enumerate(request.object_keys)]
 

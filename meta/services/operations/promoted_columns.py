@@ -1,4 +1,4 @@
-"""Promoted columns as a dataset's owner declares them."""
+"""Checks of the promoted columns of a dataset."""
 
 from collections.abc import Sequence
 
@@ -80,12 +80,12 @@ _SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_
 def checked(
     messages: Sequence[common_pb2.PromotedColumn], field: str
 ) -> tuple[PromotedColumnRow, ...]:
-    """Check columns: typed, scoped, and named unlike one another and the format's columns.
+    """Check columns: typed, scoped, with names that differ from each other and from the format's.
 
     Names are compared without case, as many query engines do.
     """
     checks.at_most(messages, field, COLUMNS_MAX)
-    found = []
+    columns = []
     for index, message in enumerate(messages):
         at = f"{field}[{index}]"
         name = checks.name(message.name, f"{at}.name")
@@ -96,6 +96,6 @@ def checked(
         if message.scope not in _SCOPES:
             raise InvalidArgument(f"{at}.scope is not set", field=f"{at}.scope")
         attribute = checks.name(message.attribute, f"{at}.attribute")
-        found.append(PromotedColumnRow(name, message.type, message.scope, attribute))
-    checks.distinct([column.name.casefold() for column in found], field)
-    return tuple(found)
+        columns.append(PromotedColumnRow(name, message.type, message.scope, attribute))
+    checks.distinct([column.name.casefold() for column in columns], field)
+    return tuple(columns)

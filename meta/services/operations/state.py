@@ -1,4 +1,4 @@
-"""The server's own state."""
+"""The state of the server."""
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
@@ -37,7 +37,7 @@ class StateCalls(operations_pb2_grpc.OperationsServiceServicer):
     def ReleaseDeletionHold(
         self, request: operations_pb2.ReleaseDeletionHoldRequest, context: grpc.ServicerContext
     ) -> operations_pb2.ReleaseDeletionHoldResponse:
-        """Let deletion go on after a failover or restore that was looked at."""
+        """Release the hold on deletion after a failover or restore."""
         released = self._transactions.write(server_state.release_deletion_hold)
         return operations_pb2.ReleaseDeletionHoldResponse(success=released)
 

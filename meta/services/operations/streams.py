@@ -1,4 +1,4 @@
-"""Where the records of a stream are: offsets at a version, one baby, usage."""
+"""Offsets of streams at a version, the location of one baby's records, usage."""
 
 import grpc
 
@@ -24,11 +24,11 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
     def GetOffsetsAt(
         self, request: operations_pb2.GetOffsetsAtRequest, context: grpc.ServicerContext
     ) -> operations_pb2.GetOffsetsAtResponse:
-        """Say per stream which offsets a dataset shows at a version."""
+        """Per stream, the last offset whose records a dataset shows at a version."""
         dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        wanted = checks.count(request.version, "version")
+        at_version = checks.count(request.version, "version")
         version, offsets = self._transactions.read(
-            lambda tx: lineage.offsets_at(tx, dataset_id, wanted)
+            lambda tx: lineage.offsets_at(tx, dataset_id, at_version)
         )
         return operations_pb2.GetOffsetsAtResponse(
             version=version,
@@ -41,34 +41,34 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
     def LocateOffset(
         self, request: operations_pb2.LocateOffsetRequest, context: grpc.ServicerContext
     ) -> operations_pb2.LocateOffsetResponse:
-        """Say where the records of one baby are, through all merges."""
+        """The segments that hold the records of one baby, through all merges."""
         stream_id = checks.uuid(request.stream_id, "stream_id")
         offset = checks.count(request.offset, "offset")
-        found: Whereabouts = self._transactions.read(
+        whereabouts: Whereabouts = self._transactions.read(
             lambda tx: lineage.locate(tx, stream_id, offset)
         )
         return operations_pb2.LocateOffsetResponse(
-            committed=found.is_committed,
-            reaped=found.is_reaped,
-            baby=None if found.baby is None else convert.baby_info(found.baby),
-            locations=[self._place(place) for place in found.places],
+            committed=whereabouts.is_committed,
+            reaped=whereabouts.is_reaped,
+            baby=None if whereabouts.baby is None else convert.baby_info(whereabouts.baby),
+            locations=[self._place(place) for place in whereabouts.places],
         )
 
     def GetUsage(
         self, request: operations_pb2.GetUsageRequest, context: grpc.ServicerContext
     ) -> operations_pb2.GetUsageResponse:
-        """Read this month's records of datasets and their limits; -1 = unlimited."""
+        """Read the records of datasets this month, and their limits; -1 = unlimited."""
         checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)
-        wanted = [checks.uuid(d, "dataset_ids") for d in request.dataset_ids]
-        checks.distinct(wanted, "dataset_ids")
+        dataset_ids = [checks.uuid(d, "dataset_ids") for d in request.dataset_ids]
+        checks.distinct(dataset_ids, "dataset_ids")
 
         def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
-            found = usage.read(tx, wanted)
+            used_by_id = usage.read(tx, dataset_ids)
             reply = operations_pb2.GetUsageResponse()
-            for dataset_id in wanted or found:
-                if dataset_id not in found:
+            for dataset_id in dataset_ids or used_by_id:
+                if dataset_id not in used_by_id:
                     raise NotFound("there is no such dataset", dataset_id=dataset_id)
-                used = found[dataset_id]
+                used = used_by_id[dataset_id]
                 reply.usage.add(
                     dataset_id=str(dataset_id),
                     month=used.month,

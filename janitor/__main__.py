@@ -1,4 +1,4 @@
-"""`python -m janitor`: plans merges and deletes what is dead."""
+"""`python -m janitor`: plans merges, and deletes tombstoned and orphaned objects."""
 
 from janitor import config, loop
 from meta.errors import MetaError

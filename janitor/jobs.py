@@ -1,4 +1,4 @@
-"""What the janitor does, one function per job. Each may be cut off anywhere and run again."""
+"""The janitor's jobs, one function each. Each may be interrupted anywhere and run again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ NANOS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What the jobs work with; `meta_location` is where meta says the objects are."""
+    """What the jobs use; `meta_location` is where meta says the objects are."""
 
     meta: MetaClient
     store: ObjectStore
@@ -38,7 +38,7 @@ class Tools:
 
 
 def plan_merges(tools: Tools) -> None:
-    """Let meta put mergeable segments into tasks; the policy is its own."""
+    """Ask meta to create merge tasks, by its own policy."""
     reply = tools.meta.janitor.CreateMergeTasks(CreateMergeTasksRequest())
     if reply.tasks_created:
         log.info(
@@ -62,13 +62,13 @@ def delete_tombstoned(tools: Tools) -> None:
                 log.error("tombstone_refused", segment_id=segment.segment_id, object_key=at.key)
             else:
                 keys[segment.segment_id] = key
-        # A full page of which something went: there may be more.
+        # A full page, some of it deleted: there may be more.
         if not _delete_confirmed(tools, keys) or len(segments) < TOMBSTONED_PAGE:
             return
 
 
 def deletable_key(segment: TombstonedSegmentInfo, meta_location: StoreLocation) -> str | None:
-    """The key of a tombstoned segment's object; None unless it lies under its dataset's prefix."""
+    """The key of a tombstoned segment's object; None if it is not under its dataset's prefix."""
     at = segment.cloud_object_key
     try:
         key = join_key(at.prefix.prefix, at.key)
@@ -79,7 +79,7 @@ def deletable_key(segment: TombstonedSegmentInfo, meta_location: StoreLocation) 
 
 
 def _delete_confirmed(tools: Tools, keys: dict[str, str]) -> bool:
-    """Delete objects, given by segment id, and tell meta; false if nothing came of it."""
+    """Delete objects, keyed by segment id, and confirm it; false if none was confirmed."""
     if not keys:
         return False
     tools.store.delete(list(keys.values()))
@@ -95,15 +95,15 @@ def _delete_confirmed(tools: Tools, keys: dict[str, str]) -> bool:
 
 
 def collect_orphans(tools: Tools) -> None:
-    """Delete objects that no row knows and that are old enough to stay unknown."""
+    """Delete objects that no row of meta names and that are too old to be registered."""
 
     def condemn(keys: Sequence[str], *, dry_run: bool) -> Sequence[str]:
         request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
         return tools.meta.operations.CondemnObjects(request).condemned_keys
 
-    # Whoever wrote a younger one may still register it.
+    # The writer of a younger object may still register it.
     min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
-    # By the store's clock, as the objects' times are.
+    # By the store's clock: the objects' times are the store's.
     until = tools.store.now_nanos() - min_age.ToNanoseconds()
     swept = sweep(tools.store, condemn, until, tools.shutdown)
     metrics.ORPHANS_LEFT.set(swept.left)
@@ -117,7 +117,7 @@ def collect_orphans(tools: Tools) -> None:
 
 
 def abort_uploads(tools: Tools) -> None:
-    """Drop what writers that died half-way left in the store."""
+    """Abort the unfinished uploads of writers that died."""
     before = tools.store.now_nanos() - int(tools.settings.upload_max_age_secs * NANOS)
     for root in (BABIES_ROOT, DATASETS_ROOT, QUARANTINE_ROOT):
         aborted = tools.store.abort_stale_uploads(root, before)

@@ -25,7 +25,7 @@ META_RETRY_SECS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A step that is repeated."""
+    """A function and its interval."""
 
     name: str
     interval_secs: float
@@ -43,7 +43,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
 
 
 def run(settings: Settings, shutdown: Shutdown) -> None:
-    """Do all jobs until shutdown, then let each finish its step.
+    """Run all jobs until shutdown, then wait for each to finish its step.
 
     Raises StoreUnusable if the store cannot serve.
     """
@@ -55,7 +55,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
         store.probe()
         tools = Tools(meta, store, meta_location, settings, shutdown)
         log.info("janitor_started", object_store=store.location.url())
-        # A sweep over a large store takes long; planning and deletion go on beside it.
+        # A thread each: a sweep over a large store must not delay planning and deletion.
         threads = [
             threading.Thread(target=repeat, args=(job, tools), name=job.name)
             for job in schedule(settings)
@@ -74,7 +74,7 @@ def repeat(job: Job, tools: Tools) -> None:
 
 
 def run_once(job: Job, tools: Tools) -> bool:
-    """Run one job; a failure is logged and counted, and the next round tries again."""
+    """Run one job; a failure is logged, counted, and retried at the next interval."""
     started = time.monotonic()
     # `chore` is the field's name in release 0.1.0, kept for one release.
     job_log = log.bind(job=job.name, chore=job.name)

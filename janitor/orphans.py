@@ -1,7 +1,7 @@
-"""Orphans: objects that no row knows. They are listed first, condemned second, deleted third.
+"""Orphans: objects that no row of meta names. They are listed, then condemned, then deleted.
 
-An orphan may be the work of a writer that stalls before it registers. Condemning takes the key in
-meta, so that such a writer is refused afterwards; without it a live segment could lose its object.
+The writer of an orphan may be stalled before its registration. Condemning reserves the key in
+meta, so that such a writer is refused; without it a live segment could lose its object.
 """
 
 import itertools
@@ -18,15 +18,15 @@ from segments.store.interface import ObjectInfo, ObjectStore
 
 log = structlog.get_logger()
 CONDEMN_KEYS_MAX = 1_000
-# A wrong answer of meta, or a database from the wrong backup, must not empty a dataset at once.
+# Bounds the damage of a wrong answer of meta, or of a database restored from the wrong backup.
 DELETED_SHARE = 10
 DELETED_FLOOR = 100
-# Bounds the keys held in memory; the rest waits for the next sweep.
+# Bounds the keys held in memory; the remaining orphans are left to the next sweep.
 DELETED_MAX = 100_000
 
 
 class Condemn(Protocol):
-    """Asks meta which of at most 1,000 keys no row knows; without dry_run they are condemned."""
+    """Asks meta which of at most 1,000 keys no row names; without dry_run they are condemned."""
 
     def __call__(self, keys: Sequence[str], *, dry_run: bool) -> Iterable[str]:
         """Return the keys that are, or would be, condemned."""
@@ -34,8 +34,8 @@ class Condemn(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What one dataset or stream holds. `foreign` counts keys that are not ours to touch."""
+class PrefixScan:
+    """The objects of one dataset or stream. `foreign` counts keys that Segplane never writes."""
 
     listed: int
     foreign: int
@@ -43,63 +43,63 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """What one sweep came to; `left` are orphans beyond the cap, for the next sweep."""
+class SweepTotals:
+    """Totals of a sweep; `left` counts the orphans above the cap, left to the next sweep."""
 
     listed: int = 0
     foreign: int = 0
     deleted: int = 0
     left: int = 0
 
-    def plus(self, found: Found, deleted: int) -> "Swept":
+    def plus(self, scan: PrefixScan, deleted: int) -> "SweepTotals":
         """The sum with one more dataset or stream."""
-        return Swept(
-            self.listed + found.listed,
-            self.foreign + found.foreign,
+        return SweepTotals(
+            self.listed + scan.listed,
+            self.foreign + scan.foreign,
             self.deleted + deleted,
-            self.left + len(found.orphans) - deleted,
+            self.left + len(scan.orphans) - deleted,
         )
 
 
 def sweep(
     store: ObjectStore, condemn: Condemn, written_until_nanos: int, shutdown: Shutdown
-) -> Swept:
+) -> SweepTotals:
     """Delete orphans written up to the given time; returns early on shutdown."""
-    swept = Swept()
+    swept = SweepTotals()
     for root in (BABIES_ROOT, DATASETS_ROOT):
         for owner, objects in itertools.groupby(store.list(root), key=owner_of):
-            found = find_orphans(objects, condemn, written_until_nanos, shutdown)
+            scan = scan_prefix(objects, condemn, written_until_nanos, shutdown)
             if shutdown.is_requested:
                 return swept
-            deleted = _delete(store, condemn, found, shutdown)
-            swept = swept.plus(found, deleted)
-            if deleted < len(found.orphans):
-                log.warning("orphans_left", owner=owner, found=len(found.orphans), deleted=deleted)
+            deleted = _delete(store, condemn, scan, shutdown)
+            swept = swept.plus(scan, deleted)
+            if deleted < len(scan.orphans):
+                log.warning("orphans_left", owner=owner, found=len(scan.orphans), deleted=deleted)
     return swept
 
 
 def owner_of(info: ObjectInfo) -> str:
-    """The folder of the dataset or stream; its objects lie side by side in a listing."""
+    """The prefix of the dataset or stream; its objects are adjacent in a listing."""
     return "/".join(info.key.split("/")[:2])
 
 
 def is_ours(key: str) -> bool:
-    """Whether the key is one that we write, letter by letter; no other is ever deleted."""
+    """Whether the key has exactly the form of one that Segplane writes; no other is deleted."""
     return isinstance(parse_key(key), BabyKey | MergedKey | AttemptKey)
 
 
 def delete_cap(listed: int) -> int:
-    """How many orphans of a dataset or stream with so many objects one sweep may delete."""
+    """How many orphans one sweep may delete of a dataset or stream with `listed` objects."""
     return min(max(DELETED_FLOOR, listed // DELETED_SHARE), DELETED_MAX)
 
 
-def find_orphans(
+def scan_prefix(
     objects: Iterable[ObjectInfo],
     condemn: Condemn,
     written_until_nanos: int,
     shutdown: Shutdown,
-) -> Found:
-    """Ask meta about the old objects of one dataset or stream; changes nothing."""
+) -> PrefixScan:
+    """Find the orphans among the old objects of one dataset or stream; changes nothing."""
     listed = foreign = 0
 
     def candidates() -> Iterator[str]:
@@ -117,23 +117,23 @@ def find_orphans(
             break
         if len(orphans) <= DELETED_MAX:
             orphans += _only(keys, condemn(keys, dry_run=True))
-    return Found(listed, foreign, orphans)
+    return PrefixScan(listed, foreign, orphans)
 
 
 def batches(keys: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Cut keys into lists of at most `size`."""
+    """Split keys into lists of at most `size`."""
     rest = iter(keys)
     while batch := list(itertools.islice(rest, size)):
         yield batch
 
 
-def _delete(store: ObjectStore, condemn: Condemn, found: Found, shutdown: Shutdown) -> int:
+def _delete(store: ObjectStore, condemn: Condemn, scan: PrefixScan, shutdown: Shutdown) -> int:
     deleted = 0
-    allowed = found.orphans[: delete_cap(found.listed - found.foreign)]
+    allowed = scan.orphans[: delete_cap(scan.listed - scan.foreign)]
     for keys in batches(allowed, CONDEMN_KEYS_MAX):
         if shutdown.is_requested:
             break
-        # Fewer than the dry run said, if a writer has registered its object since.
+        # Fewer than in the dry run if a writer has registered its object since.
         condemned = _only(keys, condemn(keys, dry_run=False))
         store.delete(condemned)
         deleted += len(condemned)
@@ -142,6 +142,6 @@ def _delete(store: ObjectStore, condemn: Condemn, found: Found, shutdown: Shutdo
 
 
 def _only(asked: Sequence[str], answered: Iterable[str]) -> list[str]:
-    """The answered keys, but none that was not asked about."""
+    """The answered keys, without any that was not asked about."""
     named = set(answered)
     return [key for key in asked if key in named]

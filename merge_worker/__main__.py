@@ -32,7 +32,7 @@ CANCEL_AGAIN_SECS = 0.2
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT; exit code 1 if Spark died under us."""
+    """Run until SIGTERM or SIGINT; exit code 1 if Spark died."""
     configure_logging("merge_worker")
     try:
         settings = load(environment("MERGE_WORKER_"))
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _probe(settings: Settings, meta: MetaClient) -> None:
-    """Prove that the object store is usable before the first task, if it is known where it is."""
+    """Check that the object store is usable before the first task, if its location is known."""
     where = settings.object_store
     if where is None:
         try:
@@ -57,7 +57,7 @@ def _probe(settings: Settings, meta: MetaClient) -> None:
 
 
 def _serve(settings: Settings, meta: MetaClient) -> int:
-    wanted = SparkSettings(
+    spark_settings = SparkSettings(
         "segplane merge_worker",
         settings.spark_master,
         settings.spark_cores_max,
@@ -66,7 +66,7 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
         settings.spark_start_secs,
     )
     remove_abandoned(settings.work_dir)
-    spark = open_session(wanted)
+    spark = open_session(spark_settings)
     # After the session: pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()
     merger = SparkMerger(spark)
@@ -77,7 +77,7 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
         try:
             worker.work()
         except BaseException as error:
-            # The process ends with its threads: a supervisor starts it afresh.
+            # One dead thread ends the process: its supervisor restarts it.
             deaths.append(error)
             if not isinstance(error, SparkUnusable):
                 log.exception("merge_worker_died")
@@ -85,7 +85,7 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
 
     threads = [
         threading.Thread(target=work, name=f"merge-{number}", daemon=True)
-        for number in range(settings.concurrent_tasks or cores(spark, wanted))
+        for number in range(settings.concurrent_tasks or cores(spark, spark_settings))
     ]
     for thread in threads:
         thread.start()
@@ -104,10 +104,10 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
 
 
 def _cancel(threads: list[threading.Thread], merger: SparkMerger) -> None:
-    """End what still runs; a thread that does not end is left to the process's end."""
+    """Cancel what still runs; a thread that hangs ends with the process."""
     deadline = time.monotonic() + CANCEL_SECS
     while any(thread.is_alive() for thread in threads) and time.monotonic() < deadline:
-        # Again and again: a thread may have been about to start a job.
+        # Repeatedly: a thread may be about to start a job.
         merger.cancel_all()
         _join(threads, CANCEL_AGAIN_SECS)
 

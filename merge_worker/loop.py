@@ -17,15 +17,16 @@ from meta.client import MetaClient, location
 from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
 from meta.process import Shutdown
 from meta.telemetry import span
-from meta.v1.common_pb2 import CloudObjectKey, CloudObjectPrefix, CreateSegment, TimeRange
+from meta.v1.common_pb2 import CreateSegment
 from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,
     FailSegmentMergeTaskRequest,
     PollForSegmentMergeTaskRequest,
     SegmentMergeTaskInfo,
 )
-from segments.keys import split_key
 from segments.location import StoreLocation
+from segplane.dataplane.dataset_layout import UnknownLayout
+from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
 ERROR_BYTES_MAX = 8 * 1024
@@ -97,6 +98,10 @@ class Worker:
                 self.settings.work_dir,
                 self.settings.buffer_bytes_max,
             )
+        except UnknownLayout as error:
+            # Nothing is wrong with the inputs: a worker of a later release may merge them.
+            self._fail(info, Failed(str(error), is_deferred=True))
+            return
         except ValueError as error:
             self._fail(info, Failed(str(error)))
             return
@@ -133,7 +138,7 @@ class Worker:
 
     def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> None:
         request = CompleteSegmentMergeTaskRequest(
-            task_id=info.task_id, merged_segment=_segment(info, merged)
+            task_id=info.task_id, merged_segment=_created(info, merged)
         )
         reply = self._persist(lambda: self.meta.merge_task.CompleteSegmentMergeTask(request))
         if reply is None:
@@ -162,12 +167,13 @@ class Worker:
         log.warning(
             "merge_task_failed", error=failed.message, segment_id=failed.segment_id, **_ids(info)
         )
-        _count("failed")
+        _count("deferred" if failed.is_deferred else "failed")
         request = FailSegmentMergeTaskRequest(
             task_id=info.task_id,
             error_message=_cut(failed.message),
             attempt=info.attempt,
             failed_segment_id=failed.segment_id,
+            is_deferred=failed.is_deferred,
         )
         self._persist(lambda: self.meta.merge_task.FailSegmentMergeTask(request))
 
@@ -185,20 +191,9 @@ class Worker:
                 return None
 
 
-def _segment(info: SegmentMergeTaskInfo, merged: Merged) -> CreateSegment:
-    facts = merged.facts
-    prefix, name = split_key(merged.key)
+def _created(info: SegmentMergeTaskInfo, merged: Merged) -> CreateSegment:
     bucket = info.cloud_object_prefix.bucket
-    return CreateSegment(
-        dataset_id=info.dataset_id,
-        time_range=TimeRange(start_time=facts.start_time, end_time=facts.end_time),
-        size_bytes=facts.size_bytes,
-        compressed_size_bytes=facts.compressed_size_bytes,
-        number_of_events=facts.rows,
-        cloud_object_key=CloudObjectKey(
-            prefix=CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
-        ),
-    )
+    return create_segment(info.dataset_id, bucket, merged.key, merged.facts)
 
 
 def _ids(info: SegmentMergeTaskInfo) -> dict[str, str | int]:

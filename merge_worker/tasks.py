@@ -3,36 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from meta.v1.common_pb2 import (
-    AttributeScope,
-    CloudObjectKey,
-    KqlType,
-    PromotedColumn,
-    SegmentInfo,
-    ShardingField,
-)
+from meta.v1.common_pb2 import CloudObjectKey, SegmentInfo
 from meta.v1.merge_task_pb2 import SegmentMergeTaskInfo
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
-from segments.parquet import schema
 from segments.parquet.footer import SegmentFacts
-
-_KQL_NAMES = {
-    KqlType.KQL_TYPE_BOOL: "bool",
-    KqlType.KQL_TYPE_INT: "int",
-    KqlType.KQL_TYPE_LONG: "long",
-    KqlType.KQL_TYPE_REAL: "real",
-    KqlType.KQL_TYPE_STRING: "string",
-    KqlType.KQL_TYPE_DATETIME: "datetime",
-    KqlType.KQL_TYPE_TIMESPAN: "timespan",
-    KqlType.KQL_TYPE_GUID: "guid",
-}
-_SCOPE_NAMES = {
-    AttributeScope.ATTRIBUTE_SCOPE_RECORD: "record",
-    AttributeScope.ATTRIBUTE_SCOPE_RESOURCE: "resource",
-    AttributeScope.ATTRIBUTE_SCOPE_SCOPE: "scope",
-}
+from segments.parquet.schema import SegmentSpec
+from segplane.dataplane.dataset_layout import read_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +21,7 @@ class ClaimedTask:
     attempt: int
     dataset_id: str
     inputs: tuple[MergeInput, ...]
-    spec: schema.SegmentSpec
+    spec: SegmentSpec
     location: StoreLocation
     prefix: str
     producer: str
@@ -67,21 +45,17 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The task failed; `segment_id` names the input at fault, or is "" if none is."""
+    """The task failed; `segment_id` names the input at fault, or is "" if none is.
+
+    `is_deferred`: the inputs are fine, and a worker of another release may merge them.
+    """
 
     message: str
     segment_id: str = ""
+    is_deferred: bool = False
 
 
 Outcome = Merged | Failed
-
-
-def spec_of(sharding: list[ShardingField], promoted: list[PromotedColumn]) -> schema.SegmentSpec:
-    """Read what the output shall look like; raises ValueError for a type this release lacks."""
-    fields = sorted(sharding, key=lambda field: -field.weight)
-    return schema.SegmentSpec(
-        tuple(field.field_name for field in fields), tuple(map(_promoted, promoted))
-    )
 
 
 def claimed_task(
@@ -91,13 +65,16 @@ def claimed_task(
     work_dir: Path,
     buffer_bytes_max: int,
 ) -> ClaimedTask:
-    """Convert a claimed task; raises ValueError if this release does not support it."""
+    """Convert a claimed task; raises ValueError if it makes no sense.
+
+    Raises UnknownLayout if only another release can merge it.
+    """
     return ClaimedTask(
         info.task_id,
         info.attempt,
         info.dataset_id,
         tuple(map(_input, info.segments)),
-        spec_of(list(info.sharding_fields), list(info.promoted_columns)),
+        read_layout(info.sharding_fields, info.promoted_columns),
         location,
         info.cloud_object_prefix.prefix,
         producer,
@@ -119,13 +96,3 @@ def _input(segment: SegmentInfo) -> MergeInput:
         segment.time_range.start_time,
         segment.time_range.end_time,
     )
-
-
-def _promoted(column: PromotedColumn) -> schema.PromotedColumn:
-    type_, scope = _KQL_NAMES.get(column.type), _SCOPE_NAMES.get(column.scope)
-    if type_ is None or scope is None:
-        raise ValueError(
-            f"promoted column {column.name} has type {column.type} and scope {column.scope}, "
-            "which this release does not know"
-        )
-    return schema.PromotedColumn(column.name, type_, scope, column.attribute)

@@ -134,6 +134,12 @@ NURSERY_RECORDS = Counter(
     "Records in registered merged segments. A rise: more ingest.",
     registry=NURSERY,
 )
+NURSERY_WAITING_DATASETS = Gauge(
+    "segplane_nursery_waiting_datasets",
+    "Datasets that are not merged because this release does not know their layout. A rise: a newer"
+    " release added promoted columns, so upgrade the nurseries.",
+    registry=NURSERY,
+)
 NURSERY_RACES_LOST = Counter(
     "segplane_nursery_races_lost_total",
     "Registrations refused because another nursery had merged the same baby segments. A rise: the"

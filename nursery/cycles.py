@@ -1,4 +1,4 @@
-"""The thread that runs the nursery's cycles, so that no job can hold a shutdown up."""
+"""The thread that runs the nursery's cycles, so that no job can delay a shutdown."""
 
 import threading
 import time
@@ -12,13 +12,13 @@ from nursery.loop import Nursery
 from segments.errors import StoreError, StoreUnusable
 
 log = structlog.get_logger()
-# What a cancelled cycle gets to end; more is only taken by a call that hangs.
+# Time for a cancelled cycle to return; only a call that hangs takes longer.
 CANCEL_SECS = 5.0
 _CANCEL_AGAIN_SECS = 0.2
 
 
 class Cycles:
-    """Runs cycles from `start` until shutdown; `check_spark` raises once no job can be run."""
+    """Runs cycles from `start` until shutdown; `check_spark` raises once no job can run."""
 
     def __init__(
         self,
@@ -32,19 +32,19 @@ class Cycles:
         self._interval_secs = interval_secs
         self._shutdown = shutdown
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
-        # Why the cycles cannot go on; it has requested the shutdown.
+        # What ended the cycles, and with them the process.
         self.error: BaseException | None = None
 
     def start(self) -> None:
-        """Begin the first cycle."""
+        """Start the first cycle."""
         self._thread.start()
 
     def end(self, drain_secs: float, cancel_jobs: Callable[[], None]) -> bool:
-        """Wait for the cycle under way, after `drain_secs` without its job; false if it hangs."""
+        """Wait for the current cycle, cancelling its job after `drain_secs`; false if it hangs."""
         self._thread.join(drain_secs)
         deadline = time.monotonic() + CANCEL_SECS
         while self._thread.is_alive() and time.monotonic() < deadline:
-            # Again and again: the thread may have been about to start a job.
+            # Repeatedly: the thread may be about to start a job.
             cancel_jobs()
             self._thread.join(_CANCEL_AGAIN_SECS)
         return not self._thread.is_alive()
@@ -61,7 +61,7 @@ class Cycles:
 
     def _cycle(self) -> bool:
         try:
-            # Also while meta is away: a dead session is found by the process that has it.
+            # First, so that a dead session is found even while meta is unavailable.
             self._check_spark()
             return self._nursery.cycle()
         except StoreUnusable:

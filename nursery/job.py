@@ -1,4 +1,4 @@
-"""The nursery's Spark job: one stage, no shuffle, one task for each of the plan's."""
+"""The nursery's Spark job: one stage, no shuffle, one Spark task per task of the plan."""
 
 import shutil
 import tempfile
@@ -18,16 +18,16 @@ from segments.store.open import open_store
 
 
 class JobFailed(Exception):
-    """Spark gave the job up: a worker died or ran out of memory. Plan a smaller batch."""
+    """Spark aborted the job: a worker died or ran out of memory. Plan a smaller batch."""
 
 
 def run(
     spark: SparkSession, budget: Budget, tasks: Sequence[Task], location: StoreLocation
 ) -> list[TaskResult]:
-    """Run all tasks at once and return their results in order.
+    """Run all tasks in parallel and return their results in order.
 
-    Raises JobFailed, SparkDied if the session is gone, or SparkUnusable if an executor came that
-    runs another release.
+    Raises JobFailed, SparkDied if the session is dead, or SparkUnusable if an executor runs
+    another release.
     """
     if not tasks:
         return []
@@ -46,7 +46,7 @@ def run(
 def _run_partition(
     location: StoreLocation, budget: Budget, tasks: Iterable[tuple[int, Task]]
 ) -> Iterator[tuple[int, TaskResult]]:
-    """Run in an executor's Python: the location is pickled, the store opened once a process."""
+    """Run in an executor: the location is pickled, the store is opened once per process."""
     store = open_store(location)
     for index, task in tasks:
         folder = Path(tempfile.mkdtemp(prefix="segplane-nursery-"))

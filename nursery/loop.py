@@ -1,7 +1,7 @@
-"""The nursery's cycle: poll, plan, merge, register, reap, retire. Alone talks to meta."""
+"""The nursery's cycle: poll, plan, merge, register, reap, retire."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ from meta.v1 import common_pb2, nursery_pb2
 from nursery import dead_streams, reaper
 from nursery.config import Settings
 from nursery.job import JobFailed
-from nursery.planner import Batch, DatasetMove, Limits, Plan, plan
+from nursery.planner import DatasetMove, Limits, Plan, StreamBatch, plan
 from nursery.registration import register
 from nursery.results import TaskResult, UnreadableBaby, WrittenSegment
-from nursery.snapshot import Snapshot, StreamInfo, read_snapshot
+from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
 from nursery.tasks import Task
 from segments.errors import StoreError
 from segments.location import StoreLocation
@@ -28,25 +28,25 @@ from segments.store.open import open_store
 
 log = structlog.get_logger()
 
-# Runs tasks over the objects of one location, all of them at once.
+# Runs tasks over the objects of one location, in parallel.
 RunTasks = Callable[[Sequence[Task], StoreLocation], list[TaskResult]]
 REGISTRATIONS_AT_ONCE = 8
-# How long a stream waits after a baby that could not be read; another nursery may have reaped it.
+# How long a stream waits at an unreadable baby, which another nursery may have reaped.
 BLOCKED_SECS = 10.0
-# How long after a baby that alone makes a job fail.
+# How long it waits at a baby that alone makes a job fail.
 POISON_SECS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time, so that tests can turn it."""
+    """The clock, replaceable in tests."""
 
     now_nanos: Callable[[], int] = time.time_ns
     monotonic: Callable[[], float] = time.monotonic
 
 
 class Nursery:
-    """One nursery's state between cycles; everything else is meta's."""
+    """One nursery's state between cycles; all durable state is meta's."""
 
     def __init__(
         self,
@@ -64,26 +64,27 @@ class Nursery:
         self._clock = clock or Clock()
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
+        self._waiting: Mapping[str, str] = {}
         self._location: StoreLocation | None = None
-        # Halved by every failed job, down to one, and doubled by every good one.
+        # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
         self._blocked: dict[str, tuple[int, float]] = {}
         self._tended_at = float("-inf")
 
     def cycle(self) -> bool:
-        """Run one cycle; true if there is more to merge already.
+        """Run one cycle; true if more work is due already.
 
-        Raises MetaError if meta is away, StoreError if the store is, SparkDied.
+        Raises MetaError or StoreError if meta or the store is unavailable, SparkDied.
         """
         with span("nursery.cycle"):
-            # Every stream is looked at now and then; between, those with something to merge.
+            # All streams are polled from time to time; in between, those that changed.
             is_tending = self._is_tending_due()
             snapshot = self._poll(0 if is_tending else self._seen_seq)
             if snapshot is None or snapshot.bucket is None:
                 return False
             store = self._open_store(snapshot.bucket)
-            wanted = self._plan(snapshot)
-            is_more = self._merge(wanted, snapshot.bucket)
+            cycle_plan = self._plan(snapshot)
+            is_more = self._merge(cycle_plan, snapshot.bucket)
             if is_tending:
                 self._tend(snapshot, store)
             return is_more
@@ -91,7 +92,7 @@ class Nursery:
     def _is_tending_due(self) -> bool:
         return self._clock.monotonic() - self._tended_at >= self._settings.reap_interval_secs
 
-    def _poll(self, since_seq: int) -> Snapshot | None:
+    def _poll(self, since_seq: int) -> StreamSnapshot | None:
         request = nursery_pb2.GetIngestStreamsRequest(
             since_seq=since_seq,
             shard_index=self._settings.shard_index,
@@ -100,28 +101,39 @@ class Nursery:
         try:
             reply = self._client.nursery.GetIngestStreamsForNursery(request)
         except VersionExpired:
-            # Meta forgot what it removed since; a whole poll needs no history.
+            # Meta no longer knows what was removed since; a full poll needs no history.
             self._tended_at = float("-inf")
             return None
         if reply.response_seq < self._seen_seq:
-            # An instance of meta that lags behind what another one has shown us.
+            # This instance of meta lags behind the one polled before.
             log.info("stale_snapshot", response_seq=reply.response_seq, seen=self._seen_seq)
             return None
         self._seen_seq = reply.response_seq
         snapshot = read_snapshot(reply)
+        self._note_waiting(snapshot.waiting)
         metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
         metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._clock.now_nanos()))
         return snapshot
 
+    def _note_waiting(self, waiting: Mapping[str, str]) -> None:
+        """Tell once of each dataset why it waits, and of its end."""
+        for dataset_id, reason in waiting.items():
+            if self._waiting.get(dataset_id) != reason:
+                log.warning("dataset_waiting", dataset_id=dataset_id, reason=reason)
+        for dataset_id in self._waiting.keys() - waiting.keys():
+            log.info("dataset_waits_no_more", dataset_id=dataset_id)
+        self._waiting = waiting
+        metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
+
     def _open_store(self, bucket: common_pb2.CloudBucket) -> ObjectStore:
-        found = self._settings.object_store or location(bucket)
-        store = open_store(found)
-        if found != self._location:
+        where = self._settings.object_store or location(bucket)
+        store = open_store(where)
+        if where != self._location:
             store.probe()
-            self._location = found
+            self._location = where
         return store
 
-    def _plan(self, snapshot: Snapshot) -> Plan:
+    def _plan(self, snapshot: StreamSnapshot) -> Plan:
         settings = self._settings
         limits = Limits(
             bytes_max=settings.batch_bytes_max,
@@ -137,37 +149,37 @@ class Nursery:
         streams = [info.stream for info in snapshot.streams]
         return plan(streams, snapshot.specs, limits, self._clock.now_nanos(), blocked)
 
-    def _merge(self, wanted: Plan, bucket: common_pb2.CloudBucket) -> bool:
-        tasks = [task for batch in wanted.batches for task in batch.tasks]
+    def _merge(self, cycle_plan: Plan, bucket: common_pb2.CloudBucket) -> bool:
+        tasks = [task for batch in cycle_plan.batches for task in batch.tasks]
         assert self._location is not None
         started = self._clock.monotonic()
         try:
-            with span("nursery.job", tasks=len(tasks), babies=wanted.num_babies):
+            with span("nursery.job", tasks=len(tasks), babies=cycle_plan.num_babies):
                 results = self._run_tasks(tasks, self._location)
         except JobFailed as error:
             if self._shutdown.is_requested:
-                # Cancelled, most likely. What its tasks wrote nobody knows: the janitor's orphans.
-                log.info("job_given_up", error=str(error), babies=wanted.num_babies)
+                # Most likely cancelled. The files its tasks wrote are orphans for the janitor.
+                log.info("job_given_up", error=str(error), babies=cycle_plan.num_babies)
                 return False
-            self._plan_smaller(wanted, tasks, str(error))
+            self._plan_smaller(cycle_plan, tasks, str(error))
             return False
         self._babies_max = min(self._settings.batch_babies_max, self._babies_max * 2)
         _observe("job", self._clock.monotonic() - started)
         self._note(results)
         blocked = {baby.stream_id for result in results for baby in result.unreadable}
         moves: list[tuple[DatasetMove, Sequence[WrittenSegment]]] = []
-        for batch in wanted.batches:
+        for batch in cycle_plan.batches:
             own, results = results[: len(batch.tasks)], results[len(batch.tasks) :]
             moves.extend(_finished(batch, own, blocked))
-        advances = [(move, ()) for move in wanted.advances if not _touches(move, blocked)]
+        advances = [(move, ()) for move in cycle_plan.advances if not _touches(move, blocked)]
         self._register([*moves, *advances], bucket)
-        return wanted.is_cut and not blocked
+        return cycle_plan.is_cut and not blocked
 
-    def _plan_smaller(self, wanted: Plan, tasks: Sequence[Task], error: str) -> None:
-        """A batch that kills its job is halved; the one baby that is left in the end waits."""
-        self._babies_max = max(1, wanted.num_babies // 2)
-        log.warning("job_failed", error=error, babies=wanted.num_babies)
-        if wanted.num_babies == 1:
+    def _plan_smaller(self, cycle_plan: Plan, tasks: Sequence[Task], error: str) -> None:
+        """Halve the batch of a failed job; a baby that fails alone is blocked for a while."""
+        self._babies_max = max(1, cycle_plan.num_babies // 2)
+        log.warning("job_failed", error=error, babies=cycle_plan.num_babies)
+        if cycle_plan.num_babies == 1:
             read = tasks[0].reads[0]
             self._block(
                 UnreadableBaby(read.stream_id, read.offset, error),
@@ -175,7 +187,7 @@ class Nursery:
             )
 
     def _note(self, results: Iterable[TaskResult]) -> None:
-        """Count what was put aside, and remember the babies that nothing may pass for now."""
+        """Count quarantined payloads, and block streams at unreadable babies."""
         until = self._clock.monotonic() + BLOCKED_SECS
         for result in results:
             for cause, count in result.quarantined:
@@ -183,12 +195,16 @@ class Nursery:
                 log.warning("slices_quarantined", cause=cause, count=count)
             for baby in result.unreadable:
                 self._block(baby, until)
-            for one in result.datasets:
-                if one.error:
-                    log.warning("dataset_failed", dataset_id=one.dataset_id, error=one.error)
-                if one.unconverted:
+            for dataset in result.datasets:
+                if dataset.error:
+                    log.warning(
+                        "dataset_failed", dataset_id=dataset.dataset_id, error=dataset.error
+                    )
+                if dataset.unconverted:
                     log.info(
-                        "attributes_unconverted", dataset_id=one.dataset_id, count=one.unconverted
+                        "attributes_unconverted",
+                        dataset_id=dataset.dataset_id,
+                        count=dataset.unconverted,
                     )
 
     def _block(self, baby: UnreadableBaby, until: float) -> None:
@@ -212,8 +228,8 @@ class Nursery:
             self._seen_seq = max([self._seen_seq, *(seq for seq in done if seq is not None)])
         _observe("register", self._clock.monotonic() - started)
 
-    def _tend(self, snapshot: Snapshot, store: ObjectStore) -> None:
-        """Reap, retire and stop dead streams; one stream's failure is its own."""
+    def _tend(self, snapshot: StreamSnapshot, store: ObjectStore) -> None:
+        """Reap, retire and stop dead streams; an error affects one stream only."""
         started = self._clock.monotonic()
         self._tended_at = started
         for info in snapshot.streams:
@@ -225,7 +241,7 @@ class Nursery:
                 log.warning("tending_failed", stream_id=info.stream_id, error=str(error))
         _observe("reap", self._clock.monotonic() - started)
 
-    def _tend_one(self, info: StreamInfo, snapshot: Snapshot, store: ObjectStore) -> None:
+    def _tend_one(self, info: StreamInfo, snapshot: StreamSnapshot, store: ObjectStore) -> None:
         reaped = reaper.reap(self._client, store, info)
         if reaped:
             log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
@@ -237,14 +253,16 @@ class Nursery:
 
 
 def _finished(
-    batch: Batch, results: Sequence[TaskResult], blocked: set[str]
+    batch: StreamBatch, results: Sequence[TaskResult], blocked: set[str]
 ) -> list[tuple[DatasetMove, Sequence[WrittenSegment]]]:
-    """The moves whose every task succeeded, with the segments of all of them."""
-    failed = {one.dataset_id for result in results for one in result.datasets if one.error}
+    """The moves whose tasks all succeeded, with their segments."""
+    failed = {
+        dataset.dataset_id for result in results for dataset in result.datasets if dataset.error
+    }
     written: dict[str, list[WrittenSegment]] = {}
     for result in results:
-        for one in result.datasets:
-            written.setdefault(one.dataset_id, []).extend(one.segments)
+        for dataset in result.datasets:
+            written.setdefault(dataset.dataset_id, []).extend(dataset.segments)
     return [
         (move, written.get(move.dataset_id, ()))
         for move in batch.moves
@@ -261,7 +279,7 @@ def _backlog(info: StreamInfo) -> int:
     return info.stream.committed_offset - min(merged) if merged else 0
 
 
-def _lag_secs(snapshot: Snapshot, now_nanos: int) -> float:
+def _lag_secs(snapshot: StreamSnapshot, now_nanos: int) -> float:
     waits = (info.stream.oldest_wait() for info in snapshot.streams)
     oldest = min((wait for wait in waits if wait is not None), default=now_nanos)
     return max(0, now_nanos - oldest) / 1e9

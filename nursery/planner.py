@@ -1,4 +1,4 @@
-"""Which baby segments to merge in this cycle, and which task does what. Pure.
+"""Plans one cycle: the baby segments to merge, and the tasks that read them. Pure.
 
 Oldest baby segments first, over all streams, up to the limits; whole streams are merged up to an
 offset, so that every dataset's offsets stay contiguous.
@@ -8,14 +8,14 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nursery.streams import BabyRead, Stream
+from nursery.streams import BabyRead, IngestStream
 from nursery.tasks import StreamReads, Task, bin_tasks
 from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 
-# A dataset that gets nothing moves its offset after so many baby segments, however young.
+# A dataset without records moves its offset after this many baby segments, of any age.
 _ADVANCE_SPAN = 512
-# Each task reads a baby segment from the store for itself.
+# Bounds the tasks that read one baby segment: each fetches it from the store.
 READERS_MAX = 8
 
 
@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class MergedSpan:
-    """What one (stream, dataset) entry merges; `end_time` is when the last baby was committed."""
+    """The offsets that one (stream, dataset) entry merges; `end_time`: commit of the last baby."""
 
     offsets: OffsetSpan
     end_time: int = 0
@@ -41,14 +41,14 @@ class MergedSpan:
 
 @dataclass(frozen=True, slots=True)
 class DatasetMove:
-    """What is registered in one call: one dataset's spans of one batch."""
+    """One registration: a dataset's spans of one batch."""
 
     dataset_id: str
     spans: tuple[MergedSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class StreamBatch:
     """Streams that are merged together: moves that need records, and the tasks that read them."""
 
     moves: tuple[DatasetMove, ...]
@@ -59,10 +59,10 @@ class Batch:
 class Plan:
     """One cycle's work. `advances` move offsets over babies that hold nothing for the dataset.
 
-    `is_cut`: a limit was reached, so there is more to do at once.
+    `is_cut`: a limit was reached, so more work is due already.
     """
 
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[StreamBatch, ...] = ()
     advances: tuple[DatasetMove, ...] = ()
     is_cut: bool = False
 
@@ -76,30 +76,30 @@ class Plan:
 
 @dataclass(slots=True)
 class _Chosen:
-    """A stream's share of the cycle."""
+    """The babies of one stream that the cycle merges."""
 
-    stream: Stream
+    stream: IngestStream
     reads: list[BabyRead] = field(default_factory=list)
     end: int = -1
     is_cut: bool = False
 
     @property
     def size_bytes(self) -> int:
-        return sum(need.baby.size_bytes for need in self.reads)
+        return sum(read.baby.size_bytes for read in self.reads)
 
     def holding(self) -> frozenset[str]:
         """The datasets that the babies are read for."""
-        return frozenset().union(*(need.readers for need in self.reads))
+        return frozenset().union(*(read.readers for read in self.reads))
 
 
 def plan(
-    streams: Sequence[Stream],
+    streams: Sequence[IngestStream],
     specs: Mapping[str, SegmentSpec],
     limits: Limits,
     now_nanos: int,
     blocked: Mapping[str, int] | None = None,
 ) -> Plan:
-    """Plan one cycle. `blocked` names, by stream, an offset that cannot be read now."""
+    """Plan one cycle. `blocked` maps streams to an offset that cannot be read now."""
     chosen = _choose(streams, limits, now_nanos, blocked or {})
     groups = _groups(chosen, limits)
     batches = tuple(b for group in groups if (b := _batch(group, specs, limits)) is not None)
@@ -108,9 +108,9 @@ def plan(
 
 
 def _choose(
-    streams: Sequence[Stream], limits: Limits, now_nanos: int, blocked: Mapping[str, int]
+    streams: Sequence[IngestStream], limits: Limits, now_nanos: int, blocked: Mapping[str, int]
 ) -> list[_Chosen]:
-    """Take needed babies, the oldest first, until a limit is reached."""
+    """Choose babies, oldest first, until a limit is reached."""
     queues: list[tuple[int, str, int]] = []
     needed: dict[str, list[BabyRead]] = {}
     chosen: dict[str, _Chosen] = {}
@@ -119,14 +119,14 @@ def _choose(
         known = [baby for baby in stream.unmerged() if baby.offset < stop]
         if not known:
             continue
-        wanted = [BabyRead(b, found) for b in known if (found := stream.readers(b)) is not None]
+        reads = [BabyRead(b, readers) for b in known if (readers := stream.readers(b)) is not None]
         chosen[stream.stream_id] = _Chosen(stream, end=known[-1].offset)
-        needed[stream.stream_id] = wanted
-        if wanted and not _is_due(stream, wanted, limits, now_nanos):
-            chosen[stream.stream_id].end = wanted[0].baby.offset - 1
-        elif wanted:
-            queues.append((wanted[0].baby.committed_at, stream.stream_id, 0))
-            # Meta names so many babies at a time; the next are due as well.
+        needed[stream.stream_id] = reads
+        if reads and not _is_due(stream, reads, limits, now_nanos):
+            chosen[stream.stream_id].end = reads[0].baby.offset - 1
+        elif reads:
+            queues.append((reads[0].baby.committed_at, stream.stream_id, 0))
+            # Meta lists a bounded number of babies; those behind them are due as well.
             chosen[stream.stream_id].is_cut = known[-1].offset + 1 < min(
                 stop, stream.committed_offset + 1
             )
@@ -137,7 +137,7 @@ def _choose(
         _, stream_id, index = heapq.heappop(queues)
         share, needs = chosen[stream_id], needed[stream_id]
         baby = needs[index].baby
-        # One baby is always taken, so that one above the limit does not stop everything.
+        # One baby is always taken, so that one above the limit cannot block the plan.
         if not is_first and (bytes_left < baby.size_bytes or babies_left < 1):
             share.end = baby.offset - 1
             share.is_cut = True
@@ -151,9 +151,11 @@ def _choose(
     return list(chosen.values())
 
 
-def _is_due(stream: Stream, wanted: Sequence[BabyRead], limits: Limits, now_nanos: int) -> bool:
-    age_secs = (now_nanos - wanted[0].baby.committed_at) / 1e9
-    size_bytes = sum(need.baby.size_bytes for need in wanted)
+def _is_due(
+    stream: IngestStream, reads: Sequence[BabyRead], limits: Limits, now_nanos: int
+) -> bool:
+    age_secs = (now_nanos - reads[0].baby.committed_at) / 1e9
+    size_bytes = sum(read.baby.size_bytes for read in reads)
     return stream.is_stopped or age_secs >= limits.wait_secs or size_bytes >= limits.bytes_min
 
 
@@ -172,17 +174,15 @@ def _groups(chosen: Sequence[_Chosen], limits: Limits) -> list[list[_Chosen]]:
 
 def _batch(
     group: Sequence[_Chosen], specs: Mapping[str, SegmentSpec], limits: Limits
-) -> Batch | None:
+) -> StreamBatch | None:
     spans: dict[str, list[MergedSpan]] = {}
     for share in group:
         for dataset_id in sorted(share.holding()):
             spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
     shares = [StreamReads(share.stream, tuple(share.reads)) for share in group]
     tasks = bin_tasks(shares, specs, min(READERS_MAX, limits.tasks_max))
-    moves = tuple(
-        DatasetMove(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items())
-    )
-    return Batch(moves, tasks) if tasks else None
+    moves = tuple(DatasetMove(dataset_id, tuple(own)) for dataset_id, own in sorted(spans.items()))
+    return StreamBatch(moves, tasks) if tasks else None
 
 
 def _span(share: _Chosen, dataset_id: str) -> MergedSpan:
@@ -193,18 +193,16 @@ def _span(share: _Chosen, dataset_id: str) -> MergedSpan:
 
 
 def _advances(chosen: Sequence[_Chosen], limits: Limits, now_nanos: int) -> tuple[DatasetMove, ...]:
-    """Entries that need no record up to their stream's end, moved now and then."""
+    """Moves of entries without records up to their stream's end, made from time to time."""
     spans: dict[str, list[MergedSpan]] = {}
     for share in chosen:
         holding = share.holding()
-        for dataset_id, merged in share.stream.merged.items():
+        for dataset_id, merged in share.stream.mergeable().items():
             if dataset_id in holding or merged >= share.end:
                 continue
             if _is_overdue(share, merged, limits, now_nanos):
                 spans.setdefault(dataset_id, []).append(_span(share, dataset_id))
-    return tuple(
-        DatasetMove(dataset_id, tuple(found)) for dataset_id, found in sorted(spans.items())
-    )
+    return tuple(DatasetMove(dataset_id, tuple(own)) for dataset_id, own in sorted(spans.items()))
 
 
 def _is_overdue(share: _Chosen, merged: int, limits: Limits, now_nanos: int) -> bool:

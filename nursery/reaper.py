@@ -1,4 +1,4 @@
-"""Deletes merged baby segments and retires drained entries."""
+"""Deletes merged baby segments, and the stream entries that are drained."""
 
 import tempfile
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from segments.store.interface import ObjectStore
 
 log = structlog.get_logger()
 _DELETE_KEYS_MAX = 1_000
-# Nothing is decoded or held when all that is done is putting aside.
+# A task that only quarantines decodes and holds nothing.
 _NO_BUDGET = Budget(decode_bytes_max=1, held_bytes_max=1)
 
 
 def reap(client: MetaClient, store: ObjectStore, info: StreamInfo) -> int:
-    """Delete the babies that every dataset has merged past, then say so; returns how many.
+    """Delete the babies that every dataset has merged, then report it; returns how many.
 
-    A crash in between deletes them again: absent is fine.
+    After a crash in between they are deleted again, which is not an error.
     """
     first, last = info.deleted_offset + 1, info.reapable_offset
     if last < first:
         return 0
-    if not info.stream.merged and not _put_aside(store, info, range(first, last + 1)):
+    if not info.stream.merged and not _quarantine_all(store, info, range(first, last + 1)):
         return 0
     last_time = _modified_at(store, baby_key(info.stream_id, last))
     for start in range(first, last + 1, _DELETE_KEYS_MAX):
@@ -44,7 +44,7 @@ def reap(client: MetaClient, store: ObjectStore, info: StreamInfo) -> int:
             )
         )
     except (NotDrained, NotFound) as error:
-        # Meta named the offset, so only a stream that retired meanwhile ends here.
+        # Meta named the offset: only a stream that was retired meanwhile is refused.
         log.info("reap_refused", stream_id=info.stream_id, reason=error.reason)
         return 0
     metrics.REAPED_BABIES.inc(last - first + 1)
@@ -52,7 +52,7 @@ def reap(client: MetaClient, store: ObjectStore, info: StreamInfo) -> int:
 
 
 def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[str]) -> list[str]:
-    """Remove the entries for which nothing more will come; returns their datasets."""
+    """Delete the entries that will receive no more records; returns their datasets."""
     removed = []
     for dataset_id, merged in info.stream.merged.items():
         is_drained = merged == info.deleted_offset and merged == info.stream.committed_offset
@@ -76,8 +76,8 @@ def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[s
     return removed
 
 
-def _put_aside(store: ObjectStore, info: StreamInfo, offsets: Sequence[int]) -> bool:
-    """Quarantine babies of a stream without any dataset; true if all of them are safe."""
+def _quarantine_all(store: ObjectStore, info: StreamInfo, offsets: Sequence[int]) -> bool:
+    """Quarantine the babies of a stream without datasets; true if all of them are stored."""
     task = Task(
         works=(),
         reads=tuple(TaskRead(info.stream_id, offset, is_owner=True) for offset in offsets),

@@ -17,11 +17,9 @@ from meta.errors import (
 from meta.v1 import common_pb2, nursery_pb2
 from nursery.planner import DatasetMove
 from nursery.results import WrittenSegment
-from segments.keys import split_key
+from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
-# The number of events is an int32 in the contract, far above what one file holds.
-_EVENTS_MAX = 2**31 - 1
 
 
 def register(
@@ -35,7 +33,9 @@ def register(
     Returns response_seq, or None if the move was refused: another nursery merged the same babies
     first, or the state moved on. What was written for it is garbage then, and the janitor's.
     """
-    segments = [_segment(bucket, move.dataset_id, one) for one in written]
+    segments = [
+        create_segment(move.dataset_id, bucket, segment.key, segment) for segment in written
+    ]
     request = nursery_pb2.RegisterMergedSegmentRequest(
         segment=segments[0] if segments else None,
         more_segments=segments[1:],
@@ -82,21 +82,4 @@ def _count(move: DatasetMove, written: Sequence[WrittenSegment], version: int) -
         size_bytes=sum(segment.compressed_size_bytes for segment in written),
         streams=len(move.spans),
         babies=sum(span.offsets.num_offsets for span in move.spans),
-    )
-
-
-def _segment(
-    bucket: common_pb2.CloudBucket, dataset_id: str, written: WrittenSegment
-) -> common_pb2.CreateSegment:
-    assert written.rows <= _EVENTS_MAX
-    prefix, name = split_key(written.key)
-    return common_pb2.CreateSegment(
-        dataset_id=dataset_id,
-        time_range=common_pb2.TimeRange(start_time=written.start_time, end_time=written.end_time),
-        size_bytes=written.size_bytes,
-        compressed_size_bytes=written.compressed_size_bytes,
-        number_of_events=written.rows,
-        cloud_object_key=common_pb2.CloudObjectKey(
-            prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
-        ),
     )

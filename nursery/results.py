@@ -1,11 +1,11 @@
-"""What tasks hand back to the driver: small rows, errors among them."""
+"""What tasks return to the driver: facts of files, counts and errors; never records."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenSegment:
-    """One merged segment that stands in the store, verified."""
+    """One merged segment, uploaded and verified."""
 
     key: str
     rows: int
@@ -17,9 +17,9 @@ class WrittenSegment:
 
 @dataclass(frozen=True, slots=True)
 class DatasetResult:
-    """What one task made of one dataset; with an error its segments must not be registered.
+    """One task's outcome for one dataset; with an error its segments must not be registered.
 
-    `unconverted` counts attributes that did not fit their promoted column.
+    `unconverted` counts attribute values that do not convert to their promoted column's type.
     """
 
     dataset_id: str
@@ -30,7 +30,7 @@ class DatasetResult:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableBaby:
-    """A committed baby segment that could not be read: nothing may pass its offset now."""
+    """A committed baby segment that could not be read: no merged offset may pass it now."""
 
     stream_id: str
     offset: int
@@ -39,7 +39,7 @@ class UnreadableBaby:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """All that one task did. `quarantined` counts payload slices by cause."""
+    """One task's outcome. `quarantined` counts payloads by cause."""
 
     datasets: tuple[DatasetResult, ...] = ()
     unreadable: tuple[UnreadableBaby, ...] = ()

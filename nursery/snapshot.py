@@ -5,22 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from meta.v1 import common_pb2, nursery_pb2
-from nursery.streams import BabyFacts, Period, Stream
-from segments.parquet.schema import PromotedColumn, SegmentSpec
+from nursery.streams import BabyFacts, IngestStream, Period
+from segments.parquet.schema import SegmentSpec
 from segments.signals import TRAITS
-
-_SCOPES = {
-    common_pb2.ATTRIBUTE_SCOPE_RECORD: "record",
-    common_pb2.ATTRIBUTE_SCOPE_RESOURCE: "resource",
-    common_pb2.ATTRIBUTE_SCOPE_SCOPE: "scope",
-}
+from segplane.dataplane.dataset_layout import read_layouts
 
 
 @dataclass(frozen=True, slots=True)
 class StreamInfo:
     """One stream: what the planner needs, and what ends it."""
 
-    stream: Stream
+    stream: IngestStream
     deleted_offset: int
     reapable_offset: int
     stopped_offset: int | None
@@ -38,17 +33,21 @@ class StreamInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One poll's answer. `bucket` is where the objects are, unset while there are no streams."""
+class StreamSnapshot:
+    """One poll's answer. `bucket` is where the objects are, unset while there are no streams.
+
+    `waiting` says of datasets that cannot be merged now why not.
+    """
 
     streams: tuple[StreamInfo, ...]
     specs: Mapping[str, SegmentSpec]
+    waiting: Mapping[str, str]
     routed_dataset_ids: frozenset[str]
     bucket: common_pb2.CloudBucket | None
 
 
-def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> Snapshot:
-    """Convert a reply; datasets that are gone have no spec."""
+def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> StreamSnapshot:
+    """Convert a reply."""
     periods: dict[str, list[Period]] = defaultdict(list)
     for period in reply.routing_history:
         periods[period.stream_id].append(_period(period))
@@ -57,17 +56,25 @@ def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> Snapshot:
         for token in reply.token_routing
         for dataset_id in (*(getattr(token, row.routing_field) for row in TRAITS.values()),)
     }
-    return Snapshot(
-        streams=tuple(_stream(info, tuple(periods[info.stream_id])) for info in reply.streams),
-        specs={dataset.id: _spec(dataset) for dataset in reply.datasets},
+    layouts = read_layouts(reply.datasets)
+    return StreamSnapshot(
+        streams=tuple(
+            _stream(info, tuple(periods[info.stream_id]), layouts.specs) for info in reply.streams
+        ),
+        specs=layouts.specs,
+        waiting=layouts.waiting,
         routed_dataset_ids=frozenset(routed - {""}),
         bucket=reply.streams[0].cloud_stream_prefix.bucket if reply.streams else None,
     )
 
 
-def _stream(info: nursery_pb2.IngestStreamInfo, periods: tuple[Period, ...]) -> StreamInfo:
+def _stream(
+    info: nursery_pb2.IngestStreamInfo,
+    periods: tuple[Period, ...],
+    specs: Mapping[str, SegmentSpec],
+) -> StreamInfo:
     is_stopped = info.HasField("stopped_offset")
-    stream = Stream(
+    stream = IngestStream(
         stream_id=info.stream_id,
         committed_offset=info.committed_offset,
         merged={entry.dataset_id: entry.merged_offset for entry in info.datasets},
@@ -77,6 +84,8 @@ def _stream(info: nursery_pb2.IngestStreamInfo, periods: tuple[Period, ...]) -> 
         ),
         is_stopped=is_stopped,
         periods=periods,
+        # An entry is a live dataset's, so a layout that is not here is not here yet.
+        waiting=frozenset(e.dataset_id for e in info.datasets if e.dataset_id not in specs),
     )
     return StreamInfo(
         stream=stream,
@@ -91,21 +100,3 @@ def _period(period: nursery_pb2.RoutingPeriod) -> Period:
     routing = period.routing
     routes = {signal: getattr(routing, row.routing_field) for signal, row in TRAITS.items()}
     return Period(period.token_id, period.from_offset, {s: d for s, d in routes.items() if d})
-
-
-def _spec(dataset: common_pb2.DatasetInfo) -> SegmentSpec:
-    # As a merge sorts: else every merge would have to sort the nursery's files anew.
-    heaviest_first = sorted(dataset.sharding_fields, key=lambda field: -field.weight)
-    return SegmentSpec(
-        sharding_fields=tuple(field.field_name for field in heaviest_first),
-        promoted=tuple(
-            PromotedColumn(
-                column.name,
-                common_pb2.KqlType.Name(column.type).removeprefix("KQL_TYPE_").lower(),
-                _SCOPES[column.scope],
-                column.attribute,
-            )
-            for column in dataset.promoted_columns
-            if column.scope in _SCOPES and column.type != common_pb2.KQL_TYPE_DYNAMIC
-        ),
-    )

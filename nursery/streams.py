@@ -1,16 +1,16 @@
-"""Ingest streams as a nursery sees them: offsets, baby segments, routing."""
+"""Ingest streams as the planner needs them: offsets, baby segments, routing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-# Offsets whose facts meta did not send are few and read as if they were of this size.
+# Assumed size of a baby whose facts meta did not send; there are few.
 UNKNOWN_BABY_BYTES = 1024 * 1024
 _UNKNOWN_BABIES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
 class BabyFacts:
-    """One committed baby segment. No dataset ids: it may hold records of any dataset."""
+    """One committed baby segment; without dataset ids it may hold records of any dataset."""
 
     offset: int
     size_bytes: int
@@ -20,7 +20,7 @@ class BabyFacts:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A token's routing (signal -> dataset id) from an offset of one stream on."""
+    """A token's routing (signal -> dataset id), from an offset of one stream onwards."""
 
     token_id: str
     from_offset: int
@@ -28,8 +28,12 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """One ingest stream: merged offset by dataset, and what is above the smallest of them."""
+class IngestStream:
+    """One ingest stream: the merged offset of each dataset, and the babies above the lowest.
+
+    `waiting` datasets are not merged now: their babies stay for later, and hold up no other
+    dataset.
+    """
 
     stream_id: str
     committed_offset: int
@@ -37,30 +41,36 @@ class Stream:
     babies: tuple[BabyFacts, ...] = ()
     is_stopped: bool = False
     periods: tuple[Period, ...] = ()
+    waiting: frozenset[str] = frozenset()
+
+    def mergeable(self) -> Mapping[str, int]:
+        """Merged offset of each dataset that can be merged now."""
+        return {d: merged for d, merged in self.merged.items() if d not in self.waiting}
 
     def unmerged(self) -> Iterator[BabyFacts]:
-        """Every committed baby above the smallest merged offset that is known well enough."""
-        if not self.merged:
+        """Yield committed babies above the lowest mergeable offset, few of them without facts."""
+        mergeable = self.mergeable()
+        if not mergeable:
             return
         known = {baby.offset: baby for baby in self.babies}
-        first = min(self.merged.values()) + 1
+        first = min(mergeable.values()) + 1
         last = max(known, default=first + _UNKNOWN_BABIES_MAX - 1)
         for offset in range(first, min(last, self.committed_offset) + 1):
             yield known.get(offset) or BabyFacts(offset, UNKNOWN_BABY_BYTES, 0, frozenset())
 
     def oldest_wait(self) -> int | None:
-        """When the oldest baby that a dataset still waits for was committed; None if none is."""
+        """Commit time of the oldest baby that a dataset has yet to merge; None if there is none."""
         waiting = (b.committed_at for b in self.unmerged() if b.committed_at and self.readers(b))
         return min(waiting, default=None)
 
     def readers(self, baby: BabyFacts) -> frozenset[str] | None:
-        """Datasets that a baby must be read for; None if nobody needs it.
+        """The datasets that a baby is read for; None if it need not be read.
 
-        Empty: only to put aside records of a dataset that the stream has no entry for.
+        Empty: it is read only to quarantine records of datasets that the stream has no entry for.
         """
         if not baby.dataset_ids:
-            return frozenset(d for d, merged in self.merged.items() if merged < baby.offset)
-        merged = {d: self.merged.get(d) for d in baby.dataset_ids}
+            return frozenset(d for d, merged in self.mergeable().items() if merged < baby.offset)
+        merged = {d: self.merged.get(d) for d in baby.dataset_ids - self.waiting}
         wanting = frozenset(d for d, m in merged.items() if m is not None and m < baby.offset)
         return wanting if wanting or None in merged.values() else None
 

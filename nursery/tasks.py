@@ -1,13 +1,13 @@
 """Tasks of one batch: datasets binned by bytes, and the baby segments each task reads. Pure.
 
-A dataset too large for one task is split by baby segments.
+A dataset that is too large for one task is split by baby segments.
 """
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nursery.streams import BabyRead, Period, Stream
+from nursery.streams import BabyRead, IngestStream, Period
 from segments.offsets import OffsetSpan, spans_of
 from segments.parquet.schema import SegmentSpec
 
@@ -21,13 +21,13 @@ _OVERSIZE = 1.25
 class StreamReads:
     """The baby segments of one stream that a batch reads, lowest offset first."""
 
-    stream: Stream
+    stream: IngestStream
     reads: tuple[BabyRead, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetWork:
-    """A dataset whose records, in these offsets, are one task's to write."""
+    """A dataset and the offsets whose records one task writes."""
 
     dataset_id: str
     spec: SegmentSpec
@@ -36,9 +36,9 @@ class DatasetWork:
 
 @dataclass(frozen=True, slots=True)
 class TaskRead:
-    """One baby segment to read. Its owner puts aside what has no dataset.
+    """One baby segment to read. Its owner quarantines the records that have no dataset.
 
-    `dataset_ids` is what its commit announced; empty = anything may be in it.
+    `dataset_ids` is what its commit announced; empty = it may hold records of any dataset.
     """
 
     stream_id: str
@@ -49,9 +49,9 @@ class TaskRead:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """How records of a stream find their dataset.
+    """The routing of one stream's records.
 
-    A stamp counts if it names a dataset of `merged`, the merged offset of each entry; `periods`
+    A stamp is valid if it names a dataset of `merged`, the merged offset of each entry; `periods`
     route babies without stamps.
     """
 
@@ -62,7 +62,7 @@ class Routes:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one Spark task reads and writes."""
+    """The input and output of one Spark task."""
 
     works: tuple[DatasetWork, ...]
     reads: tuple[TaskRead, ...]
@@ -82,9 +82,9 @@ def bin_tasks(
     shares: Sequence[StreamReads], specs: Mapping[str, SegmentSpec], tasks_max: int
 ) -> tuple[Task, ...]:
     """Spread the datasets of a batch over at most `tasks_max` tasks of about equal bytes."""
-    total = sum(need.baby.size_bytes for share in shares for need in share.reads)
-    wanted = max(1, min(tasks_max, -(-total // TASK_BYTES_MIN)))
-    bins = _bin(_items(shares, total / wanted), wanted)
+    total = sum(read.baby.size_bytes for share in shares for read in share.reads)
+    num_tasks = max(1, min(tasks_max, -(-total // TASK_BYTES_MIN)))
+    bins = _bin(_items(shares, total / num_tasks), num_tasks)
     if not bins:
         bins = [[]]
     owners: dict[tuple[str, int], int] = {}
@@ -92,23 +92,23 @@ def bin_tasks(
         for item in items:
             for read in item.reads:
                 owners.setdefault(read, index)
-    # What nobody wants is read once too: its records may have to be put aside.
-    every = {(s.stream.stream_id, n.baby.offset) for s in shares for n in s.reads}
-    unwanted = every - owners.keys()
-    owners.update(dict.fromkeys(unwanted, 0))
+    # A baby without readers is read once too: its records may have to be quarantined.
+    all_reads = {(s.stream.stream_id, n.baby.offset) for s in shares for n in s.reads}
+    unread = all_reads - owners.keys()
+    owners.update(dict.fromkeys(unread, 0))
     return tuple(_task(shares, specs, items, owners, index) for index, items in enumerate(bins))
 
 
 def _items(shares: Sequence[StreamReads], fair_bytes: float) -> list[_Item]:
     weights: dict[str, list[tuple[tuple[str, int], float]]] = {}
     for share in shares:
-        for need in share.reads:
-            baby = need.baby
-            weight = baby.size_bytes / max(1, len(baby.dataset_ids) or len(need.readers))
-            read = (share.stream.stream_id, baby.offset)
-            for dataset_id in sorted(need.readers):
-                weights.setdefault(dataset_id, []).append((read, weight))
-    return [item for d, found in weights.items() for item in _pieces(d, found, fair_bytes)]
+        for read in share.reads:
+            baby = read.baby
+            weight = baby.size_bytes / max(1, len(baby.dataset_ids) or len(read.readers))
+            baby_id = (share.stream.stream_id, baby.offset)
+            for dataset_id in sorted(read.readers):
+                weights.setdefault(dataset_id, []).append((baby_id, weight))
+    return [item for d, reads in weights.items() for item in _pieces(d, reads, fair_bytes)]
 
 
 def _pieces(
@@ -127,7 +127,7 @@ def _pieces(
 
 
 def _bin(items: Sequence[_Item], count: int) -> list[list[_Item]]:
-    """Largest first, each to the lightest bin."""
+    """Distribute the largest items first, each to the lightest bin."""
     bins: list[list[_Item]] = [[] for _ in range(count)]
     heap = [(0.0, index) for index in range(count)]
     for item in sorted(items, key=lambda i: (-i.weight, i.dataset_id)):
@@ -144,16 +144,16 @@ def _task(
     owners: Mapping[tuple[str, int], int],
     index: int,
 ) -> Task:
-    wanted = {read for item in items for read in item.reads}
-    wanted |= {read for read, owner in owners.items() if owner == index}
-    streams = {stream_id for stream_id, _ in wanted}
+    baby_ids = {read for item in items for read in item.reads}
+    baby_ids |= {read for read, owner in owners.items() if owner == index}
+    streams = {stream_id for stream_id, _ in baby_ids}
     announced = {
         (s.stream.stream_id, n.baby.offset): n.baby.dataset_ids for s in shares for n in s.reads
     }
     return Task(
         works=tuple(_work(dataset_id, items, specs) for dataset_id in _dataset_ids(items)),
         reads=tuple(
-            TaskRead(*read, owners[read] == index, announced[read]) for read in sorted(wanted)
+            TaskRead(*read, owners[read] == index, announced[read]) for read in sorted(baby_ids)
         ),
         routes=tuple(
             Routes(s.stream.stream_id, s.stream.merged, s.stream.periods)
@@ -168,11 +168,11 @@ def _dataset_ids(items: Sequence[_Item]) -> list[str]:
 
 
 def _work(dataset_id: str, items: Sequence[_Item], specs: Mapping[str, SegmentSpec]) -> DatasetWork:
-    """Two pieces of one dataset in one task are one work again."""
+    """Join the pieces of one dataset that are in one task."""
     offsets: dict[str, list[int]] = {}
     for item in items:
         if item.dataset_id == dataset_id:
             for stream_id, offset in item.reads:
                 offsets.setdefault(stream_id, []).append(offset)
-    spans = (span for s, found in sorted(offsets.items()) for span in spans_of(s, found))
+    spans = (span for s, own in sorted(offsets.items()) for span in spans_of(s, own))
     return DatasetWork(dataset_id, specs.get(dataset_id, SegmentSpec()), tuple(spans))

@@ -1,1 +1,1 @@
-"""Files and objects: keys, object stores, OTLP, Parquet and merging; no gRPC, no SQL."""
+"""Files and objects of Segplane: formats, keys and stores."""

@@ -29,7 +29,7 @@ _CRC_BYTES = len(_CRC_TAG) + 4
 
 
 class BabyKind(IntEnum):
-    """What a baby is; UNSPECIFIED comes from collectors that set no stamp."""
+    """The kind of a baby; UNSPECIFIED comes from collectors that set no stamp."""
 
     UNSPECIFIED = pb.BABY_KIND_UNSPECIFIED
     DATA = pb.BABY_KIND_DATA
@@ -87,7 +87,7 @@ class Baby:
 
     @property
     def is_stop(self) -> bool:
-        """Whether this is its stream's last message: stamped so, or unstamped and empty."""
+        """True for the last baby of a stream: stamped as stop, or unstamped and empty."""
         return self.kind is BabyKind.STOP or (not self.is_stamped and not self.parts)
 
     @property
@@ -101,7 +101,7 @@ class Baby:
         return tuple(sorted({part.dataset_id for part in self.parts if part.dataset_id}))
 
     def time_range(self) -> tuple[int, int]:
-        """Hull of the stamped event times; (0, 0) where there are no records."""
+        """Bounds of the stamped event times; (0, 0) without records."""
         stamped = [part for part in self.parts if part.num_records]
         if not stamped:
             return (0, 0)

@@ -1,4 +1,4 @@
-"""What can go wrong with objects and files, one class per reaction of the caller."""
+"""Errors of objects and files, one class per reaction of the caller."""
 
 
 class SegmentsError(Exception):

@@ -14,7 +14,7 @@ def new_uuid7() -> UUID:
 
 
 def is_canonical_uuid(text: str) -> bool:
-    """Whether `text` is a UUID as we write them: lower case, with hyphens."""
+    """Tell whether `text` is a UUID in lower case with hyphens."""
     try:
         return str(UUID(text)) == text
     except ValueError:

@@ -15,7 +15,7 @@ DATASETS_ROOT = "dataset/"
 QUARANTINE_ROOT = "quarantine/"
 OFFSET_DIGITS = 20
 KEY_BYTES_MAX = 900  # S3 allows 1,024 with the base path.
-PART_BYTES_MAX = 255  # What file systems allow one name.
+PART_BYTES_MAX = 255  # The limit of file systems for one name.
 
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _IS_UUID = re.compile(_UUID)

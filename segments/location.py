@@ -9,7 +9,7 @@ from segments.keys import has_control_characters, join_key
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """Where objects are: the same five fields as the contract's CloudBucket.
+    """A folder or bucket: the same five fields as the contract's CloudBucket.
 
     provider is "file" or "s3"; a folder has only a path, absolute without its leading slash.
     """

@@ -8,7 +8,7 @@ Signal = Literal["logs", "metrics", "traces"]
 
 @dataclass(frozen=True, slots=True)
 class SignalTraits:
-    """What tells one signal from the others outside its columns.
+    """The names that formats and protocols give a signal.
 
     `kind` is its SignalKind, and the number of its payloads' field in TokenSignals. `messages` are
     OTLP's message names from the payload down to the record, and `containers` the repeated fields

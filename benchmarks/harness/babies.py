@@ -17,7 +17,7 @@ from opentelemetry.proto.metrics.v1 import metrics_pb2
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from nursery.streams import BabyFacts, Stream
+from nursery.streams import BabyFacts, IngestStream
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
@@ -52,7 +52,7 @@ class BabySpec:
 class BabySet:
     """Baby segments in a store, as meta tells a nursery of them."""
 
-    streams: tuple[Stream, ...]
+    streams: tuple[IngestStream, ...]
     size_bytes: int
     records: int
 
@@ -108,7 +108,7 @@ def _orders(spec: BabySpec) -> Iterator[_Order]:
         )
 
 
-def _stream(stream_id: str, made: Sequence[_Made]) -> Stream:
+def _stream(stream_id: str, made: Sequence[_Made]) -> IngestStream:
     babies = tuple(
         BabyFacts(
             one.order.offset,
@@ -119,7 +119,7 @@ def _stream(stream_id: str, made: Sequence[_Made]) -> Stream:
         for one in made
     )
     dataset_ids = {d for one in made for d in one.order.dataset_ids}
-    return Stream(stream_id, made[-1].order.offset, dict.fromkeys(dataset_ids, -1), babies)
+    return IngestStream(stream_id, made[-1].order.offset, dict.fromkeys(dataset_ids, -1), babies)
 
 
 def _write(location: StoreLocation, order: _Order) -> _Made:

@@ -102,6 +102,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
                 task,
                 error=error,
                 failed_segment_id=failed_id,
+                is_deferred=request.is_deferred,
                 backoff_unit_secs=self._settings.lifetimes.fail_backoff,
             )
 

@@ -45,8 +45,12 @@ def fail(
     error: str,
     failed_segment_id: UUID | None,
     backoff_unit_secs: float,
+    is_deferred: bool = False,
 ) -> None:
-    """Record the current claim's failure: back off, or split a task that failed too often."""
+    """Record the current claim's failure: back off, or split a task that failed too often.
+
+    `is_deferred` says that the worker is the cause: the failure counts against no input.
+    """
     merge_attempts.end(
         tx,
         task.id,
@@ -56,7 +60,9 @@ def fail(
         failed_segment_id=failed_segment_id,
     )
     assert task.claimed_at is not None
-    if _count(tx, task, task.claimed_at, failed_segment_id) >= POISON_FAILURES_MAX:
+    if is_deferred:
+        tx.execute(_COUNT, {"task": task.id, "poison": 0})
+    elif _count(tx, task, task.claimed_at, failed_segment_id) >= POISON_FAILURES_MAX:
         split(tx, task, failed_segment_id)
         return
     units = min(2 ** min(task.failures + 1, 10), BACKOFF_MINUTES_MAX)

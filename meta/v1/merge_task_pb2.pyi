@@ -184,6 +184,7 @@ class FailSegmentMergeTaskRequest(_message.Message):
     ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
     ATTEMPT_FIELD_NUMBER: _builtins.int
     FAILED_SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    IS_DEFERRED_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Task id."""
     error_message: _builtins.str
@@ -192,6 +193,10 @@ class FailSegmentMergeTaskRequest(_message.Message):
     """Claim number this failure belongs to; 0 = the current one. A stale one has no effect."""
     failed_segment_id: _builtins.str
     """The input that could not be read, if the failure has one."""
+    is_deferred: _builtins.bool
+    """True if nothing is wrong with the inputs but this worker cannot merge them, such as one of an
+    older release: the task waits as after a failure, and nothing counts against its inputs.
+    """
     def __init__(
         self,
         *,
@@ -199,10 +204,11 @@ class FailSegmentMergeTaskRequest(_message.Message):
         error_message: _builtins.str = ...,
         attempt: _builtins.int = ...,
         failed_segment_id: _builtins.str = ...,
+        is_deferred: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "error_message", b"error_message", "failed_segment_id", b"failed_segment_id", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "error_message", b"error_message", "failed_segment_id", b"failed_segment_id", "is_deferred", b"is_deferred", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,1 +1,1 @@
-"""Merges sorted segments into one, in bounded memory."""
+"""Merges of sorted segments."""

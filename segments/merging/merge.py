@@ -56,7 +56,7 @@ class MergeInput:
 
 @dataclass(frozen=True, slots=True)
 class MergeOrder:
-    """What to make of the inputs. `memory_bytes` bounds the batches held at once, before decoding.
+    """A request to merge segments. `memory_bytes` bounds the batches held at once, before decoding.
 
     `progress` is told the rows merged so far, now and then.
     """

@@ -1,1 +1,1 @@
-"""Converts OTLP to columns and back."""
+"""Conversion between OTLP and columns."""

@@ -55,7 +55,7 @@ def field(struct: Array, name: str) -> Array:
 
 
 def offsets(lists: Array) -> Array:
-    """Where each list starts in `lists.flatten()`, and a last end."""
+    """Start of each list in `lists.flatten()`, and the end of the last."""
     first = lists.offsets[0].as_py()
     return pc.subtract(lists.offsets, first) if first else lists.offsets
 

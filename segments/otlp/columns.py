@@ -102,7 +102,7 @@ def names(texts: Array) -> Array:
 
 
 def record_columns(records: Array) -> Columns:
-    """What log records and spans both have."""
+    """Columns that log records and spans share."""
     return {
         "attributes": json_text.attributes(field(records, "attributes")),
         "flags": signed(field(records, "flags")),

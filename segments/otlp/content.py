@@ -66,7 +66,7 @@ def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """How many records, and how many parts: records, metrics, scopes and resources."""
+    """Number of records, and of parts: records, metrics, scopes and resources."""
 
     num_records: int
     num_parts: int

@@ -30,7 +30,7 @@ class FailedSlice:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What came of some payloads; `table` is None if they held no records.
+    """The rows of some payloads; `table` is None if they held no records.
 
     `slices` says for each row of the table which payload it came from. Log records and spans come
     in the order of the payloads, data points so within each kind of metric.

@@ -46,7 +46,7 @@ def metric_columns(parsed: Frame, received_at: Sequence[int]) -> list[Columns]:
 
 
 class _MetricTexts:
-    """What is said once per metric, rendered once."""
+    """Columns of the metric itself, rendered once for all its data points."""
 
     def __init__(self, metrics: Array) -> None:
         self._texts = {

@@ -93,7 +93,7 @@ def _cut(
 
 
 def _header(message: bytes, numbers: _Level) -> bytes:
-    """What every piece of a message repeats: all but the elements that it is cut into."""
+    """The fields that every piece of a message repeats: all but the elements that are cut."""
     kept, elements = bytearray(), 0
     for number, start, content, end in fields(message):
         if number in numbers and content:

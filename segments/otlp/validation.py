@@ -27,7 +27,7 @@ _FILES: dict[Signal, FileDescriptor] = {
     signal: cast(FileDescriptor, message.DESCRIPTOR.file)
     for signal, message in OFFICIAL_CLASSES.items()
 }
-# What is joined into lists, by message.
+# The fields that are joined into lists, by message.
 _TIMES: dict[str, tuple[str, ...]] = {
     "LogRecord": ("time_unix_nano", "observed_time_unix_nano"),
     "Span": ("start_time_unix_nano",),
@@ -36,7 +36,7 @@ _TIMES: dict[str, tuple[str, ...]] = {
     "ExponentialHistogramDataPoint": ("time_unix_nano",),
     "SummaryDataPoint": ("time_unix_nano",),
 }
-# What has to be kept apart to tell which log has which time.
+# The levels that stay repeated, so that each time keeps its log record.
 _LOGS = {
     "LogsData": ("resource_logs",),
     "ResourceLogs": ("scope_logs",),
@@ -63,7 +63,7 @@ class Times:
 
     @property
     def are_hidden(self) -> bool:
-        """Whether only a walk through the official classes can tell the times."""
+        """True where only a walk through the official classes tells the times."""
         return self._message is None
 
     def of_events(self) -> list[int]:

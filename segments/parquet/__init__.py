@@ -1,1 +1,1 @@
-"""The Parquet format of merged segments: schema, writers, reader, footer."""
+"""Merged segments as Parquet files: schema, layout, writers and readers."""

@@ -1,7 +1,7 @@
-"""The footer of a merged segment: what the file says of itself, as Parquet key-value metadata.
+"""The footer of a merged segment, as Parquet key-value metadata.
 
-From footers alone a catalog can be rebuilt: a superset of (batch, part) pairs supersedes, a batch
-whose last part is missing is dropped.
+A catalog can be rebuilt from footers alone: a segment supersedes another if its (batch, part) pairs
+are a superset of the other's, and a batch without its last part is dropped.
 """
 
 import base64
@@ -43,7 +43,7 @@ class BatchPart:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFooter:
-    """What a writer knows before its first row: whose segment it is and where it comes from.
+    """The part of a footer that is known before the first row: dataset, producer and lineage.
 
     `producer` names the program and its version.
     """
@@ -80,7 +80,7 @@ class StoredFooter:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFacts:
-    """What a finished file holds. Times are nanoseconds, both ends inclusive.
+    """Counts, sizes and time bounds of a finished file. Times are nanoseconds, both ends inclusive.
 
     `size_bytes` is the size before compression, `compressed_size_bytes` the file's.
     """

@@ -1,4 +1,4 @@
-"""How a segment lies in Parquet: encodings, pages, statistics, bloom filter, order."""
+"""Physical layout of a segment: encodings, pages, statistics, bloom filters, sort order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SINK_BUFFER_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a file's row groups are cut into pages, and what lets readers skip some.
+    """Page sizes of a file, and the structures that let readers skip pages.
 
     `batch_rows` is after how many values the writer looks at a page's size. `bloom_values` are the
     trace ids that a filter is made for. A `is_small` file has one page a column: an index of pages
@@ -40,7 +40,7 @@ class Shape:
 
 
 class WriterSettings:
-    """All that Arrow's writer is told of a file with these columns; serves any number of files."""
+    """Options of Arrow's writer for files with these columns; serves any number of files."""
 
     def __init__(self, columns: Sequence[Column], order: Sequence[str], shape: Shape) -> None:
         self.schema = pa.schema(

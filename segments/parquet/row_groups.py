@@ -1,4 +1,4 @@
-"""What a segment's writer gathers into: row groups in memory, and the file with its checksum."""
+"""Buffers of a segment's writer: row groups in memory, and the file with its checksum."""
 
 from __future__ import annotations
 

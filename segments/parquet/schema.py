@@ -34,7 +34,7 @@ class PromotedColumn:
 
 @dataclass(frozen=True, slots=True)
 class SegmentSpec:
-    """What a dataset's owner decides about its segments.
+    """The settings of a dataset that shape its segments.
 
     `sharding_fields` come heaviest first; those that name no sortable column are passed over.
     """

@@ -51,7 +51,7 @@ class SmallSegment:
 
 
 class SmallFormat:
-    """How small files with the same signals and settings are written."""
+    """Writes small files that have the same signals and settings."""
 
     def __init__(self, signals: Sequence[Signal], spec: SegmentSpec) -> None:
         self._signals = signals

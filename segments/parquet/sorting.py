@@ -48,7 +48,7 @@ def is_sorted(batch: pa.RecordBatch, names: Sequence[str]) -> bool:
     if batch.num_rows < 2:
         return True
     table = pa.Table.from_batches([batch])
-    # Where neighbours are alike in all columns so far; the others are in order whatever follows.
+    # Neighbours that are equal in all columns so far; the others are in order whatever follows.
     tied: Any = True
     for name in names:
         column = _without_nulls(_ranks(table, name).combine_chunks())

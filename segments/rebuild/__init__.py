@@ -1,1 +1,1 @@
-"""Restores a catalog from the objects of a bucket."""
+"""Reconstruction of a catalog from the bucket."""

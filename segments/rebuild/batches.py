@@ -1,4 +1,4 @@
-"""Which unmerged nursery batches were registered, and how far that takes each stream. Pure.
+"""Settles which unmerged nursery batches were registered, and each stream's merged offset. Pure.
 
 A crash leaves batches that were written and never registered; whoever took over wrote the same
 babies again. So of two batches that share a baby one is kept, and a batch that lies beyond a baby
@@ -15,7 +15,7 @@ from segments.rebuild.exact_cover import choose, components
 
 Name = TypeVar("Name", bound=Hashable)
 Atom = TypeVar("Atom", bound=Hashable)
-# What a baby is stamped with, by offset; None: records of nobody knows whom.
+# The dataset ids that a baby is stamped with, by offset; None where it has no stamps.
 Stamps = Mapping[int, frozenset[str] | None]
 
 
@@ -57,7 +57,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
-    """What is certain: the atoms of each batch and of what merges prove, and what babies say.
+    """The given facts: the atoms of each batch and of the merged segments, and the babies' stamps.
 
     Ranges are cut into atoms, such that two share one or do not overlap. `proven_ends` is the last
     offset of a stream that a merge proves.
@@ -71,7 +71,7 @@ class _Ground:
     stamps: Mapping[str, Stamps]
 
     def is_free(self, atom: OffsetSpan) -> bool:
-        """Whether the babies of an atom may be merged again."""
+        """True if the babies of an atom may be merged again."""
         lowest = self.proven_ends.get(atom.stream_id, -1) + 1
         return atom.start >= max(lowest, self.tails[atom.stream_id].first)
 

@@ -48,7 +48,7 @@ def choose(
 ) -> frozenset[Name] | None:
     """Choose options that share no atom and cover every atom, except where `may_skip`.
 
-    Where that is impossible, as few others as can be stay uncovered. `is_sound` judges a whole
+    If that is impossible, as few others as can be stay uncovered. `is_sound` judges a whole
     choice by what was chosen and which atoms were left out. None: not found within STEPS_MAX.
     """
     # Forced moves first. Atoms of the same options are decided together, unless they may be

@@ -26,7 +26,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a bucket holds; `unread` are objects under our prefixes that cannot be used."""
+    """The objects of a bucket; `unread` are those under our prefixes that cannot be used."""
 
     segments: tuple[SegmentFound, ...]
     babies: tuple[BabyFound, ...]

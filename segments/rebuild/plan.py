@@ -1,4 +1,4 @@
-"""What a catalog was, told from the bucket alone: live segments, and offsets per stream. Pure.
+"""Derives a catalog from the bucket alone: live segments, and offsets per stream. Pure.
 
 Two things are known for sure. A batch that a merge took in was registered. And a baby segment that
 is still there can be merged again, so only where babies are gone must their records be found.
@@ -59,7 +59,7 @@ class LiveSegment:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How far a dataset has merged a stream."""
+    """The merged offset of a stream and dataset."""
 
     dataset_id: str
     merged_offset: int
@@ -222,7 +222,7 @@ def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:
 def _tails(
     found: Iterable[Sequence[SegmentFound]], by_stream: Mapping[str, Mapping[int, BabyFound]]
 ) -> dict[str, Tail]:
-    """Where each stream's babies begin and end.
+    """First and last baby of each stream.
 
     Offsets above what segments cover count as committed up to the first hole, as whoever adopts a
     tail does: beyond a hole nothing was acknowledged.
@@ -251,7 +251,7 @@ def _tail(covered: int, present: Mapping[int, BabyFound]) -> Tail:
 
 
 def _unusable(found: SegmentFound) -> str:
-    """Why a segment can have no place in a rebuilt catalog, if so."""
+    """The reason for which a segment has no place in a rebuilt catalog; None if it has one."""
     key = parse_key(found.key)
     if not isinstance(key, MergedKey | AttemptKey):
         return "foreign: not a segment's key"

@@ -1,1 +1,1 @@
-"""Spark sessions of the nursery and of merge workers."""
+"""Spark sessions and their settings."""

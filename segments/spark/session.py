@@ -70,14 +70,14 @@ def open_session(settings: SparkSettings) -> SparkSession:
 
 
 def cores(spark: SparkSession, settings: SparkSettings) -> int:
-    """How many tasks run at once."""
+    """Number of tasks that run at once."""
     if settings.is_local:
         return spark.sparkContext.defaultParallelism
     return settings.cores_max
 
 
 def first_line(error: Exception) -> str:
-    """What a job failed of, by its first line; Py4J's own says only that something did."""
+    """First line of the cause of a failed job; Py4J's own message does not name it."""
     stripped = (line.strip(" :\t") for line in str(error).splitlines())
     lines = [line for line in stripped if line and not line.startswith(_PY4J)]
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:500]

@@ -1,4 +1,4 @@
-"""What a process says of the Spark it wants; reading it needs no Spark."""
+"""Spark settings of a process; importing them needs no Spark."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ SparkConf = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """What differs between processes. `cores_max` bounds what one takes of a cluster."""
+    """The settings that differ between processes. `cores_max` bounds the cores of a cluster."""
 
     app_name: str
     master: str = "local[*]"
@@ -20,7 +20,7 @@ class SparkSettings:
     driver_memory: str = "768m"
     # Any of Spark's own properties; wins over ours.
     conf: SparkConf = ()
-    # How long a start waits for the first executor.
+    # Time that a start waits for the first executor.
     start_secs: float = 300.0
 
     @property

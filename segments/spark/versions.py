@@ -1,4 +1,4 @@
-"""Whether executors run what the driver runs: another release would read our tasks wrongly."""
+"""Compares the driver's versions with the executors': another release misreads tasks."""
 
 import pickle
 import re
@@ -11,7 +11,7 @@ Row = tuple[str, ...]
 T = TypeVar("T")
 R = TypeVar("R")
 ADVICE = "executors need what is installed here, see `segplane spark-env`"
-# What was found to be the same in this process, so that it is looked at once.
+# The versions that this process has compared already.
 agreed: set[Row] = set()
 _DIFFERS = "versions differ:"
 _FOUND = re.compile(rf"{_DIFFERS} (\S*)")
@@ -21,7 +21,7 @@ _PYTHON_DIFFERS = re.compile(r"\[PYTHON_VERSION_MISMATCH\]\D*(\d+\.\d+)\D*(\d+\.
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What one Python process has; "none" for a package that is not installed there."""
+    """Versions of one Python process; "none" for a package that is not installed."""
 
     host: str
     python: str
@@ -81,7 +81,7 @@ def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterabl
 
 
 def refusal(error: str) -> str:
-    """What an operator must know of a failed job's error, if versions were its cause; else ""."""
+    """Advice to the operator if versions made a job fail; else ""."""
     if found := _PYTHON_DIFFERS.search(error):
         return f"an executor has python {found[1]} (here {found[2]}): {ADVICE}"
     if found := _FOUND.search(error):
@@ -91,7 +91,7 @@ def refusal(error: str) -> str:
 
 @cache
 def versions_here() -> Versions:
-    """What this process started with, whatever has been installed since."""
+    """Versions that this process started with, whatever has been installed since."""
     return Versions(*next(survey()(())))
 
 

@@ -1,1 +1,1 @@
-"""Object stores: a folder, S3, and what both have in common."""
+"""Object stores: folders and S3 buckets behind one interface."""

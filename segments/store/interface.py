@@ -11,7 +11,7 @@ from segments.location import StoreLocation
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """What a listing says of one object; the time is the store's clock."""
+    """An object as a listing shows it; the time is by the store's clock."""
 
     key: str
     size_bytes: int
@@ -28,7 +28,7 @@ class ObjectStore(Protocol):
 
     @property
     def location(self) -> StoreLocation:
-        """Where the objects are."""
+        """The folder or bucket of the objects."""
         ...
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:

@@ -64,6 +64,22 @@ def test_an_input_that_cannot_be_read_is_named_to_meta(stage: Stage) -> None:
     assert (report.attempt, report.failed_segment_id) == (2, bad.id)
 
 
+def test_a_layout_of_a_later_release_defers_the_task_and_blames_no_input(stage: Stage) -> None:
+    later = stage.task(2)
+    later.promoted_columns.add(name="status", type=99, scope=1)
+    stage.meta.tasks.put(later)
+    stage.meta.tasks.put(stage.task(2))
+
+    with stage.worker(Here()):
+        reports = [stage.meta.reports.get(timeout=DEADLINE_SECS) for _ in range(2)]
+
+    deferred, completed = reports
+    assert isinstance(deferred, pb.FailSegmentMergeTaskRequest)
+    assert deferred.is_deferred
+    assert "type 99" in deferred.error_message
+    assert isinstance(completed, pb.CompleteSegmentMergeTaskRequest)
+
+
 def test_a_lost_claim_stops_the_work_and_reports_nothing(stage: Stage) -> None:
     stage.meta.still_yours = False
     stage.meta.tasks.put(stage.task())

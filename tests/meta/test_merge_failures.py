@@ -127,6 +127,24 @@ def test_a_task_that_kills_its_workers_is_split_too(
     assert sorted(len(worker.poll().segments) for _ in range(2)) == [8, 8]
 
 
+def test_a_task_that_workers_defer_is_never_split(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 16)
+    worker.plan()
+
+    for _ in range(6):
+        task = find_task_with(worker, ids[0])
+        assert task is not None
+        # Another task is done meanwhile, which would blame the inputs of one that failed.
+        writer.save_many(dataset, 4, EPOCH + 9 * DAY)
+        worker.plan()
+        worker.merge_all()
+        worker.fail(task, is_deferred=True)
+
+    assert len(worker.poll().segments) == 16
+
+
 def test_an_outage_splits_nothing(writer: Writer, worker: Worker, dataset: str) -> None:
     writer.save_many(dataset, 16)
     worker.plan()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nursery.planner import Limits, MergedSpan, Plan, plan
-from nursery.streams import BabyFacts, Stream
+from nursery.streams import BabyFacts, IngestStream
 from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 
@@ -21,9 +21,11 @@ def baby(offset: int, *datasets: str, size: int = 1000, age_secs: float = 60.0) 
     return BabyFacts(offset, size, NOW - int(age_secs * 1e9) + offset, frozenset(datasets))
 
 
-def stream(*babies: BabyFacts, merged: dict[str, int] | None = None, name: str = "s") -> Stream:
+def stream(
+    *babies: BabyFacts, merged: dict[str, int] | None = None, name: str = "s"
+) -> IngestStream:
     last = max((b.offset for b in babies), default=-1)
-    return Stream(name, last, {LOGS: -1} if merged is None else merged, babies)
+    return IngestStream(name, last, {LOGS: -1} if merged is None else merged, babies)
 
 
 def reads(found: Plan) -> set[tuple[str, int]]:
@@ -146,7 +148,7 @@ DATASETS = [LOGS, SPANS, GONE]
 
 
 @st.composite
-def streams(draw: st.DrawFn) -> list[Stream]:
+def streams(draw: st.DrawFn) -> list[IngestStream]:
     found = []
     for name in draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=4)):
         count = draw(st.integers(0, 8))
@@ -163,7 +165,7 @@ def streams(draw: st.DrawFn) -> list[Stream]:
             d: draw(st.integers(-1, count - 1)) for d in draw(st.sets(st.sampled_from(DATASETS)))
         }
         first = min(merged.values(), default=count) + 1
-        found.append(Stream(name, count - 1, merged, babies[first:], draw(st.booleans())))
+        found.append(IngestStream(name, count - 1, merged, babies[first:], draw(st.booleans())))
     return found
 
 
@@ -179,7 +181,7 @@ LIMITS = st.builds(
 
 @given(streams(), LIMITS)
 def test_every_record_is_read_once_and_nothing_unread_is_passed(
-    found: list[Stream], limits: Limits
+    found: list[IngestStream], limits: Limits
 ) -> None:
     by_name = {s.stream_id: s for s in found}
 
@@ -205,7 +207,7 @@ def test_every_record_is_read_once_and_nothing_unread_is_passed(
 
 def _assert_moves_pass_nothing_unread(
     result: Plan,
-    by_name: dict[str, Stream],
+    by_name: dict[str, IngestStream],
     given_out: set[tuple[str, str, int]],
     owned: list[tuple[str, int]],
 ) -> None:

@@ -1,1 +1,1 @@
-"""Objects in an S3 bucket."""
+"""Object store in an S3 bucket."""

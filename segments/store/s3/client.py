@@ -1,4 +1,4 @@
-"""Connections to a bucket: one boto3 client per process and endpoint; patience; what is named."""
+"""Connections to a bucket: one boto3 client per process and endpoint, with its timeouts."""
 
 import functools
 import os
@@ -19,8 +19,8 @@ CONNECTIONS_MAX = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a request may take; one of many parts has as long as the only one.
+class RequestTimeouts:
+    """Timeouts of a request; each part of an upload has as long as a whole one.
 
     No try starts later than deadline_secs after the first, and each ends after silence_secs in
     which nothing came, so an operation is over after the two together.
@@ -33,7 +33,7 @@ class Patience:
     wait_secs_max: float = 5.0
 
 
-PATIENT = Patience()
+DEFAULT_TIMEOUTS = RequestTimeouts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +43,28 @@ class Target:
     location: StoreLocation
     key: str
     name: str
-    patience: Patience
+    timeouts: RequestTimeouts
 
     @property
     def client(self) -> "S3Client":
         """This process's client."""
-        return client_of(self.location, self.patience)
+        return client_of(self.location, self.timeouts)
 
 
-def client_of(location: StoreLocation, patience: Patience) -> "S3Client":
+def client_of(location: StoreLocation, timeouts: RequestTimeouts) -> "S3Client":
     """Give this process's client; raises StoreUnusable if the location makes no sense."""
     # Looked up per call and process: a fork or a pickle must not carry connections along.
     try:
-        return _client(os.getpid(), location.endpoint, location.region, patience)
+        return _client(os.getpid(), location.endpoint, location.region, timeouts)
     except (BotoCoreError, ValueError) as error:
         raise StoreUnusable(f"{location.url()} cannot be opened: {error}") from error
 
 
 @functools.cache
-def _client(_process_id: int, endpoint: str, region: str, patience: Patience) -> "S3Client":
+def _client(_process_id: int, endpoint: str, region: str, timeouts: RequestTimeouts) -> "S3Client":
     config = Config(
-        connect_timeout=patience.connect_secs,
-        read_timeout=patience.silence_secs,
+        connect_timeout=timeouts.connect_secs,
+        read_timeout=timeouts.silence_secs,
         # Repeated by `Tries`: botocore has no deadline, and repeats no body that breaks off.
         retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=CONNECTIONS_MAX,

@@ -1,4 +1,4 @@
-"""What botocore raises, as the classes of `segments.errors`."""
+"""Maps botocore's errors to the classes of `segments.errors`."""
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -53,17 +53,17 @@ def code_of(error: Failure) -> str:
 
 
 def is_missing(error: Failure) -> bool:
-    """Whether the answer says that no object has this key."""
+    """True if the response says that no object has this key."""
     return code_of(error) in ("NoSuchKey", "404", "NotFound")
 
 
 def is_conflict(error: Failure) -> bool:
-    """Whether the store did nothing, because another request about the same key was under way."""
+    """True if the store did nothing because another request for the same key was under way."""
     return isinstance(error, ClientError) and _status_of(error) == 409
 
 
 def is_transient(error: Failure) -> bool:
-    """Whether the same request may end better."""
+    """True if a retry may succeed."""
     if not isinstance(error, ClientError):
         return isinstance(error, _NO_ANSWER)
     status = _status_of(error)

@@ -31,16 +31,16 @@ def crc_text(value: int) -> str:
 
 def read_whole(target: Target) -> bytes:
     """Read an object; raises one of FAILURES."""
-    return Tries(target.patience).run(lambda: _read_whole(target))
+    return Tries(target.timeouts).run(lambda: _read_whole(target))
 
 
 def read_range(target: Target, start: int, length: int) -> bytes:
     """Read at least one byte from start on, fewer than length only at the end; raises FAILURES."""
-    return Tries(target.patience).run(lambda: _read_range(target, start, length))
+    return Tries(target.timeouts).run(lambda: _read_range(target, start, length))
 
 
 def equals(target: Target, content: BinaryIO, size_bytes: int, crc: str) -> bool:
-    """Whether the object is this content, which is read from its start; raises FAILURES."""
+    """True if the object is this content, which is read from its start; raises FAILURES."""
     try:
         reply = target.client.get_object(Bucket=target.location.bucket, Key=target.name)
     except FAILURES as error:
@@ -87,7 +87,7 @@ def _read_range(target: Target, start: int, length: int) -> bytes:
 
 
 def _expected_length(reply: "GetObjectOutputTypeDef", start: int, length: int) -> int:
-    """How many bytes a right answer has."""
+    """Number of bytes of a complete response."""
     said = _RANGE.fullmatch(reply.get("ContentRange", ""))
     if said is None or int(said[1]) != start:
         # Such as all of the object: for one range of many, too much to read.

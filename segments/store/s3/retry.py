@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from segments.store.s3.client import Patience
+from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.errors import FAILURES, Failure, is_conflict, is_transient
 
 T = TypeVar("T")
@@ -18,11 +18,11 @@ class Tries:
     store did what was asked.
     """
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, timeouts: RequestTimeouts) -> None:
         self.may_have_won = False
-        self._patience = patience
-        self._wait_secs = patience.wait_secs_min
-        self._end = time.monotonic() + patience.deadline_secs
+        self._timeouts = timeouts
+        self._wait_secs = timeouts.wait_secs_min
+        self._end = time.monotonic() + timeouts.deadline_secs
 
     def run(self, request: Callable[[], T], repeats: Callable[[Failure], bool] = is_transient) -> T:
         """Make the request until it is answered; raises the last try's failure, one of FAILURES."""
@@ -38,4 +38,4 @@ class Tries:
                 if time.monotonic() + wait_secs > self._end:
                     raise
             time.sleep(wait_secs)
-            self._wait_secs = min(2 * self._wait_secs, self._patience.wait_secs_max)
+            self._wait_secs = min(2 * self._wait_secs, self._timeouts.wait_secs_max)

@@ -15,7 +15,7 @@ from segments.location import StoreLocation
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader
-from segments.store.s3.client import PATIENT, Patience, Target, client_of
+from segments.store.s3.client import DEFAULT_TIMEOUTS, RequestTimeouts, Target, client_of
 from segments.store.s3.errors import FAILURES, BrokenAnswer, code_of, is_missing, refused
 from segments.store.s3.read import read_range, read_whole
 from segments.store.s3.retry import Tries
@@ -41,7 +41,7 @@ class S3Store:
     """The object store over one bucket, below a base path."""
 
     location: StoreLocation
-    patience: Patience = PATIENT
+    timeouts: RequestTimeouts = DEFAULT_TIMEOUTS
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
         """Write an object unless one stands there."""
@@ -69,7 +69,7 @@ class S3Store:
         """Read an object's size and time."""
         name = self._name(key)
         try:
-            reply = Tries(self.patience).run(
+            reply = Tries(self.timeouts).run(
                 lambda: self._client.head_object(Bucket=self.location.bucket, Key=name)
             )
         except FAILURES as error:
@@ -105,8 +105,8 @@ class S3Store:
 
     def probe(self) -> None:
         """Prove that the bucket can be reached and that neither kind of write overwrites."""
-        brief = replace(self.patience, deadline_secs=min(PROBE_SECS, self.patience.deadline_secs))
-        store = replace(self, patience=brief)
+        brief = replace(self.timeouts, deadline_secs=min(PROBE_SECS, self.timeouts.deadline_secs))
+        store = replace(self, timeouts=brief)
         try:
             Tries(brief).run(lambda: store._client.head_bucket(Bucket=self.location.bucket))
         except FAILURES as error:
@@ -146,7 +146,7 @@ class S3Store:
 
     @property
     def _client(self) -> "S3Client":
-        return client_of(self.location, self.patience)
+        return client_of(self.location, self.timeouts)
 
     @property
     def _base(self) -> str:
@@ -156,12 +156,12 @@ class S3Store:
         return self._base + check_key(key)
 
     def _target(self, key: str) -> Target:
-        return Target(self.location, key, self._name(key), self.patience)
+        return Target(self.location, key, self._name(key), self.timeouts)
 
     def _asked(self, request: Callable[[], T]) -> T:
         """Make a request until it is answered; every failure is the store's."""
         try:
-            return Tries(self.patience).run(request)
+            return Tries(self.timeouts).run(request)
         except FAILURES as error:
             raise refused(error, self.location) from error
 

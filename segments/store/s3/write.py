@@ -61,7 +61,7 @@ class UploadBody:
 
 def write_if_absent(target: Target, content: UploadBody) -> None:
     """Write an object unless one stands there; raises ObjectExists."""
-    tries = Tries(target.patience)
+    tries = Tries(target.timeouts)
     put = _put_whole if content.size_bytes <= PART_BYTES else _put_parts
     try:
         put(target, content, tries)
@@ -75,7 +75,7 @@ def write_if_absent(target: Target, content: UploadBody) -> None:
 def complete_parts_if_absent(target: Target, content: UploadBody) -> bool:
     """Try a multipart upload in one part; False if its condition failed, as a probe hopes."""
     try:
-        _put_parts(target, content, Tries(target.patience))
+        _put_parts(target, content, Tries(target.timeouts))
     except FAILURES as error:
         if code_of(error) == "PreconditionFailed":
             return False
@@ -107,7 +107,7 @@ def _put_parts(target: Target, content: UploadBody, tries: Tries) -> None:
 
 def _upload(target: Target, content: UploadBody, tries: Tries) -> None:
     metadata = {CRC_NAME: content.crc()}
-    upload_id = Tries(target.patience).run(
+    upload_id = Tries(target.timeouts).run(
         lambda: target.client.create_multipart_upload(
             Bucket=target.location.bucket,
             Key=target.name,
@@ -122,7 +122,7 @@ def _upload(target: Target, content: UploadBody, tries: Tries) -> None:
         ]
         _complete(target, content, upload_id, parts, tries)
     except BaseException:
-        # What cannot be aborted now is left to the janitor.
+        # The janitor aborts what cannot be aborted now.
         with contextlib.suppress(*FAILURES):
             target.client.abort_multipart_upload(
                 Bucket=target.location.bucket, Key=target.name, UploadId=upload_id
@@ -132,7 +132,7 @@ def _upload(target: Target, content: UploadBody, tries: Tries) -> None:
 
 def _put_part(target: Target, upload_id: str, number: int, body: bytes) -> "CompletedPartTypeDef":
     digest = _sha256(body)
-    reply = Tries(target.patience).run(
+    reply = Tries(target.timeouts).run(
         lambda: target.client.upload_part(
             Bucket=target.location.bucket,
             Key=target.name,
@@ -153,7 +153,7 @@ def _complete(
     parts: "list[CompletedPartTypeDef]",
     tries: Tries,
 ) -> None:
-    completion = Tries(target.patience)
+    completion = Tries(target.timeouts)
     try:
         completion.run(
             lambda: target.client.complete_multipart_upload(
@@ -178,10 +178,10 @@ def _is_upload_lost(error: Failure) -> bool:
 
 
 def _stands(target: Target, content: UploadBody) -> bool:
-    """Whether the object is exactly this content."""
+    """True if the object is exactly this content."""
     crc = content.crc()
     with content.open() as source:
-        return Tries(target.patience).run(lambda: equals(target, source, content.size_bytes, crc))
+        return Tries(target.timeouts).run(lambda: equals(target, source, content.size_bytes, crc))
 
 
 def _sha256(body: bytes) -> str:

@@ -13,7 +13,7 @@ from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import read_segment
 from segments.parquet.small_writer import SmallSegment, small_format
 from segments.parquet.upload import upload_segment, upload_small_segment
-from segments.store.s3.client import Patience
+from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.store import S3Store
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import Answer, Fault, FaultyProxy, Forward, Request
@@ -28,7 +28,7 @@ from tests.support.parquet.rows import (
 )
 
 KEY = f"dataset/{DATASET}/merged/0198a7c0-0000-7000-8000-000000000002.parquet"
-SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)
+SOON = RequestTimeouts(deadline_secs=60.0, wait_secs_min=0.01)
 HASTY = replace(SOON, deadline_secs=0.5)
 
 
@@ -91,7 +91,7 @@ def test_an_upload_that_cannot_be_read_back_is_never_reported(
     proxy.fault = faults.on_each(asks("GET"), faults.truncate)
 
     with pytest.raises(StoreUnavailable):
-        upload_segment(replace(store, patience=HASTY), KEY, path, facts)
+        upload_segment(replace(store, timeouts=HASTY), KEY, path, facts)
 
 
 def test_an_upload_of_which_the_store_kept_other_bytes_is_never_reported(
@@ -128,7 +128,7 @@ def test_a_small_upload_that_is_not_what_was_written_is_never_reported(
     proxy.fault = faults.on_each(asks(request_kind), fault)
 
     with pytest.raises((CorruptObject, StoreUnavailable)):
-        upload_small_segment(replace(store, patience=HASTY), KEY, small_segment())
+        upload_small_segment(replace(store, timeouts=HASTY), KEY, small_segment())
 
 
 @pytest.mark.parametrize("position", range(0, 100, 10))

@@ -9,7 +9,7 @@ import pytest
 
 from segments.errors import ObjectExists, ObjectMissing, StoreError, StoreUnavailable
 from segments.store.s3 import write
-from segments.store.s3.client import Patience
+from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.store import S3Store
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import (
@@ -34,7 +34,7 @@ from tests.support.object_store.operations import (
 )
 from tests.support.object_store.versitygw import find_versitygw
 
-ONCE = Patience(silence_secs=0.5, deadline_secs=60.0, wait_secs_min=0.01)
+ONCE = RequestTimeouts(silence_secs=0.5, deadline_secs=60.0, wait_secs_min=0.01)
 ALWAYS = replace(ONCE, deadline_secs=0.2)
 OVERTIME_SECS = 3 * ALWAYS.silence_secs + 8.0  # The last try, an abort, a busy machine.
 
@@ -97,9 +97,9 @@ def broken(one_proxy: FaultyProxy) -> Iterator[FaultyProxy]:
     one_proxy.mend()
 
 
-def behind(proxy: FaultyProxy, direct: S3Store, patience: Patience) -> S3Store:
+def behind(proxy: FaultyProxy, direct: S3Store, timeouts: RequestTimeouts) -> S3Store:
     """Open the same store through the proxy."""
-    return S3Store(replace(direct.location, endpoint=proxy.url), patience)
+    return S3Store(replace(direct.location, endpoint=proxy.url), timeouts)
 
 
 def break_with(proxy: FaultyProxy, breaks: Breaks, name: str, *, is_once: bool) -> None:

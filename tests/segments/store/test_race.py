@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from segments.errors import ObjectExists
 from segments.location import StoreLocation
-from segments.store.s3.client import PATIENT, client_of
+from segments.store.s3.client import DEFAULT_TIMEOUTS, client_of
 from segments.store.s3.store import S3Store
 
 WRITERS = 12
@@ -61,7 +61,7 @@ def test_each_upload_in_parts_has_one_winner_among_twelve_writers(
     versitygw_location: StoreLocation, keys: int
 ) -> None:
     location = versitygw_location
-    client = client_of(location, PATIENT)
+    client = client_of(location, DEFAULT_TIMEOUTS)
 
     def prepare(key: str, writer: int) -> Callable[[], bool]:
         name = f"{location.path}/{key}"

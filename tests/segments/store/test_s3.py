@@ -53,7 +53,7 @@ def store(s3_location: StoreLocation, proxy: FaultyProxy) -> S3Store:
 @pytest.fixture
 def hasty(store: S3Store) -> S3Store:
     """Open the same store, soon to give up."""
-    return dataclasses.replace(store, patience=HASTY)
+    return dataclasses.replace(store, timeouts=HASTY)
 
 
 def test_a_put_whose_answer_was_lost_is_recognised_as_its_own(

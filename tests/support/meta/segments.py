@@ -157,6 +157,7 @@ class Worker:
         *,
         failed_segment_id: str = "",
         attempt: int | None = None,
+        is_deferred: bool = False,
     ) -> None:
         self.client.merge_task.FailSegmentMergeTask(
             merge_task_pb2.FailSegmentMergeTaskRequest(
@@ -164,6 +165,7 @@ class Worker:
                 error_message="it broke",
                 attempt=task.attempt if attempt is None else attempt,
                 failed_segment_id=failed_segment_id,
+                is_deferred=is_deferred,
             )
         )
 

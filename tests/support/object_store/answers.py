@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Callable
 
-from segments.store.s3.client import Patience
+from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.write import PART_BYTES
 from tests.support.object_store.faulty_proxy import Answer, Dropped, Forward, Request
 
-SOON = Patience(deadline_secs=60.0, wait_secs_min=0.01)
+SOON = RequestTimeouts(deadline_secs=60.0, wait_secs_min=0.01)
 HASTY = dataclasses.replace(SOON, deadline_secs=0.5)
 TWO_PARTS = b"p" * (PART_BYTES + 5)
 

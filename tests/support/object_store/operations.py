@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from segments.store.s3.client import PATIENT, client_of
+from segments.store.s3.client import DEFAULT_TIMEOUTS, client_of
 from segments.store.s3.store import S3Store
 from tests.support.object_store.faulty_proxy import Request
 
@@ -69,7 +69,7 @@ def read_input(store: S3Store) -> bytes:
 
 def begin_upload(store: S3Store) -> None:
     """Leave an upload behind."""
-    client = client_of(store.location, PATIENT)
+    client = client_of(store.location, DEFAULT_TIMEOUTS)
     name = f"{store.location.path}/stale/upload"
     client.create_multipart_upload(Bucket=store.location.bucket, Key=name)
 

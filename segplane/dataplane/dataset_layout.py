@@ -1,0 +1,73 @@
+"""Layout of a dataset's segments, read from meta's messages.
+
+A later release may know layouts that this one does not. Their datasets wait for it: written without
+the unknown part, segments would lack columns that queries were promised.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from meta.v1 import common_pb2 as pb
+from segments.parquet.schema import PromotedColumn, SegmentSpec
+
+_KQL_NAMES = {
+    pb.KQL_TYPE_BOOL: "bool",
+    pb.KQL_TYPE_INT: "int",
+    pb.KQL_TYPE_LONG: "long",
+    pb.KQL_TYPE_REAL: "real",
+    pb.KQL_TYPE_STRING: "string",
+    pb.KQL_TYPE_DATETIME: "datetime",
+    pb.KQL_TYPE_TIMESPAN: "timespan",
+    pb.KQL_TYPE_GUID: "guid",
+}
+_SCOPE_NAMES = {
+    pb.ATTRIBUTE_SCOPE_RECORD: "record",
+    pb.ATTRIBUTE_SCOPE_RESOURCE: "resource",
+    pb.ATTRIBUTE_SCOPE_SCOPE: "scope",
+}
+
+
+class UnknownLayout(Exception):
+    """The layout names a type or scope that this release does not know; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """Layouts by dataset id, and why the other datasets have to wait."""
+
+    specs: Mapping[str, SegmentSpec]
+    waiting: Mapping[str, str]
+
+
+def read_layout(
+    sharding_fields: Iterable[pb.ShardingField], promoted_columns: Iterable[pb.PromotedColumn]
+) -> SegmentSpec:
+    """Read one dataset's layout; raises UnknownLayout."""
+    # Stable, so that fields of one weight keep their order in every segment of the dataset.
+    heaviest_first = sorted(sharding_fields, key=lambda field: -field.weight)
+    return SegmentSpec(
+        tuple(field.field_name for field in heaviest_first),
+        tuple(map(_promoted, promoted_columns)),
+    )
+
+
+def read_layouts(datasets: Iterable[pb.DatasetInfo]) -> Layouts:
+    """Read every dataset's layout; what one dataset has to wait for is no concern of another."""
+    specs: dict[str, SegmentSpec] = {}
+    waiting: dict[str, str] = {}
+    for dataset in datasets:
+        try:
+            specs[dataset.id] = read_layout(dataset.sharding_fields, dataset.promoted_columns)
+        except UnknownLayout as error:
+            waiting[dataset.id] = str(error)
+    return Layouts(specs, waiting)
+
+
+def _promoted(column: pb.PromotedColumn) -> PromotedColumn:
+    kql_type, scope = _KQL_NAMES.get(column.type), _SCOPE_NAMES.get(column.scope)
+    if kql_type is None or scope is None:
+        raise UnknownLayout(
+            f"promoted column {column.name} has type {column.type} and scope {column.scope}, "
+            "which this release does not know"
+        )
+    return PromotedColumn(column.name, kql_type, scope, column.attribute)

@@ -1,0 +1,56 @@
+"""The CreateSegment message of a segment whose object is complete."""
+
+from typing import Protocol
+
+from meta.v1 import common_pb2
+from segments.keys import split_key
+
+# The number of events is an int32 in the contract, far above what one file holds.
+_EVENTS_MAX = 2**31 - 1
+
+
+class SegmentFigures(Protocol):
+    """What meta keeps of a segment. Times are nanoseconds, both ends inclusive."""
+
+    @property
+    def rows(self) -> int:
+        """Records in it."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes before compression."""
+        ...
+
+    @property
+    def compressed_size_bytes(self) -> int:
+        """Bytes of the object."""
+        ...
+
+    @property
+    def start_time(self) -> int:
+        """Earliest event time."""
+        ...
+
+    @property
+    def end_time(self) -> int:
+        """Latest event time."""
+        ...
+
+
+def create_segment(
+    dataset_id: str, bucket: common_pb2.CloudBucket, object_key: str, figures: SegmentFigures
+) -> common_pb2.CreateSegment:
+    """Describe a dataset's segment to meta."""
+    assert figures.rows <= _EVENTS_MAX
+    prefix, name = split_key(object_key)
+    return common_pb2.CreateSegment(
+        dataset_id=dataset_id,
+        time_range=common_pb2.TimeRange(start_time=figures.start_time, end_time=figures.end_time),
+        size_bytes=figures.size_bytes,
+        compressed_size_bytes=figures.compressed_size_bytes,
+        number_of_events=figures.rows,
+        cloud_object_key=common_pb2.CloudObjectKey(
+            prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
+        ),
+    )

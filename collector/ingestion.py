@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -73,6 +73,14 @@ class Registration:
     next_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class CommittedFlushes:
+    """Committed flush ids by offset; meta keeps them for `kept_secs` after a baby was reaped."""
+
+    flush_ids: Mapping[int, bytes]
+    kept_secs: float
+
+
 class Ingestion:
     """Meta's calls on the collector's event loop; all raise `meta.errors` classes."""
 
@@ -133,6 +141,18 @@ class Ingestion:
             lambda: self._client.ingestion.CommitOffset(request, timeout=_DEADLINE_SECS)
         )
         return frozenset(reply.deleted_dataset_ids)
+
+    async def committed_flushes(
+        self, stream_id: str, first_offset: int, last_offset: int
+    ) -> CommittedFlushes:
+        """Read which flush was committed at each offset of a range, as far as meta knows."""
+        request = operations_pb.GetCommittedFlushesRequest(
+            stream_id=stream_id, first_offset=first_offset, last_offset=last_offset
+        )
+        reply = await self._call(
+            lambda: self._client.operations.GetCommittedFlushes(request, timeout=_DEADLINE_SECS)
+        )
+        return CommittedFlushes({f.offset: f.flush_id for f in reply.flushes}, reply.kept_secs)
 
     async def usages(self, dataset_ids: Sequence[str]) -> list[MonthlyUsage]:
         """Read this month's records of each dataset; a deleted one has no limit.

@@ -5,6 +5,7 @@ way it is committed as it is, in order of offsets; a hole below it is filled fir
 ever overwritten.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import urandom
 from time import time_ns
@@ -17,6 +18,7 @@ from collector.ingestion import Ingestion
 from collector.retry import Backoff
 from meta.errors import (
     DeadlineExceeded,
+    MetaError,
     NotFound,
     OffsetGap,
     OffsetTaken,
@@ -87,13 +89,18 @@ class StreamTail:
             await self.commit_found(offset)
 
     async def commit_found(self, offset: int) -> None:
-        """Commit the baby at one offset, whoever wrote it."""
+        """Commit the baby at one offset, whichever incarnation wrote it.
+
+        Where meta has committed another flush there, the object was put after that flush was reaped
+        and holds nothing acknowledged: neither its digests nor its stop count. The janitor deletes
+        it as an orphan.
+        """
         found = await self._found(offset)
         try:
             await self.commit(offset, found.facts)
         except OffsetTaken:
-            # Whoever else commits this stream has dealt with it.
-            log.info("offset_taken", stream_id=self.stream_id, offset=offset)
+            log.warning("late_baby_ignored", stream_id=self.stream_id, offset=offset)
+            return
         ADOPTED_BABIES.inc()
         log.info("baby_adopted", stream_id=self.stream_id, offset=offset, stop=found.is_stop)
         self.digests.add(found.digests)
@@ -130,7 +137,9 @@ async def read_recent_digests(
 ) -> None:
     """Read the digests of the stream's latest committed babies, the newest first.
 
-    Bounded in bytes: resends are of the exports just before a crash.
+    Bounded in bytes: resends are of the exports just before a crash. An object counts only if meta
+    has committed its flush id at its offset: an object that was put after its offset was committed
+    and reaped holds nothing acknowledged.
     """
     window_nanos = int(tail.digests.keep_secs * 1e9)
     first = max(0, next_offset - HOLE_OFFSETS_MAX)
@@ -139,17 +148,50 @@ async def read_recent_digests(
         for listed in await tail.babies.listed(first)
         if listed.offset < next_offset and listed.info.modified_at_nanos > now_nanos - window_nanos
     ]
+    committed = await _committed_flush_ids(tail, first, next_offset - 1) if recent else {}
     read: list[tuple[float, tuple[bytes, ...]]] = []
     for listed in reversed(recent):
+        if listed.offset not in committed:
+            continue
         read_bytes_max -= listed.info.size_bytes
         if read_bytes_max < 0:
             break
         found = await tail.babies.read(listed.offset)
-        if found is not None:
-            age_secs = (now_nanos - listed.info.modified_at_nanos) / 1e9
-            read.append((age_secs, found.digests))
+        if found is None:
+            continue
+        if found.facts.flush_id != committed[listed.offset]:
+            log.warning("late_baby_ignored", stream_id=tail.stream_id, offset=listed.offset)
+            continue
+        age_secs = (now_nanos - listed.info.modified_at_nanos) / 1e9
+        read.append((age_secs, found.digests))
     for age_secs, digests in reversed(read):
         tail.digests.add(digests, max(0.0, age_secs))
+
+
+async def _committed_flush_ids(
+    tail: StreamTail, first_offset: int, last_offset: int
+) -> Mapping[int, bytes]:
+    """Read the committed flush ids of a range; none from a meta that does not know the call."""
+    backoff = Backoff()
+    while True:
+        try:
+            flushes = await tail.ingestion.committed_flushes(
+                tail.stream_id, first_offset, last_offset
+            )
+        except TRANSIENT:
+            await backoff.wait()
+        except MetaError as error:
+            log.warning("digests_not_read", stream_id=tail.stream_id, reason=error.reason)
+            return {}
+        else:
+            break
+    if flushes.kept_secs < tail.digests.keep_secs:
+        log.warning(
+            "digests_outlive_commits",
+            dedupe_secs=tail.digests.keep_secs,
+            commits_kept_secs=flushes.kept_secs,
+        )
+    return flushes.flush_ids
 
 
 def end_of_tail(next_offset: int, listed: list[ListedBaby]) -> int:

@@ -49,6 +49,10 @@ _BABY = text(
     "SELECT start_ns, end_ns, size_bytes, num_records, flush_id"
     ' FROM baby_segments WHERE stream_id = :stream AND "offset" = :offset'
 )
+_FLUSHES = text(
+    'SELECT "offset", flush_id FROM baby_segments WHERE stream_id = :stream'
+    ' AND "offset" BETWEEN :first AND :last AND flush_id IS NOT NULL ORDER BY "offset"'
+)
 # One statement, so one round trip and no more: it locks, checks and writes. Its snapshot may be
 # older than the locks it gets. Of what it reads, the head is read anew under its lock; entries may
 # have been removed since the snapshot, and then removal_count, which the subquery reads in the
@@ -138,6 +142,14 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     if made:
         stream_datasets.stamp(tx, made, versions.allocate(tx))
     return Committed(commit.offset, gone)
+
+
+def list_flushes(
+    tx: Transaction, stream_id: UUID, first_offset: int, last_offset: int
+) -> list[tuple[int, bytes]]:
+    """List (offset, flush id) of the commits in a range that are kept and have a flush id."""
+    values = {"stream": stream_id, "first": first_offset, "last": last_offset}
+    return [(row.offset, bytes(row.flush_id)) for row in tx.execute(_FLUSHES, values)]
 
 
 def _refusal(commit: OffsetCommit, head: Head) -> MetaError | None:

@@ -329,6 +329,94 @@ class LocateOffsetRequest(_message.Message):
 Global___LocateOffsetRequest: _TypeAlias = LocateOffsetRequest  # noqa: Y015
 
 @_typing.final
+class GetCommittedFlushesRequest(_message.Message):
+    """Request of GetCommittedFlushes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    FIRST_OFFSET_FIELD_NUMBER: _builtins.int
+    LAST_OFFSET_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    first_offset: _builtins.int
+    """First offset of the range."""
+    last_offset: _builtins.int
+    """Last offset of the range, inclusive; at most 1,000 offsets."""
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        first_offset: _builtins.int = ...,
+        last_offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_offset", b"first_offset", "last_offset", b"last_offset", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCommittedFlushesRequest: _TypeAlias = GetCommittedFlushesRequest  # noqa: Y015
+
+@_typing.final
+class GetCommittedFlushesResponse(_message.Message):
+    """Response of GetCommittedFlushes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FLUSHES_FIELD_NUMBER: _builtins.int
+    KEPT_SECS_FIELD_NUMBER: _builtins.int
+    kept_secs: _builtins.int
+    """Seconds that a commit is kept after its baby segment was reaped."""
+    @_builtins.property
+    def flushes(self) -> _containers.RepeatedCompositeFieldContainer[Global___CommittedFlush]:
+        """Commits by offset. Absent: offsets that are not committed, were committed without a flush id,
+        or whose commit is no longer kept.
+        """
+
+    def __init__(
+        self,
+        *,
+        flushes: _abc.Iterable[Global___CommittedFlush] | None = ...,
+        kept_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["flushes", b"flushes", "kept_secs", b"kept_secs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCommittedFlushesResponse: _TypeAlias = GetCommittedFlushesResponse  # noqa: Y015
+
+@_typing.final
+class CommittedFlush(_message.Message):
+    """One commit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OFFSET_FIELD_NUMBER: _builtins.int
+    FLUSH_ID_FIELD_NUMBER: _builtins.int
+    offset: _builtins.int
+    """Offset in the stream."""
+    flush_id: _builtins.bytes
+    """The flush id that was committed there; an object at the offset that bears another one was put
+    late and holds nothing acknowledged.
+    """
+    def __init__(
+        self,
+        *,
+        offset: _builtins.int = ...,
+        flush_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["flush_id", b"flush_id", "offset", b"offset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CommittedFlush: _TypeAlias = CommittedFlush  # noqa: Y015
+
+@_typing.final
 class LocateOffsetResponse(_message.Message):
     """Response of LocateOffset."""
 

@@ -56,6 +56,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.LocateOffsetRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.LocateOffsetResponse.FromString,
                 _registered_method=True)
+        self.GetCommittedFlushes = channel.unary_unary(
+                '/meta.v1.OperationsService/GetCommittedFlushes',
+                request_serializer=meta_dot_v1_dot_operations__pb2.GetCommittedFlushesRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.GetCommittedFlushesResponse.FromString,
+                _registered_method=True)
         self.UndeleteDataset = channel.unary_unary(
                 '/meta.v1.OperationsService/UndeleteDataset',
                 request_serializer=meta_dot_v1_dot_operations__pb2.UndeleteDatasetRequest.SerializeToString,
@@ -132,6 +137,13 @@ class OperationsServiceServicer:
 
     def LocateOffset(self, request, context):
         """Returns the segments that hold the records of one baby segment now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetCommittedFlushes(self, request, context):
+        """Reads the flush ids that were committed in a range of a stream's offsets.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -224,6 +236,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.LocateOffset,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.LocateOffsetRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.LocateOffsetResponse.SerializeToString,
+            ),
+            'GetCommittedFlushes': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCommittedFlushes,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.GetCommittedFlushesRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.GetCommittedFlushesResponse.SerializeToString,
             ),
             'UndeleteDataset': grpc.unary_unary_rpc_method_handler(
                     servicer.UndeleteDataset,
@@ -381,6 +398,33 @@ class OperationsService:
             '/meta.v1.OperationsService/LocateOffset',
             meta_dot_v1_dot_operations__pb2.LocateOffsetRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.LocateOffsetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCommittedFlushes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/GetCommittedFlushes',
+            meta_dot_v1_dot_operations__pb2.GetCommittedFlushesRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.GetCommittedFlushesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -45,6 +45,8 @@ class OperationsServiceStub:
     """Returns, per stream, the highest offset whose records a dataset shows at a version."""
     LocateOffset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.LocateOffsetRequest, _operations_pb2.LocateOffsetResponse]
     """Returns the segments that hold the records of one baby segment now."""
+    GetCommittedFlushes: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetCommittedFlushesRequest, _operations_pb2.GetCommittedFlushesResponse]
+    """Reads the flush ids that were committed in a range of a stream's offsets."""
     UndeleteDataset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]
     """Restores a deleted dataset while its grace lasts and its name is free."""
     SetDatasetSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SetDatasetSettingsRequest, _operations_pb2.SetDatasetSettingsResponse]
@@ -85,6 +87,8 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Returns, per stream, the highest offset whose records a dataset shows at a version."""
     LocateOffset: _aio.UnaryUnaryMultiCallable[_operations_pb2.LocateOffsetRequest, _operations_pb2.LocateOffsetResponse]  # type: ignore[assignment]
     """Returns the segments that hold the records of one baby segment now."""
+    GetCommittedFlushes: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetCommittedFlushesRequest, _operations_pb2.GetCommittedFlushesResponse]  # type: ignore[assignment]
+    """Reads the flush ids that were committed in a range of a stream's offsets."""
     UndeleteDataset: _aio.UnaryUnaryMultiCallable[_operations_pb2.UndeleteDatasetRequest, _operations_pb2.UndeleteDatasetResponse]  # type: ignore[assignment]
     """Restores a deleted dataset while its grace lasts and its name is free."""
     SetDatasetSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.SetDatasetSettingsRequest, _operations_pb2.SetDatasetSettingsResponse]  # type: ignore[assignment]
@@ -142,6 +146,13 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.LocateOffsetResponse, _abc.Awaitable[_operations_pb2.LocateOffsetResponse]]:
         """Returns the segments that hold the records of one baby segment now."""
+
+    def GetCommittedFlushes(
+        self,
+        request: _operations_pb2.GetCommittedFlushesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.GetCommittedFlushesResponse, _abc.Awaitable[_operations_pb2.GetCommittedFlushesResponse]]:
+        """Reads the flush ids that were committed in a range of a stream's offsets."""
 
     def UndeleteDataset(
         self,

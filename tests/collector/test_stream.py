@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from collector.babies import ListedBaby
+from collector.dedupe import CommittedDigests
 from collector.ingestion import Ingestion
 from collector.stream import Displaced, FlushTooOld, StreamWriter
 from collector.stream_recovery import (
@@ -236,6 +237,7 @@ def test_digests_are_read_from_the_newest_babies_within_the_bound(seat: Seat) ->
         baby = data_baby(seat, f"r{offset}")
         sizes.append(len(encode_baby(baby)))
         put(seat, stream_id, offset, baby)
+    run(seat_tail_adopt(replace(seat, digests=CommittedDigests(600.0)), stream_id, 0))
     now_nanos = seat.ground.store.head(baby_key(stream_id, 2)).modified_at_nanos
 
     run(read_recent_digests(seat.tail(stream_id), 3, sum(sizes[1:]), now_nanos))

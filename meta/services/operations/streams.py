@@ -3,15 +3,16 @@
 import grpc
 
 from meta.config import Settings
-from meta.errors import NotFound
+from meta.errors import InvalidArgument, NotFound
 from meta.services import checks, convert
-from meta.store import lineage, usage
+from meta.store import commits, lineage, usage
 from meta.store.engine import Transaction
 from meta.store.lineage import Place, Whereabouts
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
 DATASETS_MAX = 1_000
+FLUSHES_MAX = 1_000
 
 
 class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
@@ -52,6 +53,31 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
             reaped=whereabouts.is_reaped,
             baby=None if whereabouts.baby is None else convert.baby_info(whereabouts.baby),
             locations=[self._place(place) for place in whereabouts.places],
+        )
+
+    def GetCommittedFlushes(
+        self,
+        request: operations_pb2.GetCommittedFlushesRequest,
+        context: grpc.ServicerContext,
+    ) -> operations_pb2.GetCommittedFlushesResponse:
+        """Read the committed flush ids of a range of offsets; unknown ones are left out."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        first = checks.count(request.first_offset, "first_offset")
+        last = checks.count(request.last_offset, "last_offset")
+        if not first <= last < first + FLUSHES_MAX:
+            raise InvalidArgument(
+                f"last_offset is {last}, expected {first} to {first + FLUSHES_MAX - 1}",
+                field="last_offset",
+            )
+        flushes = self._transactions.read(
+            lambda tx: commits.list_flushes(tx, stream_id, first, last)
+        )
+        return operations_pb2.GetCommittedFlushesResponse(
+            flushes=[
+                operations_pb2.CommittedFlush(offset=offset, flush_id=flush_id)
+                for offset, flush_id in flushes
+            ],
+            kept_secs=int(self._settings.lifetimes.baby_row),
         )
 
     def GetUsage(

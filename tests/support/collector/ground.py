@@ -21,6 +21,7 @@ class IngestToken:
     token_secret: str
     token_id: str
     dataset_id: str
+    dataset_name: str
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,18 @@ class Ground:
         running = self.meta.running
         running.loop.run(running.server.stop(0))
 
-    def new_token(self) -> IngestToken:
-        """Make a dataset and a token that routes to it."""
+    def new_token(self, beside: IngestToken | None = None) -> IngestToken:
+        """Make a token that routes to the dataset of another one, by default to a new dataset."""
         name = f"d-{uuid4().hex[:8]}"
-        dataset = self.client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
+        if beside is None:
+            dataset = self.client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
+            dataset_id, dataset_name = dataset.id, name
+        else:
+            dataset_id, dataset_name = beside.dataset_id, beside.dataset_name
         made = self.client.ingest_token.CreateIngestToken(
-            ingest_token_pb2.CreateIngestTokenRequest(name=name, dataset_name=name)
+            ingest_token_pb2.CreateIngestTokenRequest(name=name, dataset_name=dataset_name)
         )
-        return IngestToken(made.plaintext_token, made.token.id, dataset.id)
+        return IngestToken(made.plaintext_token, made.token.id, dataset_id, dataset_name)
 
     def register(self, collector_id: str, token: IngestToken) -> tuple[str, int]:
         """Register as a collector would; returns stream id and next offset."""

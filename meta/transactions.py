@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from meta import metrics
 from meta.errors import RaceLost
-from meta.store.engine import Conflict, Database, Transaction
+from meta.store.engine import Conflict, Database, TimelineChanged, Transaction
 
 Result = TypeVar("Result")
 ATTEMPTS_MAX = 6
@@ -36,5 +36,10 @@ class Transactions:
 
     def read(self, work: Callable[[Transaction], Result]) -> Result:
         """Run `work` on one REPEATABLE READ snapshot."""
-        with self.database.read() as tx:
-            return work(tx)
+        try:
+            with self.database.read() as tx:
+                return work(tx)
+        except TimelineChanged:
+            self.database.adopt_timeline()
+            with self.database.read() as tx:
+                return work(tx)

@@ -241,7 +241,8 @@ class EmbeddedPostgres:
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:
         """Wait for recovery without a deadline; report every few seconds."""
         started = reported = time.monotonic()
-        while self._status(child.pid) != "ready":
+        # A folder that was copied as a hot standby is ready for readers only.
+        while self._status(child.pid) not in ("ready", "standby"):
             if child.poll() is not None:
                 raise PostgresError(f"Postgres did not start: {self._log_tail()}")
             now = time.monotonic()

@@ -107,7 +107,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             began_secs = cursor.began_secs
             if not 0 <= snapshot.now_secs - began_secs <= self._settings.lifetimes.cursor:
                 raise CursorInvalid("the cursor is too old", field="cursor")
-        version = lookup.readable_version(snapshot, cursor.version if cursor else wanted.as_of)
+        version = lookup.readable_version(tx, snapshot, cursor.version if cursor else wanted.as_of)
         datasets = lookup.visible_datasets(tx, wanted.names, version)
         query = Query(wanted.start_ns, wanted.last_ns, version, cursor.position if cursor else None)
         found = lookup.find(tx, query, datasets, wanted.limit + 1)

@@ -12,13 +12,12 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from meta.errors import MetaError, NameTaken, NotFound, RaceLost, StillReferenced, Unavailable
+from meta.store import timelines
 
 Transaction: TypeAlias = Connection
 
 # Serialization failure, deadlock, lock timeout: retried.
 RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
-# Every version handed out before a failover stays below the counter after it.
-VERSION_JUMP = 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Database:
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
         self._single = self._writer.execution_options(isolation_level="AUTOCOMMIT")
-        event.listen(self._writer, "connect", _check_timeline)
+        event.listen(self._writer, "connect", _check_connection)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -79,6 +78,11 @@ class Database:
         """A connection on which every statement is a transaction of its own."""
         with _translated(), self._single.connect() as connection:
             yield connection
+
+    def adopt_timeline(self) -> None:
+        """Jump the counter if the server's history is not the stored one."""
+        with self.write() as tx:
+            timelines.check(run_in(tx))
 
     @property
     def engine(self) -> Engine:
@@ -113,6 +117,13 @@ class Conflict(Exception):
         self.sqlstate = sqlstate
 
 
+class TimelineChanged(Conflict):
+    """The counter that was read belongs to another history: adopt the server's, then read again."""
+
+    def __init__(self) -> None:
+        super().__init__("timeline")
+
+
 @contextmanager
 def _translated() -> Iterator[None]:
     """Turn what the driver raises into MetaError or Conflict."""
@@ -133,6 +144,8 @@ def translate(error: DBAPIError) -> Exception:
         return Conflict(sqlstate)
     if isinstance(cause, psycopg.errors.IntegrityError):
         return _refused_by_constraint(cause)
+    if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
+        return Unavailable(timelines.IN_RECOVERY, sqlstate=sqlstate or "")
     if error.connection_invalidated or isinstance(cause, psycopg.OperationalError):
         return Unavailable("the database is not answering", sqlstate=sqlstate or "")
     return error
@@ -159,51 +172,27 @@ def _refused_by_constraint(cause: psycopg.errors.IntegrityError) -> MetaError:
     return RaceLost("another call changed the same rows", constraint=name)
 
 
-_TIMELINE = """
-SELECT system_identifier::text,
-       CASE WHEN pg_is_in_recovery() THEN NULL
-            ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint
-       END
-FROM pg_control_system()
-"""
+def run_in(tx: Transaction) -> timelines.Execute:
+    """Run plain statements in a transaction, for `timelines`."""
+
+    def execute(statement: str) -> object:
+        result = tx.exec_driver_sql(statement)
+        return result.one_or_none() if result.returns_rows else None
+
+    return execute
 
 
-def _check_timeline(connection: Any, _record: Any) -> None:
-    """Jump the counter when this is another history of the database than the stored one.
+def _check_connection(connection: Any, _record: Any) -> None:
+    """Refuse a server in recovery; adopt the server's history if it is not the stored one."""
 
-    After a failover to a lagging standby, or a restore, the counter would run again through numbers
-    that were handed out; nurseries and readers would discard everything (INVARIANTS, trap 7).
-    """
-    with connection.cursor() as cursor:
-        # to_regclass: a fresh database has no table yet; migration 0001 makes it.
-        cursor.execute("SELECT to_regclass('meta_state') IS NOT NULL")
-        if cursor.fetchone()[0]:
-            cursor.execute(_TIMELINE)
-            identifier, timeline = cursor.fetchone()
-            if timeline is not None:
-                _adopt_timeline(cursor, identifier, timeline)
-    connection.commit()
+    def execute(statement: str) -> object:
+        cursor.execute(statement)
+        return cursor.fetchone() if cursor.description else None
 
-
-def _adopt_timeline(cursor: Any, identifier: str, timeline: int) -> None:
-    same = "system_identifier IS NOT DISTINCT FROM %s AND timeline IS NOT DISTINCT FROM %s"
-    cursor.execute(f"SELECT {same} FROM meta_state", (identifier, timeline))  # noqa: S608
-    row = cursor.fetchone()
-    if row is None or row[0]:
-        return
-    # The row lock makes concurrent connections compare again after the first has jumped.
-    cursor.execute(
-        f"SELECT {same}, system_identifier IS NULL FROM meta_state FOR UPDATE",  # noqa: S608
-        (identifier, timeline),
-    )
-    is_same, is_first = cursor.fetchone()
-    if is_same:
-        return
-    jump = 0 if is_first else VERSION_JUMP
-    cursor.execute(
-        "UPDATE meta_state SET timeline = %s, system_identifier = %s,"
-        " gap_start = CASE WHEN %s > 0 THEN version ELSE gap_start END,"
-        " gap_end = CASE WHEN %s > 0 THEN version + %s ELSE gap_end END,"
-        " deletion_held = deletion_held OR %s > 0, version = version + %s",
-        (timeline, identifier, jump, jump, jump, jump, jump),
-    )
+    try:
+        with connection.cursor() as cursor:
+            timelines.check(execute)
+        connection.commit()
+    except BaseException:
+        connection.close()
+        raise

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Uuid, bindparam, text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store import segments
+from meta.store import segments, versions
 from meta.store.engine import Transaction
 from meta.store.segment_rows import SegmentRow
 from meta.store.stream_reads import BabyRow, make_baby
@@ -37,7 +37,7 @@ class Whereabouts:
 
 
 _STATE = text(
-    "SELECT m.version, m.gap_start, m.gap_end, m.history_floor, d.deletion_horizon"
+    "SELECT m.history_floor, d.deletion_horizon"
     " FROM meta_state m LEFT JOIN datasets d ON d.id = :dataset AND d.deleted_at IS NULL"
 ).bindparams(bindparam("dataset", type_=Uuid))
 # The first registration after the version says where its entry stood; without one, the entry
@@ -78,16 +78,17 @@ def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, di
 
     Raises NotFound, or VersionExpired where it cannot be told any more.
     """
+    current = versions.current(tx)
     state = tx.execute(_STATE, {"dataset": dataset_id}).one()
     if state.deletion_horizon is None:
         raise NotFound("there is no such dataset", dataset_id=dataset_id)
-    if version > state.version:
+    if version > current:
         raise InvalidArgument(
-            f"version is {version}, the current version is {state.version}", field="version"
+            f"version is {version}, the current version is {current}", field="version"
         )
-    wanted = version or state.version
-    is_lost = state.gap_start < wanted < state.gap_end
-    if is_lost or wanted < max(state.deletion_horizon, state.history_floor):
+    wanted = version or current
+    is_expired = wanted < max(state.deletion_horizon, state.history_floor)
+    if is_expired or versions.is_lost(tx, wanted):
         raise VersionExpired("the version has expired", version=wanted)
     rows = tx.execute(_OFFSETS_AT, {"dataset": dataset_id, "version": wanted})
     return wanted, {row.stream_id: row.stream_offset for row in rows}

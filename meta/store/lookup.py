@@ -12,9 +12,11 @@ from uuid import UUID
 from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bindparam, text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store.engine import Transaction
+from meta.store import versions
+from meta.store.engine import TimelineChanged, Transaction
 from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos
+from meta.store.timelines import IS_CURRENT
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 DATASETS_AT_ONCE = 50
@@ -24,11 +26,9 @@ _CLASSES = range(DURATION_CLASS_MAX + 1)
 
 @dataclass(frozen=True, slots=True)
 class CounterSnapshot:
-    """The counter, the versions a failover jumped over, and the database's time in seconds."""
+    """The counter and the database's time in seconds."""
 
     version: int
-    gap_start: int
-    gap_end: int
     now_secs: int
 
 
@@ -74,7 +74,7 @@ class FoundSegment(NamedTuple):
 
 
 _SNAPSHOT = text(
-    "SELECT version, gap_start, gap_end, extract(epoch FROM now())::bigint FROM meta_state"
+    f"SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state"  # noqa: S608
 )
 _DATASETS = text("""
     SELECT d.key, d.id, d.name, d.deletion_horizon
@@ -110,11 +110,14 @@ _FIND = text(f"""
 
 
 def snapshot(tx: Transaction) -> CounterSnapshot:
-    """The version and time of this transaction's snapshot."""
-    return CounterSnapshot(*tx.execute(_SNAPSHOT).one())
+    """The version and time of this transaction's snapshot. Raises TimelineChanged."""
+    is_current, version, now_secs = tx.execute(_SNAPSHOT).one()
+    if not is_current:
+        raise TimelineChanged
+    return CounterSnapshot(version, now_secs)
 
 
-def readable_version(snapshot: CounterSnapshot, wanted: int | None) -> int:
+def readable_version(tx: Transaction, snapshot: CounterSnapshot, wanted: int | None) -> int:
     """The version to read at: the wanted one, or the current. Raises VersionExpired."""
     if wanted is None:
         return snapshot.version
@@ -123,7 +126,7 @@ def readable_version(snapshot: CounterSnapshot, wanted: int | None) -> int:
             f"as_of_version is {wanted}, the current version is {snapshot.version}",
             field="as_of_version",
         )
-    if snapshot.gap_start < wanted < snapshot.gap_end:
+    if versions.is_lost(tx, wanted):
         raise VersionExpired("the version was lost in a failover or restore", version=wanted)
     return wanted
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from meta.store import audit
+from meta.store import audit, versions
 from meta.store.engine import Transaction
 
 
@@ -28,7 +28,8 @@ _RELEASE = text("UPDATE meta_state SET deletion_held = false WHERE deletion_held
 
 
 def read(tx: Transaction) -> ServerState:
-    """The state at this transaction's snapshot."""
+    """The state at this transaction's snapshot. Raises TimelineChanged."""
+    versions.current(tx)
     return ServerState(*tx.execute(_READ).one())
 
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, func, select, text, update
+from sqlalchemy import bindparam, delete, func, text, update
 
 from meta.errors import DeletionHeld
 from meta.store import object_keys, stats
 from meta.store.engine import Transaction
 from meta.store.tables import (
     datasets,
-    meta_state,
     segments,
 )
+from meta.store.timelines import IS_CURRENT
 from meta.store.versions import Version
 from segments.keys import join_key
 
@@ -47,7 +47,7 @@ _BURY = (
     .values(tombstone_version=bindparam("at_version"), tombstone_at=func.clock_timestamp())
     .returning(segments.c.dataset_key, segments.c.size_bytes, segments.c.compressed_size_bytes)
 )
-_IS_HELD = select(meta_state.c.deletion_held)
+_IS_HELD = text(f"SELECT deletion_held OR {IS_CURRENT} IS NOT TRUE FROM meta_state")  # noqa: S608
 # A dataset's own grace, else the server's.
 _GRACE = "make_interval(secs => coalesce(nullif(d.tombstone_grace_secs, 0), :grace))"
 _DUE = text(f"""

@@ -2,17 +2,22 @@
 
 from typing import NewType
 
-from sqlalchemy import select, update
+from sqlalchemy import text
 
-from meta.store.engine import Transaction
-from meta.store.tables import meta_state
+from meta.store import timelines
+from meta.store.engine import TimelineChanged, Transaction, run_in
+from meta.store.timelines import IS_CURRENT
 
 Version = NewType("Version", int)
 
-_ALLOCATE = (
-    update(meta_state).values(version=meta_state.c.version + 1).returning(meta_state.c.version)
+_ALLOCATE = text(
+    f"UPDATE meta_state SET version = version + 1 WHERE {IS_CURRENT} RETURNING version"  # noqa: S608
 )
-_CURRENT = select(meta_state.c.version)
+_CURRENT = text(f"SELECT version, {IS_CURRENT} IS TRUE AS is_current FROM meta_state")  # noqa: S608
+_IS_LOST = text(
+    "SELECT EXISTS (SELECT FROM meta_state WHERE gap_start < :version AND :version < gap_end)"
+    " OR EXISTS (SELECT FROM version_gaps WHERE gap_start < :version AND :version < gap_end)"
+)
 
 
 def allocate(tx: Transaction) -> Version:
@@ -21,9 +26,21 @@ def allocate(tx: Transaction) -> Version:
     The row stays locked until the commit is visible, so v + 1 is drawn only once v can be read.
     Every other writer waits on it: nothing but the commit may follow except writes of own rows.
     """
-    return Version(tx.execute(_ALLOCATE).scalar_one())
+    version = tx.execute(_ALLOCATE).scalar_one_or_none()
+    if version is None:
+        timelines.check(run_in(tx))
+        version = tx.execute(_ALLOCATE).scalar_one()
+    return Version(version)
 
 
 def current(tx: Transaction) -> Version:
-    """Read the version that labels this transaction's snapshot."""
-    return Version(tx.execute(_CURRENT).scalar_one())
+    """Read the version that labels this transaction's snapshot. Raises TimelineChanged."""
+    row = tx.execute(_CURRENT).one()
+    if not row.is_current:
+        raise TimelineChanged
+    return Version(row.version)
+
+
+def is_lost(tx: Transaction, version: int) -> bool:
+    """True for a version that a failover or restore jumped over; it may have been handed out."""
+    return bool(tx.execute(_IS_LOST, {"version": version}).scalar_one())

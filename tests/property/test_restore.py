@@ -91,3 +91,32 @@ def test_a_restored_database_goes_on_above_all_that_was_lost(
         assert find(one)[1] == {kept, added}
         state = one.operations.GetServerState(operations_pb2.GetServerStateRequest())
         assert state.deletion_held
+
+
+def test_a_second_restore_keeps_what_the_first_one_lost_expired(
+    meta_settings: Settings, database_url: str
+) -> None:
+    lost = []
+    with running(meta_settings, database_url) as client:
+        dataset_id = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=NAME)).id
+    for _ in range(3):
+        with running(meta_settings, database_url) as client:
+            save(client, dataset_id)
+            kept, _ = find(client)
+            save(client, dataset_id)
+            save(client, dataset_id)
+            lost.append(kept + 1)
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            connection.execute(
+                "UPDATE meta_state SET timeline = timeline - 1, version = %s", (kept,)
+            )
+
+    with running(meta_settings, database_url) as client:
+        assert find(client, kept)[0] == kept
+        for version in lost:
+            with pytest.raises(VersionExpired):
+                find(client, version)
+            with pytest.raises(VersionExpired):
+                client.operations.GetOffsetsAt(
+                    operations_pb2.GetOffsetsAtRequest(dataset_id=dataset_id, version=version)
+                )

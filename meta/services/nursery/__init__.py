@@ -140,7 +140,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             raise InvalidArgument(
                 f"since_seq {wanted.since} is above the current {seq}", field="since_seq"
             )
-        if wanted.since and wanted.since < stream_reads.removals_floor(tx):
+        is_forgotten = wanted.since < stream_reads.removals_floor(tx)
+        if wanted.since and (is_forgotten or versions.is_lost(tx, wanted.since)):
             raise VersionExpired("too much was forgotten since; poll with since_seq 0")
         found = self._find(tx, wanted)
         reply = self._catalog(tx, seq, wanted)

@@ -27,7 +27,7 @@ from meta.store.tables.segments import (
     segment_lineage,
     segments,
 )
-from meta.store.tables.server import audit_log, meta_state
+from meta.store.tables.server import audit_log, meta_state, version_gaps
 from meta.store.tables.streams import (
     baby_segments,
     ingest_streams,
@@ -71,6 +71,7 @@ __all__ = [
     "stream_heads",
     "stream_removals",
     "stream_tokens",
+    "version_gaps",
     "view_dataset_projections",
     "views",
 ]

@@ -38,6 +38,14 @@ meta_state = Table(
     postgresql_with={"fillfactor": "10"},
 )
 
+# Gaps of earlier failovers and restores; meta_state has the newest one.
+version_gaps = Table(
+    "version_gaps",
+    metadata,
+    Column("gap_start", BigInteger, primary_key=True, autoincrement=False),
+    Column("gap_end", BigInteger, nullable=False),
+)
+
 audit_log = Table(
     "audit_log",
     metadata,

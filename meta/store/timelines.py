@@ -1,0 +1,74 @@
+"""Timelines: the history of the database that the counter belongs to.
+
+A promotion of a standby or a restore begins another history, possibly from an older state. Were the
+counter to go on there, it would give versions out a second time. So whatever draws or reads the
+counter compares the server's identifier and timeline with the stored ones in the same statement:
+a check at connect time says nothing of a connection that a promotion or a pooler outlives.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from meta.errors import Unavailable
+
+# Every version handed out before a failover stays below the counter after it.
+VERSION_JUMP = 2**32
+IN_RECOVERY = (
+    "the database server is in recovery: connect to the primary (target_session_attrs=primary)"
+)
+
+# A server in recovery has no timeline of its own yet; its comparison is never true.
+_TIMELINE = (
+    "CASE WHEN pg_is_in_recovery() THEN NULL"
+    " ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END"
+)
+_IDENTIFIER = "(SELECT system_identifier::text FROM pg_control_system())"
+# True where meta_state belongs to the history of this server.
+IS_CURRENT = f"(timeline = (SELECT {_TIMELINE}) AND system_identifier = {_IDENTIFIER})"
+
+_IS_IN_RECOVERY = "SELECT pg_is_in_recovery()"
+_HAS_TABLE = "SELECT to_regclass('{}') IS NOT NULL"
+_COMPARE = f"SELECT {IS_CURRENT} IS TRUE, system_identifier IS NULL FROM meta_state"  # noqa: S608
+_COMPARE_LOCKED = _COMPARE + " FOR UPDATE"
+_ADOPT = f"UPDATE meta_state SET timeline = {_TIMELINE}, system_identifier = {_IDENTIFIER}"  # noqa: S608
+# The row holds the newest gap; the earlier ones are kept beside it.
+_KEEP_GAP = (
+    "INSERT INTO version_gaps (gap_start, gap_end)"
+    " SELECT gap_start, gap_end FROM meta_state WHERE gap_end > 0 ON CONFLICT DO NOTHING"
+)
+_JUMP = (
+    f"{_ADOPT}, gap_start = version, gap_end = version + {VERSION_JUMP},"
+    f" version = version + {VERSION_JUMP}, deletion_held = true"
+)
+
+# Runs one statement and returns its first row, None if it returns none.
+Execute = Callable[[str], Any]
+
+
+def check(execute: Execute) -> None:
+    """Make sure that the counter belongs to the history of this server, in a write transaction.
+
+    Raises Unavailable on a server in recovery.
+    """
+    if execute(_IS_IN_RECOVERY)[0]:
+        raise Unavailable(IN_RECOVERY)
+    # A fresh database has no table yet; migration 0001 makes it.
+    if not execute(_HAS_TABLE.format("meta_state"))[0]:
+        return
+    row = execute(_COMPARE)
+    if row is not None and not row[0]:
+        _adopt(execute)
+
+
+def _adopt(execute: Execute) -> None:
+    """Compare again under the row lock, which serialises adoptions, then jump."""
+    is_current, is_first = execute(_COMPARE_LOCKED)
+    if is_current:
+        return
+    if is_first:
+        execute(_ADOPT)
+        return
+    # A database that is about to be migrated from 0.1.0 has no table of gaps.
+    if execute(_HAS_TABLE.format("version_gaps"))[0]:
+        execute(_KEEP_GAP)
+    execute(_JUMP)

@@ -1,0 +1,178 @@
+"""I5, I13 through promotions of a real hot standby: no version is handed out a second time."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from sqlalchemy import create_engine, make_url
+
+from meta import migrations, server
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.errors import DeletionHeld, Unavailable, VersionExpired
+from meta.store import versions
+from meta.store.engine import Database, DatabaseSettings, TimelineChanged
+from meta.transactions import Transactions
+from meta.v1 import operations_pb2
+from segplane.postgres import EmbeddedPostgres
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.ingestion import Collector
+from tests.support.meta.nursery import Nursery
+from tests.support.meta.segments import Writer
+from tests.support.meta.standby import (
+    catch_up,
+    copy_as_standby,
+    promote,
+    socket_of,
+    stop_following,
+)
+
+Reply = TypeVar("Reply")
+SYNCED = {"fsync": "off", "wal_level": "replica"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A primary with a hot standby that follows it."""
+
+    primary: EmbeddedPostgres
+    standby: EmbeddedPostgres
+
+    def fail_over(self) -> None:
+        self.primary.stop()
+        promote(self.standby)
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
+    folder = Path(tempfile.mkdtemp(prefix="segplane-pair-"))
+    folder.chmod(0o711)
+    try:
+        with EmbeddedPostgres(folder / "primary", settings=SYNCED) as primary:
+            migrate(primary)
+            copy_as_standby(primary, folder / "standby")
+            with EmbeddedPostgres(folder / "standby", settings=SYNCED) as standby:
+                yield Pair(primary, standby)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def migrate(cluster: EmbeddedPostgres) -> None:
+    database = Database(DatabaseSettings(url=cluster.url))
+    migrations.upgrade(database)
+    database.close()
+
+
+def draw(url: str, count: int) -> list[int]:
+    """Draw versions over a connection of a process's own pool."""
+    database = Database(DatabaseSettings(url=url))
+    try:
+        transactions = Transactions(database)
+        return [transactions.write(versions.allocate) for _ in range(count)]
+    finally:
+        database.close()
+
+
+def test_a_connection_that_outlives_a_promotion_draws_no_version_twice(pair: Pair) -> None:
+    """What a pooler holds: opened to the standby, checked by nobody since."""
+    handed_out = draw(pair.primary.url, 3)
+    catch_up(pair.primary, pair.standby)
+    stop_following(pair.standby)
+    handed_out += draw(pair.primary.url, 4)
+    url = make_url(pair.standby.url).set(drivername="postgresql+psycopg")
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SELECT 1")
+        connection.rollback()
+
+        pair.fail_over()
+
+        with pytest.raises(TimelineChanged), connection.begin():
+            versions.current(connection)
+        with connection.begin():
+            drawn = versions.allocate(connection)
+        with connection.begin():
+            again = versions.allocate(connection)
+            is_lost = [versions.is_lost(connection, version) for version in handed_out]
+            held = connection.exec_driver_sql("SELECT deletion_held FROM meta_state").scalar_one()
+    engine.dispose()
+    assert max(handed_out) < drawn < again
+    assert is_lost == [False] * 3 + [True] * 4
+    assert held
+
+
+def test_a_server_in_recovery_is_refused(pair: Pair) -> None:
+    database = Database(DatabaseSettings(url=pair.standby.url))
+
+    with pytest.raises(Unavailable, match="in recovery"):
+        database.ping()
+    pair.fail_over()
+    database.ping()
+    database.close()
+
+
+def test_meta_goes_on_with_a_promoted_standby_that_lagged(
+    pair: Pair, meta_settings: Settings
+) -> None:
+    url = f"{pair.primary.url}&host={socket_of(pair.standby)}&target_session_attrs=primary"
+    settings = replace(meta_settings, database=replace(meta_settings.database, url=url))
+    running = server.start(settings)
+    try:
+        with MetaClient(f"127.0.0.1:{running.port}") as client:
+            check_failover(client, pair)
+    finally:
+        running.stop(2.0)
+
+
+def check_failover(client: MetaClient, pair: Pair) -> None:
+    catalog, nursery, writer = Catalog(client), Nursery(client), Writer(client)
+    dataset = catalog.dataset("web")
+    collector = Collector(client, "collector")
+    stream = collector.register(catalog.token(dataset)).stream_id
+    for offset in range(3):
+        collector.commit(stream, offset, dataset)
+    kept = nursery.poll().response_seq
+    catch_up(pair.primary, pair.standby)
+    stop_following(pair.standby)
+    # What the standby never hears of: an acknowledged baby, and a registration.
+    collector.commit(stream, 3, dataset)
+    lost = nursery.merge(dataset, stream, -1, 2)
+    polled = nursery.poll().response_seq
+
+    pair.fail_over()
+
+    # The first calls may meet connections that died with the primary.
+    again = retried(lambda: nursery.poll())
+    assert again.response_seq > max(lost, polled)
+    state = client.operations.GetServerState(operations_pb2.GetServerStateRequest())
+    assert state.deletion_held
+    with pytest.raises(DeletionHeld):
+        writer.due()
+    with pytest.raises(VersionExpired):
+        writer.find("web", as_of_version=lost)
+    with pytest.raises(VersionExpired):
+        nursery.poll(since_seq=polled)
+    assert writer.find("web", as_of_version=kept).snapshot_version == kept
+    # The collector repeats what it has no answer for; the nursery merges what is unmerged again.
+    assert nursery.merged_offset(stream, dataset) == -1
+    collector.commit(stream, 3, dataset)
+    assert nursery.merge(dataset, stream, -1, 3) > again.response_seq
+    assert len(writer.find("web").segments) == 1
+
+
+def retried(call: Callable[[], Reply]) -> Reply:
+    """Repeat a call while the server finds its way to the new primary."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return call()
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)

@@ -1,0 +1,60 @@
+"""A hot standby of an embedded Postgres, made with the wheel's own binaries."""
+
+import os
+import subprocess
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+
+from segplane.postgres import SUPERUSER, EmbeddedPostgres
+from segplane.postgres_folder import choose_user, find_install, prepare_folder
+from tests.support.waiting import wait_until
+
+
+def socket_of(server: EmbeddedPostgres) -> str:
+    return parse_qs(urlsplit(server.url).query)["host"][0]
+
+
+def copy_as_standby(primary: EmbeddedPostgres, folder: Path) -> None:
+    """Copy a running server into `folder`: started there, it follows the primary."""
+    cluster = folder / "cluster"
+    user = choose_user(cluster)
+    prepare_folder(folder, user)
+    source = f"host={socket_of(primary)} user={SUPERUSER}"
+    program = find_install(folder, user) / "bin" / "pg_basebackup"
+    subprocess.run(
+        [program, "-D", cluster, "-R", "-X", "stream", "-c", "fast", "-d", source],
+        check=True,
+        cwd=folder,
+        env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
+        user=user.uid,
+        group=user.gid,
+        extra_groups=None if user.uid is None else [],
+    )
+
+
+def catch_up(primary: EmbeddedPostgres, standby: EmbeddedPostgres) -> None:
+    """Wait until the standby has replayed all that the primary has written."""
+    with (
+        psycopg.connect(primary.url, autocommit=True) as source,
+        psycopg.connect(standby.url, autocommit=True) as target,
+    ):
+        row = source.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone()
+        assert row is not None
+        query = f"SELECT coalesce(pg_last_wal_replay_lsn() >= '{row[0]}', false)"
+        wait_until(lambda: target.execute(query).fetchone() == (True,), "the standby is level")
+
+
+def stop_following(standby: EmbeddedPostgres) -> None:
+    """Cut the standby off: it lags from here on."""
+    with psycopg.connect(standby.url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
+        connection.execute("SELECT pg_reload_conf()")
+        query = "SELECT count(*) FROM pg_stat_wal_receiver"
+        wait_until(lambda: connection.execute(query).fetchone() == (0,), "the receiver ended")
+
+
+def promote(standby: EmbeddedPostgres) -> None:
+    with psycopg.connect(standby.url, autocommit=True) as connection:
+        assert connection.execute("SELECT pg_promote(true, 60)").fetchone() == (True,)

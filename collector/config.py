@@ -2,31 +2,27 @@
 
 import os
 import socket
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from meta.process import ConfigError, Environment, MetricsAddress
+from meta.process import ConfigError, Environment
 from segments.ids import new_uuid7
-from segments.location import StoreLocation
+from segplane.dataplane.settings import ProcessSettings, process_values
 
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(ProcessSettings):
     """Everything an operator may set; docs/collector.md has the table.
 
     object_store: where babies go; None = where meta says. Sizes count decompressed OTLP bytes.
     process_index: this process's number where several share the ports; None = it is alone.
     """
 
-    meta_address: str
-    meta_auth_token: str = field(repr=False)
-    metrics: MetricsAddress
     grpc_bind: str
     http_bind: str
     collector_id: str
-    object_store: StoreLocation | None
     export_size_bytes_max: int
     export_records_max: int
     buffer_size_bytes_max: int
@@ -47,13 +43,10 @@ def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
     grpc_bind = env.text("GRPC_BIND", "127.0.0.1:4317")
     settings = Settings(
-        meta_address=env.text("META_ADDRESS", "127.0.0.1:9500"),
-        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
-        metrics=env.metrics(),
+        **process_values(env),
         grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
         http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
         collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
-        object_store=env.location("OBJECT_STORE_URL"),
         export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
         export_records_max=env.integer("EXPORT_RECORDS_MAX", 500_000, low=1),
         buffer_size_bytes_max=env.integer("BUFFER_SIZE_BYTES_MAX", 256 * MIB, low=MIB),

@@ -1,23 +1,15 @@
 """The janitor's settings, read once from JANITOR_* in the environment."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from meta.process import NO_METRICS, Environment, MetricsAddress
-from segments.location import StoreLocation
+from meta.process import Environment
+from segplane.dataplane.settings import ProcessSettings, process_values
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(ProcessSettings):
     """What an operator may change; docs/object-stores.md says what the ages protect."""
 
-    # Where meta listens.
-    meta_address: str = "127.0.0.1:9500"
-    # META_AUTH_TOKEN of that meta; empty where it has none.
-    meta_auth_token: str = field(default="", repr=False)
-    # Where Prometheus metrics are served.
-    metrics: MetricsAddress = NO_METRICS
-    # Overrides where meta says the objects are, as a URL; unset = what meta says.
-    object_store: StoreLocation | None = None
     # Pause between two rounds of merge planning.
     merge_interval_secs: float = 10.0
     # Pause between two rounds of deleting tombstoned segments' objects.
@@ -38,10 +30,7 @@ def load(env: Environment) -> Settings:
         return env.seconds(name, secs, low=0.01)
 
     return Settings(
-        meta_address=env.text("META_ADDRESS", default.meta_address),
-        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
-        metrics=env.metrics(),
-        object_store=env.location("OBJECT_STORE_URL"),
+        **process_values(env),
         merge_interval_secs=interval("MERGE_INTERVAL_SECS", default.merge_interval_secs),
         deletion_interval_secs=interval("DELETION_INTERVAL_SECS", default.deletion_interval_secs),
         orphan_interval_secs=interval("ORPHAN_INTERVAL_SECS", default.orphan_interval_secs),

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 
 import structlog
 
@@ -23,12 +22,10 @@ from meta.process import (
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.errors import StoreError
 from segments.spark.session import SparkUnusable, cores, open_session
-from segments.spark.settings import SparkSettings
 from segments.store.open import open_store
+from segplane.dataplane.drain import drain
 
 log = structlog.get_logger()
-CANCEL_SECS = 5.0
-CANCEL_AGAIN_SECS = 0.2
 
 
 def main() -> None:
@@ -57,14 +54,7 @@ def _probe(settings: Settings, meta: MetaClient) -> None:
 
 
 def _serve(settings: Settings, meta: MetaClient) -> int:
-    spark_settings = SparkSettings(
-        "segplane merge_worker",
-        settings.spark_master,
-        settings.spark_cores_max,
-        settings.spark_driver_memory,
-        settings.spark_conf,
-        settings.spark_start_secs,
-    )
+    spark_settings = settings.spark("segplane merge_worker")
     remove_abandoned(settings.work_dir)
     spark = open_session(spark_settings)
     # After the session: pyspark takes SIGINT for itself.
@@ -91,9 +81,12 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
         thread.start()
     log.info("merge_worker_started", worker_id=settings.worker_id, threads=len(threads))
     shutdown.wait()
-    _join(threads, 0.0 if deaths else settings.drain_secs)
-    worker.give_up.set()
-    _cancel(threads, merger)
+
+    def give_up() -> None:
+        worker.give_up.set()
+        merger.cancel_all()
+
+    drain(threads, 0.0 if deaths else settings.drain_secs, give_up)
     log.info("merge_worker_stopped")
     for death in deaths:
         if isinstance(death, SparkUnusable):
@@ -101,21 +94,6 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
     if not deaths:
         spark.stop()
     return 1 if deaths else 0
-
-
-def _cancel(threads: list[threading.Thread], merger: SparkMerger) -> None:
-    """Cancel what still runs; a thread that hangs ends with the process."""
-    deadline = time.monotonic() + CANCEL_SECS
-    while any(thread.is_alive() for thread in threads) and time.monotonic() < deadline:
-        # Repeatedly: a thread may be about to start a job.
-        merger.cancel_all()
-        _join(threads, CANCEL_AGAIN_SECS)
-
-
-def _join(threads: list[threading.Thread], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ from segments.spark.session import (
     cores,
     open_session,
 )
-from segments.spark.settings import SparkSettings
 
 log = structlog.get_logger()
 
@@ -49,14 +48,7 @@ def run(settings: config.Settings) -> bool:
 
     A job that outlasts the drain is cancelled: nothing of it is registered.
     """
-    spark_settings = SparkSettings(
-        app_name="segplane-nursery",
-        master=settings.spark_master,
-        cores_max=settings.spark_cores_max,
-        driver_memory=settings.spark_driver_memory,
-        conf=settings.spark_conf,
-        start_secs=settings.spark_start_secs,
-    )
+    spark_settings = settings.spark("segplane-nursery")
     spark = open_session(spark_settings)
     # After the session: pyspark takes SIGINT for itself.
     shutdown = Shutdown().install()

@@ -1,26 +1,17 @@
 """The nursery's settings, read once from NURSERY_* in the environment."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
-from segments.location import StoreLocation
-from segments.spark.settings import SparkConf, parse_conf
+from meta.process import ConfigError, Environment
+from segplane.dataplane.settings import SparkProcessSettings, spark_values
 
 MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(SparkProcessSettings):
     """What an operator may change; the defaults serve one machine of two cores."""
 
-    # Where meta listens.
-    meta_address: str = "127.0.0.1:9500"
-    # META_AUTH_TOKEN of that meta; empty where it has none.
-    meta_auth_token: str = field(default="", repr=False)
-    # Where Prometheus metrics are served.
-    metrics: MetricsAddress = NO_METRICS
-    # Overrides where meta says the objects are, such as s3:// with another endpoint; "" = as told.
-    object_store: StoreLocation | None = None
     # Pause between two cycles.
     interval_secs: float = 1.0
     # A stream is merged once its oldest baby segment is this old, or stopped, or batch_bytes_min
@@ -42,32 +33,17 @@ class Settings:
     reap_interval_secs: float = 10.0
     # A stream without commits for this long is stopped; 0 = never.
     stream_timeout_secs: float = 3_600.0
-    # On shutdown, a job under way gets this long to finish before it is cancelled.
-    drain_secs: float = 15.0
     # This nursery takes streams of shard_index out of shard_count.
     shard_index: int = 0
     # Number of nurseries that share the streams.
     shard_count: int = 1
-    # local[n], local[*], spark://, k8s:// or yarn.
-    spark_master: str = "local[*]"
-    # Cores this process may take of a cluster; without a bound the first process takes all.
-    spark_cores_max: int = 8
-    # JVM memory of the driver, as Spark writes it; no record passes through it.
-    spark_driver_memory: str = "768m"
-    # Any other of Spark's properties, as spark.a=x,spark.b=y; they win over ours.
-    spark_conf: SparkConf = ()
-    # How long a start waits for the first executor of a cluster.
-    spark_start_secs: float = 300.0
 
 
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
     default = Settings()
     settings = Settings(
-        meta_address=env.text("META_ADDRESS", default.meta_address),
-        meta_auth_token=env.text("META_AUTH_TOKEN", ""),
-        metrics=env.metrics(),
-        object_store=env.location("OBJECT_STORE_URL"),
+        **spark_values(env),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
         wait_secs=env.seconds("WAIT_SECS", default.wait_secs),
         batch_bytes_min=env.integer("BATCH_BYTES_MIN", default.batch_bytes_min, low=1),
@@ -78,14 +54,8 @@ def load(env: Environment) -> Settings:
         idle_advance_secs=env.seconds("IDLE_ADVANCE_SECS", default.idle_advance_secs),
         reap_interval_secs=env.seconds("REAP_INTERVAL_SECS", default.reap_interval_secs),
         stream_timeout_secs=env.seconds("STREAM_TIMEOUT_SECS", default.stream_timeout_secs),
-        drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
         shard_index=env.integer("SHARD_INDEX", default.shard_index, high=2**31),
         shard_count=env.integer("SHARD_COUNT", default.shard_count, low=1, high=2**31),
-        spark_master=env.text("SPARK_MASTER", default.spark_master),
-        spark_cores_max=env.integer("SPARK_CORES_MAX", default.spark_cores_max, low=1),
-        spark_driver_memory=env.text("SPARK_DRIVER_MEMORY", default.spark_driver_memory),
-        spark_conf=_spark_conf(env),
-        spark_start_secs=env.seconds("SPARK_START_SECS", default.spark_start_secs, low=1.0),
     )
     if settings.shard_index >= settings.shard_count:
         raise ConfigError(
@@ -93,10 +63,3 @@ def load(env: Environment) -> Settings:
             f" {settings.shard_count}"
         )
     return settings
-
-
-def _spark_conf(env: Environment) -> SparkConf:
-    try:
-        return parse_conf(env.text("SPARK_CONF", ""))
-    except ValueError as error:
-        raise ConfigError(f"{env.prefix}SPARK_CONF: {error}") from None

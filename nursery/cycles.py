@@ -1,7 +1,6 @@
 """The thread that runs the nursery's cycles, so that no job can delay a shutdown."""
 
 import threading
-import time
 from collections.abc import Callable
 
 import structlog
@@ -10,11 +9,9 @@ from meta.errors import MetaError
 from meta.process import Shutdown
 from nursery.loop import Nursery
 from segments.errors import StoreError, StoreUnusable
+from segplane.dataplane.drain import drain
 
 log = structlog.get_logger()
-# Time for a cancelled cycle to return; only a call that hangs takes longer.
-CANCEL_SECS = 5.0
-_CANCEL_AGAIN_SECS = 0.2
 
 
 class Cycles:
@@ -41,13 +38,7 @@ class Cycles:
 
     def end(self, drain_secs: float, cancel_jobs: Callable[[], None]) -> bool:
         """Wait for the current cycle, cancelling its job after `drain_secs`; false if it hangs."""
-        self._thread.join(drain_secs)
-        deadline = time.monotonic() + CANCEL_SECS
-        while self._thread.is_alive() and time.monotonic() < deadline:
-            # Repeatedly: the thread may be about to start a job.
-            cancel_jobs()
-            self._thread.join(_CANCEL_AGAIN_SECS)
-        return not self._thread.is_alive()
+        return drain([self._thread], drain_secs, cancel_jobs)
 
     def _run(self) -> None:
         try:

@@ -1,70 +1,155 @@
-"""What is written of a dataset over a simulated month of the planner, per byte ingested.
+"""Bytes written of a dataset over a simulated month of the planner, and the files that it keeps.
 
-One dataset: segments arrive all the time, one in twenty up to five days late, and each hour what
-the planner proposes is merged. Nothing is executed: sizes add up.
+One dataset: segments arrive all the time, one in twenty up to five days late; some loads add a
+trickle of small segments into older days. Every five minutes what the planner proposes is merged.
+Nothing is executed: sizes add up. Files are counted a day, those below the target size.
 """
 
 import random
+from collections import Counter
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from benchmarks.harness.results import Result, compare
 from meta.planner import DAY_NANOS, HOUR_NANOS, Candidate, Group, Policy, plan
 
-HOURS = 30 * 24
-HOURS_AFTER = 2 * 24
+STEP_NANOS = HOUR_NANOS // 12
+DAYS = 30
+# Nothing arrives in the last two days; after their first hours every day is quiet.
+DAYS_AFTER = 2
 LATE_SHARE = 0.05
-# Segments an hour and the largest size of each, in bytes: a quiet, a common and a busy dataset.
-LOADS = ((7, 10_000), (60, 1 << 20), (60, 40 << 20))
+LATE_NANOS_MAX = 5 * DAY_NANOS
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Segments an hour and their largest size in bytes; the same of a trickle, and its age."""
+
+    per_hour: int
+    size_bytes_max: int
+    trickle_per_hour: int = 0
+    trickle_bytes_max: int = 5_000
+    trickle_days: tuple[int, ...] = (3,)
+
+
+# A quiet, a common and a busy dataset; then a trickle every 50 seconds into one old day and into
+# five of them, beside a common and a quiet dataset, and one an hour.
+LOADS = (
+    Load(7, 10_000),
+    Load(60, 1 << 20),
+    Load(60, 40 << 20),
+    Load(60, 1 << 20, 72),
+    Load(60, 1 << 20, 72, trickle_days=(1, 2, 3, 4, 5)),
+    Load(7, 10_000, 72),
+    Load(7, 10_000, 1),
+)
 
 
 def run() -> list[Result]:
     """Simulate each load; the worst is judged."""
-    month = max((_simulate(*load) for load in LOADS), key=lambda found: found[0] / found[1])
+    months = [_simulate(load) for load in LOADS]
+    worst = max(months, key=lambda month: month.written_bytes / month.ingested_bytes)
     return [
         compare(
             "planner_month_write_amplification",
-            month[0] / 1e9,
-            month[1] / 1e9,
+            worst.written_bytes / 1e9,
+            worst.ingested_bytes / 1e9,
             reference_name=f"bytes ingested, the worst of {len(LOADS)} loads",
             unit="GB",
             bar=5.0,
             higher_is_better=False,
-        )
+        ),
+        _files("planner_month_files_of_a_day", max(m.files_max for m in months), 24),
+        _files("planner_month_files_of_a_quiet_day", max(m.files_quiet for m in months), 4),
     ]
 
 
-def _simulate(segments_per_hour: int, size_bytes_max: int) -> tuple[int, int]:
-    """Return the bytes that the nursery and merges wrote, and those that came in."""
-    rng, policy = random.Random(11), Policy()
-    live: dict[UUID, Candidate] = {}
-    made = ingested = written = 0
-    for hour in range(HOURS + HOURS_AFTER):
-        for _ in range(segments_per_hour if hour < HOURS else 0):
-            at = hour * HOUR_NANOS + rng.randrange(HOUR_NANOS)
-            created = at
-            if rng.random() < LATE_SHARE:
-                at = max(0, at - rng.randrange(5 * DAY_NANOS))
-            size = rng.randint(size_bytes_max // 2, size_bytes_max)
-            # The nursery's own file counts as the first time that a byte is written.
-            made, ingested, written = made + 1, ingested + size, written + size
-            live[UUID(int=made)] = Candidate(UUID(int=made), 1, at, at, created, size, 0)
-        for group in plan(live.values(), policy, (hour + 1) * HOUR_NANOS):
-            made += 1
-            merged = _merged(group, UUID(int=made), (hour + 1) * HOUR_NANOS)
-            written += merged.compressed_size_bytes
+def _files(name: str, files: int, bound: int) -> Result:
+    return compare(
+        name,
+        files,
+        bound,
+        reference_name=f"{bound} files below 256 MiB, the worst of {len(LOADS)} loads",
+        unit="files",
+        bar=1.0,
+        higher_is_better=False,
+    )
+
+
+@dataclass(slots=True)
+class _Month:
+    """One dataset: its live segments below the target size, and what was counted."""
+
+    rng: random.Random
+    policy: Policy = field(default_factory=Policy)
+    live: dict[UUID, Candidate] = field(default_factory=dict)
+    # The time of the last arrival by day.
+    arrivals: dict[int, int] = field(default_factory=dict)
+    made: int = 0
+    ingested_bytes: int = 0
+    written_bytes: int = 0
+    files_max: int = 0
+    files_quiet: int = 0
+
+    def ingest(self, event_ns: int, now_ns: int, size_bytes_max: int) -> None:
+        """Take one segment; the nursery's own file is the first time that a byte is written."""
+        size_bytes = self.rng.randint(size_bytes_max // 2, size_bytes_max)
+        self.made += 1
+        self.ingested_bytes += size_bytes
+        self.written_bytes += size_bytes
+        self.arrivals[event_ns // DAY_NANOS] = now_ns
+        segment_id = UUID(int=self.made)
+        self.live[segment_id] = Candidate(segment_id, 1, event_ns, event_ns, now_ns, size_bytes, 0)
+
+    def count_files(self, now_ns: int) -> None:
+        """Note how many files a day has, and a day that was quiet for an hour and a planning."""
+        for day, files in Counter(c.start_ns // DAY_NANOS for c in self.live.values()).items():
+            self.files_max = max(self.files_max, files)
+            if now_ns - self.arrivals[day] > HOUR_NANOS + 2 * STEP_NANOS:
+                self.files_quiet = max(self.files_quiet, files)
+
+    def merge(self, now_ns: int) -> None:
+        """Do what the planner proposes."""
+        for group in plan(self.live.values(), self.policy, now_ns):
+            self.made += 1
+            self.written_bytes += group.size_bytes
             for candidate in group.inputs:
-                del live[candidate.segment_id]
-            live[merged.segment_id] = merged
-    return written, ingested
+                del self.live[candidate.segment_id]
+            if group.size_bytes < self.policy.target_bytes:
+                segment_id = UUID(int=self.made)
+                self.live[segment_id] = _merged(group, segment_id, now_ns)
 
 
-def _merged(group: Group, segment_id: UUID, created_ns: int) -> Candidate:
+def _simulate(load: Load) -> _Month:
+    month = _Month(random.Random(11))
+    due = trickle_due = 0.0
+    for now_ns in range(STEP_NANOS, (DAYS + DAYS_AFTER) * DAY_NANOS, STEP_NANOS):
+        if now_ns <= DAYS * DAY_NANOS:
+            due += load.per_hour / 12
+            while due >= 1:
+                due -= 1
+                late_ns = month.rng.randrange(LATE_NANOS_MAX)
+                is_late = month.rng.random() < LATE_SHARE
+                event_ns = now_ns - month.rng.randrange(STEP_NANOS) - (late_ns if is_late else 0)
+                month.ingest(max(0, event_ns), now_ns, load.size_bytes_max)
+            trickle_due += load.trickle_per_hour / 12
+            while trickle_due >= 1:
+                trickle_due -= 1
+                event_ns = now_ns - month.rng.choice(load.trickle_days) * DAY_NANOS
+                if event_ns >= 0:
+                    month.ingest(event_ns, now_ns, load.trickle_bytes_max)
+        month.count_files(now_ns)
+        month.merge(now_ns)
+    return month
+
+
+def _merged(group: Group, segment_id: UUID, now_ns: int) -> Candidate:
     return Candidate(
         segment_id,
         1,
         min(c.start_ns for c in group.inputs),
         max(c.end_ns for c in group.inputs),
-        created_ns,
-        sum(c.compressed_size_bytes for c in group.inputs),
+        now_ns,
+        group.size_bytes,
         group.merge_count,
     )

@@ -1,9 +1,10 @@
 """meta's settings, from META_* variables; `docs/settings.md` lists them."""
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from meta.planner import Policy
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
 from meta.store.engine import DatabaseSettings
 from segments.location import StoreLocation
@@ -62,6 +63,7 @@ class Settings:
     stream: StreamDefaults = StreamDefaults()
     lifetimes: Lifetimes = Lifetimes()
     is_unsafe_grace: bool = False
+    merge_policy: Policy = field(default_factory=Policy)
 
 
 def load(env: Environment) -> Settings:
@@ -99,6 +101,7 @@ def load(env: Environment) -> Settings:
         ),
         lifetimes=_lifetimes(env),
         is_unsafe_grace=env.flag("UNSAFE_SHORT_GRACE"),
+        merge_policy=_merge_policy(env),
     )
 
 
@@ -129,6 +132,17 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
         lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),
+    )
+
+
+def _merge_policy(env: Environment) -> Policy:
+    base = Policy()
+    quiet_secs = env.seconds("MERGE_QUIET_SECS", base.quiet_nanos / 1e9)
+    return replace(
+        base,
+        files_max=env.integer("MERGE_FILES_MAX", base.files_max, low=1, high=1_000),
+        files_quiet=env.integer("MERGE_FILES_QUIET", base.files_quiet, low=1, high=1_000),
+        quiet_nanos=int(quiet_secs * 1e9),
     )
 
 

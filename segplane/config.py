@@ -16,6 +16,7 @@ DEFAULT_DATA_DIR = Path("segplane-data")
 # Short intervals for interactive use: records are queryable in seconds, merged within a minute.
 DEV_PACE = {
     "META_FLUSH_TIMEOUT_MS": "500",
+    "META_MERGE_FILES_MAX": "8",
     "NURSERY_INTERVAL_SECS": "0.5",
     "NURSERY_WAIT_SECS": "1",
     "NURSERY_IDLE_ADVANCE_SECS": "2",
@@ -31,6 +32,7 @@ UNSAFE_GRACE = {
     "META_CURSOR_LIFETIME_SECS": "2",
     "META_CHECKPOINT_LIFETIME_SECS": "2",
     "META_TOMBSTONE_GRACE_SECS": "3",
+    "META_MERGE_FILES_MAX": "3",
     "JANITOR_MERGE_INTERVAL_SECS": "1",
     "JANITOR_DELETION_INTERVAL_SECS": "1",
 }

@@ -98,6 +98,8 @@ def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
                 "META_DATABASE_URL": database_url,
                 "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
                 "META_UNSAFE_SHORT_GRACE": "true",
+                # Four segments of a day are enough for a merge task.
+                "META_MERGE_FILES_MAX": "3",
                 "META_THREADS": "8",
             },
         )

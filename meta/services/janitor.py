@@ -6,7 +6,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
-from meta.planner import Candidate, Policy, plan
+from meta.planner import Candidate, plan
 from meta.services import checks, convert
 from meta.store import (
     datasets,
@@ -43,7 +43,7 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
-        self._policy = Policy()
+        self._policy = settings.merge_policy
 
     def CreateMergeTasks(
         self, request: janitor_pb2.CreateMergeTasksRequest, context: grpc.ServicerContext

@@ -64,14 +64,14 @@ FILTERED = """
     AND (cast(:max_age AS bigint) IS NULL
          OR s.created_at >= now() - make_interval(secs => :max_age))
 """
-# The conditions of segments_mergeable_index, word by word.
+# The conditions of segments_small_index, word by word.
 _CANDIDATES = text(f"""
     SELECT s.id, s.dataset_key, s.start_ns, s.end_ns,
            (extract(epoch FROM s.created_at) * 1000000000)::bigint,
            s.compressed_size_bytes, s.merge_count
     FROM segments s
     WHERE s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
-      AND s.merge_count < 4 AND s.compressed_size_bytes < 268435456
+      AND s.compressed_size_bytes < 268435456
       AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
       AND {FILTERED}
     ORDER BY s.start_ns, s.id LIMIT :most

@@ -37,9 +37,9 @@ class _MergeEligibilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Merg
     MERGE_ELIGIBILITY_TOO_YOUNG: _MergeEligibility.ValueType  # 3
     """It is younger than the policy's minimum age."""
     MERGE_ELIGIBILITY_TIER_NOT_FULL: _MergeEligibility.ValueType  # 4
-    """Too few peers of its merge count and size."""
+    """Its day has few enough segments below the target size."""
     MERGE_ELIGIBILITY_AT_MAX_MERGES: _MergeEligibility.ValueType  # 5
-    """It has been merged as often as the policy allows."""
+    """Never answered since 0.2.0: a segment is merged until it is as large as the target."""
     MERGE_ELIGIBILITY_QUARANTINED: _MergeEligibility.ValueType  # 6
     """A merge could not read it; an operator releases it."""
     MERGE_ELIGIBILITY_LARGE_ENOUGH: _MergeEligibility.ValueType  # 7
@@ -57,9 +57,9 @@ MERGE_ELIGIBILITY_IN_TASK: MergeEligibility.ValueType  # 2
 MERGE_ELIGIBILITY_TOO_YOUNG: MergeEligibility.ValueType  # 3
 """It is younger than the policy's minimum age."""
 MERGE_ELIGIBILITY_TIER_NOT_FULL: MergeEligibility.ValueType  # 4
-"""Too few peers of its merge count and size."""
+"""Its day has few enough segments below the target size."""
 MERGE_ELIGIBILITY_AT_MAX_MERGES: MergeEligibility.ValueType  # 5
-"""It has been merged as often as the policy allows."""
+"""Never answered since 0.2.0: a segment is merged until it is as large as the target."""
 MERGE_ELIGIBILITY_QUARANTINED: MergeEligibility.ValueType  # 6
 """A merge could not read it; an operator releases it."""
 MERGE_ELIGIBILITY_LARGE_ENOUGH: MergeEligibility.ValueType  # 7

@@ -14,6 +14,7 @@ from segplane.dev import Stack
 # Short enough to see deletion happen, long enough to read a version while merges replace it.
 PACE = {
     "META_FLUSH_TIMEOUT_MS": "400",
+    "META_MERGE_FILES_MAX": "3",
     "META_UNSAFE_SHORT_GRACE": "true",
     "META_CURSOR_LIFETIME_SECS": "10",
     "META_CHECKPOINT_LIFETIME_SECS": "10",

@@ -7,7 +7,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import NotFound
-from meta.planner import Candidate, Eligibility, Policy, Tier, eligibilities, tier_of
+from meta.planner import Candidate, DayKey, Eligibility, Policy, day_key, eligibilities
 from meta.services import checks, convert
 from meta.store import datasets, explanations, merge_leases, merge_planning, merge_tasks, segments
 from meta.store.engine import Transaction
@@ -21,7 +21,6 @@ from meta.v1 import operations_pb2_grpc
 EXPLAINED_DEFAULT = 1_000
 EXPLAINED_MAX = 10_000
 REPLY_BYTES_MAX = 3_670_016
-POLICY = Policy()
 _Explained: TypeAlias = tuple[ExplainedRow, "pb.MergeEligibility.ValueType", str]
 
 
@@ -62,7 +61,8 @@ class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
         if request.HasField("dataset_name"):
             name = checks.name(request.dataset_name, "dataset_name")
         most = checks.limit(request.limit, default=EXPLAINED_DEFAULT, most=EXPLAINED_MAX)
-        explained = self._transactions.read(lambda tx: _explain(tx, name, most))
+        policy = self._settings.merge_policy
+        explained = self._transactions.read(lambda tx: _explain(tx, name, most, policy))
         reply = pb.ExplainMergePlanResponse()
         size_bytes = 0
         for row, eligibility, reason in explained:
@@ -93,7 +93,7 @@ class MergeCalls(operations_pb2_grpc.OperationsServiceServicer):
         return pb.ReleaseSegmentResponse(success=success)
 
 
-def _explain(tx: Transaction, name: str | None, most: int) -> list[_Explained]:
+def _explain(tx: Transaction, name: str | None, most: int, policy: Policy) -> list[_Explained]:
     """Explain the segments of one dataset or of all, up to `most`."""
     chosen = [datasets.get(tx, name)] if name is not None else datasets.list_live(tx)
     now_ns = merge_planning.now_nanos(tx)
@@ -102,20 +102,22 @@ def _explain(tx: Transaction, name: str | None, most: int) -> list[_Explained]:
         rows = explanations.read(tx, dataset.key, most - len(explained))
         if rows:
             candidates = merge_planning.candidates(tx, dataset.key, SegmentFilter())
-            explained += _explained(rows, [Candidate(*c.planned()) for c in candidates], now_ns)
+            explained += _explained(
+                rows, [Candidate(*c.planned()) for c in candidates], policy, now_ns
+            )
         if len(explained) >= most:
             break
     return explained
 
 
 def _explained(
-    rows: list[ExplainedRow], candidates: list[Candidate], now_ns: int
+    rows: list[ExplainedRow], candidates: list[Candidate], policy: Policy, now_ns: int
 ) -> list[_Explained]:
     known = {
         str(candidate.segment_id): (candidate, eligibility)
-        for candidate, eligibility in eligibilities(candidates, POLICY, now_ns)
+        for candidate, eligibility in eligibilities(candidates, policy, now_ns)
     }
-    peers = Counter(tier_of(candidate) for candidate in candidates)
+    day_counts = Counter(day_key(candidate) for candidate in candidates)
     explained: list[_Explained] = []
     for row in rows:
         if row.is_quarantined:
@@ -126,35 +128,32 @@ def _explained(
         elif row.task_id is not None:
             answer = pb.MERGE_ELIGIBILITY_IN_TASK, "it is an input of an open task"
         elif row.segment.id in known:
-            answer = _by_plan(*known[row.segment.id], peers)
+            answer = _by_plan(*known[row.segment.id], day_counts, policy)
         else:
-            answer = _not_mergeable(row.segment)
+            answer = _not_mergeable(row.segment, policy)
         explained.append((row, *answer))
     return explained
 
 
 def _by_plan(
-    candidate: Candidate, eligibility: Eligibility, peers: Counter[Tier]
+    candidate: Candidate, eligibility: Eligibility, day_counts: Counter[DayKey], policy: Policy
 ) -> tuple[pb.MergeEligibility.ValueType, str]:
     if eligibility is Eligibility.ELIGIBLE:
         return pb.MERGE_ELIGIBILITY_ELIGIBLE, eligibility.value
-    tier = tier_of(candidate)
     return (
         pb.MERGE_ELIGIBILITY_TIER_NOT_FULL,
-        f"{peers[tier]} segments of its day have {tier.merge_count} merges behind them,"
-        f" {POLICY.inputs_min[tier.merge_count]} make a task",
+        f"its day has {day_counts[day_key(candidate)]} segments below the target size: more than"
+        f" {policy.files_max} are merged, and after {policy.quiet_nanos / 1e9:g} s without a new"
+        f" one more than {policy.files_quiet}",
     )
 
 
-def _not_mergeable(segment: SegmentRow) -> tuple[pb.MergeEligibility.ValueType, str]:
-    if segment.compressed_size_bytes >= POLICY.target_bytes:
+def _not_mergeable(
+    segment: SegmentRow, policy: Policy
+) -> tuple[pb.MergeEligibility.ValueType, str]:
+    if segment.compressed_size_bytes >= policy.target_bytes:
         return (
             pb.MERGE_ELIGIBILITY_LARGE_ENOUGH,
-            f"{segment.compressed_size_bytes} bytes are not below {POLICY.target_bytes}",
-        )
-    if segment.merge_count >= POLICY.merges_max:
-        return (
-            pb.MERGE_ELIGIBILITY_AT_MAX_MERGES,
-            f"{segment.merge_count} merges are behind it, {POLICY.merges_max} are allowed",
+            f"{segment.compressed_size_bytes} bytes are not below {policy.target_bytes}",
         )
     return pb.MERGE_ELIGIBILITY_TIER_NOT_FULL, "older segments of its dataset come first"

@@ -78,7 +78,7 @@ Index(
     segments.c.id,
     postgresql_where=segments.c.tombstone_version.is_(None),
 )
-# What the planner looks at; the bounds are those of meta.planner.Policy.
+# What the planner of 0.1.0 looks at; the next release drops it.
 Index(
     "segments_mergeable_index",
     segments.c.dataset_key,
@@ -87,6 +87,16 @@ Index(
     postgresql_where=text(
         "tombstone_version IS NULL AND quarantined_at IS NULL AND merge_count < 4"
         " AND compressed_size_bytes < 268435456"
+    ),
+)
+# What the planner looks at; the size is the target of meta.planner.Policy.
+Index(
+    "segments_small_index",
+    segments.c.dataset_key,
+    segments.c.start_ns,
+    segments.c.id,
+    postgresql_where=text(
+        "tombstone_version IS NULL AND quarantined_at IS NULL AND compressed_size_bytes < 268435456"
     ),
 )
 Index(

@@ -11,7 +11,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
@@ -20,18 +19,17 @@ from pathlib import Path
 from benchmarks.harness import otlp_load
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
+from benchmarks.harness.waiting import wait_until_serving
 from benchmarks.peers.otlp_drop import dropping_server
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
-from segplane.dev import is_serving
 from segplane.preflight import claim_ports
 
 EXPORT_BYTES = 512 * 1024
 IN_FLIGHT = (64, 128)
 SECONDS = 4.0
 ROUNDS = 3
-START_SECS_MAX = 60.0
 
 
 def run() -> list[Result]:
@@ -92,11 +90,7 @@ def _running(environment: dict[str, str], address: str) -> Iterator[None]:
     command = [sys.executable, "-P", "-m", "collector"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + START_SECS_MAX
-        while not is_serving(address):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("the collector did not start")
-            time.sleep(0.05)
+        wait_until_serving(process, address)
         yield
     finally:
         process.terminate()

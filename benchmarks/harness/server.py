@@ -5,18 +5,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.harness.waiting import wait_until_serving
 from meta.client import MetaClient
-from segplane.dev import is_serving
 from segplane.postgres import EmbeddedPostgres
 from segplane.preflight import claim_ports
-
-START_SECS_MAX = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +59,7 @@ def bench_server(
         [sys.executable, "-P", "-m", "meta"], env=environment, stderr=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + START_SECS_MAX
-        while not is_serving(address):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("meta did not start")
-            time.sleep(0.05)
+        wait_until_serving(process, address)
         yield BenchServer(address, database_url, process.pid)
     finally:
         process.terminate()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
+from benchmarks.harness.waiting import wait_until
 from benchmarks.soak.load import Progress, SoakLoad
 from benchmarks.soak.markers import Freshness, Markers
 from benchmarks.soak.probe import read_backlog
@@ -105,13 +106,13 @@ def send(
 ) -> Progress:
     """Send all of a load and wait for its answers; `tick` is called several times a second."""
     with running_load(load) as process:
-        deadline = time.monotonic() + load.seconds + LOAD_STOP_SECS_MAX
-        while process.is_running():
+
+        def watch() -> None:
             soak.stack.check()
             tick(process.progress)
-            if time.monotonic() > deadline:
-                raise SoakFailed("the sender did not end")
-            time.sleep(POLL_SECS)
+
+        seconds = load.seconds + LOAD_STOP_SECS_MAX
+        _wait_until(lambda: not process.is_running(), "the sender to end", seconds, watch)
         return process.progress
 
 
@@ -122,7 +123,9 @@ def run_load(
     before = soak.cycle()
     progress = send(soak, load, tick)
     markers.stop_sending()
-    wait_until(soak, "the last marker to be visible", markers.is_all_seen)
+    _wait_until(
+        markers.is_all_seen, "the last marker to be visible", DRAIN_SECS_MAX, soak.stack.check
+    )
     nursery = soak.nursery
     return progress, Freshened(
         markers.result(),
@@ -136,16 +139,20 @@ def run_load(
 def drain(soak: SoakStack, client: MetaClient) -> float:
     """Wait until everything is merged and no merge task is open; returns the seconds it took."""
     began = time.monotonic()
-    wait_until(soak, "babies to be merged", lambda: read_backlog(client).babies == 0)
-    wait_until(soak, "merge tasks to end", lambda: read_backlog(client).tasks == 0)
+    check = soak.stack.check
+    _wait_until(
+        lambda: read_backlog(client).babies == 0, "babies to be merged", DRAIN_SECS_MAX, check
+    )
+    _wait_until(
+        lambda: read_backlog(client).tasks == 0, "merge tasks to end", DRAIN_SECS_MAX, check
+    )
     return time.monotonic() - began
 
 
-def wait_until(soak: SoakStack, what: str, happened: Callable[[], bool]) -> None:
-    """Raises SoakFailed if it does not happen in time."""
-    deadline = time.monotonic() + DRAIN_SECS_MAX
-    while not happened():
-        soak.stack.check()
-        if time.monotonic() > deadline:
-            raise SoakFailed(f"waited {DRAIN_SECS_MAX:.0f} s for {what}")
-        time.sleep(POLL_SECS)
+def _wait_until(
+    happened: Callable[[], bool], what: str, seconds: float, tick: Callable[[], object]
+) -> None:
+    try:
+        wait_until(happened, what, seconds=seconds, tick=tick, poll_secs=POLL_SECS)
+    except TimeoutError as error:
+        raise SoakFailed(str(error)) from error

@@ -11,6 +11,7 @@ from collector.refusal import Refused
 from meta.client import MetaClient
 from meta.errors import Code, MetaError, TokenUnknown, Unavailable
 from tests.support.collector.seat import run
+from tests.support.waiting import let_tasks_run, other_tasks_ended
 
 TOKEN = ValidToken("id", SignalRouting("d", "d", "d"))
 
@@ -26,7 +27,7 @@ class ScriptedMeta(Ingestion):
     async def validate(self, token_secret: str) -> ValidToken:
         self.questions += 1
         answer = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
-        await asyncio.sleep(0)
+        await let_tasks_run()
         if isinstance(answer, MetaError):
             raise answer
         return answer
@@ -74,7 +75,7 @@ def test_a_busy_token_is_asked_about_before_its_answer_runs_out() -> None:
         await cache.check("it_x")
         clock.now += 2.0
         await cache.check("it_x")
-        await asyncio.sleep(0.01)
+        await other_tasks_ended()
         clock.now += 2.0
 
         assert cache.peek("it_x") is TOKEN
@@ -116,7 +117,7 @@ def test_without_meta_a_token_is_good_until_its_answer_runs_out_and_not_longer()
         await cache.check("it_x")
         clock.now += 2.9
         known = await cache.check("it_x")
-        await asyncio.sleep(0.01)
+        await other_tasks_ended()
         clock.now += 0.2
         refused = await refusal_of(cache)
         return known, refused, await cache.check("it_x")

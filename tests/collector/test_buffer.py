@@ -7,6 +7,7 @@ import pytest
 from collector.buffer import BATCH_TOKENS_MAX, OVERHEAD_BYTES, Buffer, PendingExport
 from segments.otlp.content import PayloadFacts
 from tests.support.collector.seat import run
+from tests.support.waiting import let_tasks_run
 
 
 class Clock:
@@ -47,7 +48,7 @@ def test_a_batch_leaves_when_its_first_export_is_old_enough() -> None:
         buffer = Buffer(10**6, 10**6, flush_timeout_secs=5.0, clock=clock)
         buffer.add(pending())
         waiting = asyncio.create_task(buffer.next_batch())
-        await asyncio.sleep(0)
+        await let_tasks_run()
         assert not waiting.done()
 
         clock.now += 5.0

@@ -7,6 +7,7 @@ import pytest
 
 from collector.deadlines import Deadlines
 from tests.support.collector.seat import run
+from tests.support.waiting import let_tasks_run
 
 
 def test_a_wait_ends_with_the_answer() -> None:
@@ -14,7 +15,7 @@ def test_a_wait_ends_with_the_answer() -> None:
         deadlines = Deadlines(3600.0)
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         waits = [asyncio.create_task(deadlines.wait(answer)) for _ in range(3)]
-        await asyncio.sleep(0)
+        await let_tasks_run()
 
         answer.set_result("done")
         await asyncio.gather(*waits)
@@ -50,7 +51,7 @@ def test_a_waiter_that_goes_away_leaves_the_answer_to_the_others() -> None:
         deadlines = Deadlines(3600.0)
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         gone, stays = (asyncio.create_task(deadlines.wait(answer)) for _ in range(2))
-        await asyncio.sleep(0)
+        await let_tasks_run()
 
         gone.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -17,7 +17,7 @@ from collector.refusal import Refused
 from meta.errors import Code
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
-from tests.support.otlp.messages import dirty, fill
+from tests.support.otlp.messages import dirty, fill, tagged
 
 MESSAGES: dict[Signal, Any] = {"logs": LogsData, "metrics": MetricsData, "traces": TracesData}
 END = 2**63
@@ -216,15 +216,6 @@ def nested(depth: int) -> AnyValue:
 def nested_payload(depth: int) -> bytes:
     value = AnyValue(string_value="x").SerializeToString()
     for _ in range(depth):
-        value = framed(0x2A, framed(0x0A, value))
-    record = framed(0x2A, value)
-    return framed(0x0A, framed(0x12, framed(0x12, record)))
-
-
-def framed(tag: int, body: bytes) -> bytes:
-    size, length = bytearray(), len(body)
-    while length > 0x7F:
-        size.append(length & 0x7F | 0x80)
-        length >>= 7
-    size.append(length)
-    return bytes((tag,)) + bytes(size) + body
+        value = tagged(0x2A, tagged(0x0A, value))
+    record = tagged(0x2A, value)
+    return tagged(0x0A, tagged(0x12, tagged(0x12, record)))

@@ -12,11 +12,11 @@ import pytest
 
 from segments.location import StoreLocation
 from segments.store.open import open_store
-from tests.segments.conftest import aws_credentials, proxy, s3_endpoint, s3_location
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector, Stub
 from tests.support.object_store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
+from tests.support.object_store.fixtures import aws_credentials, proxy, s3_endpoint, s3_location
 
 __all__ = ["aws_credentials", "proxy", "s3_endpoint", "s3_location"]  # Fixtures.
 

@@ -26,6 +26,7 @@ from segplane.dataplane.baby_facts import CommitFacts
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, IngestToken
 from tests.support.collector.seat import run
+from tests.support.waiting import let_tasks_run
 
 
 class MetaWithDeletedDatasets(Ingestion):
@@ -148,7 +149,7 @@ def test_exports_of_many_tokens_share_a_baby_and_keep_their_order(
                 for n in range(4)
                 for index, token in enumerate(tokens)
             ]
-            await asyncio.sleep(0)
+            await let_tasks_run()
             intake.buffer.drain()
             await asyncio.gather(*accepting)
 
@@ -180,7 +181,7 @@ def test_only_the_exports_of_a_revoked_token_are_refused(
                 asyncio.create_task(intake.accept("logs", t.token_secret, log_export("last")))
                 for t in (good, bad)
             ]
-            await asyncio.sleep(0)
+            await let_tasks_run()
             ground.client.ingest_token.RevokeIngestToken(
                 ingest_token_pb2.RevokeIngestTokenRequest(token_id=bad.token_id)
             )

@@ -12,10 +12,14 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ResponseReceived, StreamEnded, StreamReset, TrailersReceived
 
-from tests.collector.test_otlp_grpc import LOGS
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, IngestToken
-from tests.support.collector.process import DEADLINE_SECS, CollectorProcess, StartCollector
+from tests.support.collector.process import (
+    DEADLINE_SECS,
+    LOGS_METHOD,
+    CollectorProcess,
+    StartCollector,
+)
 
 OK, INTERNAL = "0", "13"
 
@@ -65,7 +69,7 @@ def export(
     headers = {
         ":method": "POST",
         ":scheme": "http",
-        ":path": LOGS,
+        ":path": LOGS_METHOD,
         ":authority": "collector",
         "content-type": "application/grpc",
         "te": "trailers",

@@ -10,10 +10,10 @@ from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
 from segments.signals import Signal
-from tests.collector.test_export import framed
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector
+from tests.support.otlp.messages import tagged
 
 SIZE_BYTES = 4 * 1024 * 1024
 GROWTH_BYTES_MAX = 150 * 1024 * 1024
@@ -23,9 +23,9 @@ RESOURCE, SCOPE, RECORD, GAUGE, POINT, ATTRIBUTE = 0x0A, 0x12, 0x12, 0x2A, 0x0A,
 
 def many(tag: int, *around: int, beside: bytes = b"") -> bytes:
     """As many empty messages as fit, within messages of the given tags, outermost first."""
-    body = framed(tag, b"") * (SIZE_BYTES // 2) + beside
+    body = tagged(tag, b"") * (SIZE_BYTES // 2) + beside
     for outer in reversed(around):
-        body = framed(outer, body)
+        body = tagged(outer, body)
     return body
 
 

@@ -1,54 +1,27 @@
 """OTLP over gRPC: who may send what, and what is answered otherwise."""
 
 import gzip
-import time
-from collections.abc import Callable
 from typing import Any
 
 import grpc
 import pytest
-from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from meta.v1 import ingest_token_pb2
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
-from tests.support.collector.process import CollectorProcess, StartCollector, Stub
+from tests.support.collector.process import LOGS_METHOD, CollectorProcess, StartCollector, Stub
+from tests.support.collector.refusals import refusal, retry_after_secs
+from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
-LOGS = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 CODES = grpc.StatusCode
 DEADLINE_SECS = 10.0
 
 
-def refusal(call: Any) -> tuple[grpc.StatusCode, str]:
-    """Wait for a call that is refused."""
-    error = call.exception()
-    assert error is not None, "the export was acknowledged"
-    return error.code(), error.details()
-
-
-def retry_after_secs(call: Any) -> float | None:
-    """The delay in the RetryInfo of a refused call."""
-    details = dict(call.exception().trailing_metadata())["grpc-status-details-bin"]
-    info = error_details_pb2.RetryInfo()
-    for detail in status_pb2.Status.FromString(details).details:
-        if detail.Unpack(info):
-            return float(info.retry_delay.ToNanoseconds()) / 1e9
-    return None
-
-
-def until(condition: Callable[[], bool]) -> float:
-    """Poll a condition that only another process can change; returns how long it took."""
-    started = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started < DEADLINE_SECS, "it never happened"
-    return time.monotonic() - started
-
-
 def send(stub: Stub, payload: bytes, *metadata: tuple[str, str]) -> Any:
     """Export logs with any headers."""
-    return stub.call(LOGS, payload, metadata)
+    return stub.call(LOGS_METHOD, payload, metadata)
 
 
 def test_tokens_are_taken_from_either_header_and_bad_ones_refused(
@@ -99,7 +72,7 @@ def test_sizes_count_decompressed_bytes(ground: Ground, start_collector: StartCo
     with collector.stub() as stub:
         for _ in range(2):
             headers = (("x-ingest-token", token.token_secret),)
-            call = stub.call(LOGS, bomb, headers, compression=grpc.Compression.Gzip)
+            call = stub.call(LOGS_METHOD, bomb, headers, compression=grpc.Compression.Gzip)
             assert refusal(call)[0] is CODES.RESOURCE_EXHAUSTED
             stub.export(token.token_secret, small)
 
@@ -118,8 +91,9 @@ def test_a_revoked_token_is_refused_within_five_seconds(
             ingest_token_pb2.RevokeIngestTokenRequest(token_id=token.token_id)
         )
 
-        took_secs = until(
-            lambda: stub.start(token.token_secret, log_export("after")).exception() is not None
+        took_secs = wait_until(
+            lambda: stub.start(token.token_secret, log_export("after")).exception() is not None,
+            "the revoked token to be refused",
         )
         call = stub.start(token.token_secret, log_export("after"))
 
@@ -163,12 +137,18 @@ def test_a_full_buffer_turns_exports_away_until_there_is_room(
         held = stub.start(token.token_secret, log_export("held", padding_bytes=900_000))
         turned_away = log_export("turned away", padding_bytes=900_000)
 
-        until(lambda: refused_with(stub, token.token_secret, turned_away, "buffer is full"))
+        wait_until(
+            lambda: refused_with(stub, token.token_secret, turned_away, "buffer is full"),
+            "the buffer to be full",
+        )
         call = stub.start(token.token_secret, turned_away)
         assert refusal(call)[0] is CODES.UNAVAILABLE
         assert retry_after_secs(call) == 1.0
         elsewhere = stub.start(other.token_secret, log_export("room left", padding_bytes=900_000))
-        until(lambda: refused_with(stub, other.token_secret, turned_away, "buffer is full"))
+        wait_until(
+            lambda: refused_with(stub, other.token_secret, turned_away, "buffer is full"),
+            "the buffer to be full",
+        )
 
         assert collector.terminate() in (0, 1)
         assert held.exception() is None

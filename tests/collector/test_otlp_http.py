@@ -4,54 +4,17 @@ import gzip
 import http.client
 import json
 import socket
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import zstandard
-from google.rpc.status_pb2 import Status
 
-from segments.signals import Signal
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
-from tests.support.collector.process import CollectorProcess, StartCollector
+from tests.support.collector.http import JSON, PROTOBUF, post
+from tests.support.collector.process import StartCollector
 
 MIB = 1024 * 1024
-PROTOBUF = "application/x-protobuf"
-JSON = "application/json"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An HTTP response."""
-
-    status: int
-    content_type: str | None
-    retry_after: str | None
-    body: bytes
-
-    @property
-    def error(self) -> Status:
-        """The google.rpc.Status in a protobuf body."""
-        return Status.FromString(self.body)
-
-
-def post(
-    collector: CollectorProcess, body: bytes, headers: dict[str, str], signal: Signal = "logs"
-) -> Answer:
-    """Send one request on a connection of its own."""
-    connection = http.client.HTTPConnection("127.0.0.1", collector.http_port, timeout=20)
-    try:
-        connection.request("POST", f"/v1/{signal}", body, headers)
-        response = connection.getresponse()
-        return Answer(
-            response.status,
-            response.getheader("Content-Type"),
-            response.getheader("Retry-After"),
-            response.read(),
-        )
-    finally:
-        connection.close()
 
 
 def json_export(record_id: str) -> bytes:

@@ -12,10 +12,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from collector.partial_success import FIELDS_MAX, reject_damaged
 from collector.refusal import Refused
 from collector.responses import json_answer
-from tests.collector.test_otlp_grpc import refusal
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector
+from tests.support.collector.refusals import refusal
 
 # Text of this content is made bad UTF-8 of the same length.
 MARK = b"<bad>"

@@ -11,12 +11,13 @@ from collector.quotas import Quotas
 from collector.refusal import Refused
 from meta.errors import Code
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
-from tests.collector.test_otlp_grpc import refusal, retry_after_secs, until
-from tests.collector.test_otlp_http import PROTOBUF, post
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.http import PROTOBUF, post
 from tests.support.collector.process import StartCollector, Stub
+from tests.support.collector.refusals import refusal, retry_after_secs
 from tests.support.collector.seat import run
+from tests.support.waiting import wait_until
 
 SPENT = grpc.StatusCode.RESOURCE_EXHAUSTED
 
@@ -75,7 +76,7 @@ def test_what_another_collector_took_counts_within_five_seconds(
         stub.export(token.token_secret, log_export("first"))
         other.export(token, log_export(*(f"o{n}" for n in range(100))))
 
-        took_secs = until(lambda: is_refused(stub, token))
+        took_secs = wait_until(lambda: is_refused(stub, token), "the quota to be spent")
 
     assert took_secs <= 6.0
 
@@ -90,7 +91,7 @@ def test_a_raised_limit_is_noticed_within_five_seconds(
         assert export_until_refused(stub, token, records=1) == 1
 
         set_limit(ground, token.dataset_id, -1)
-        took_secs = until(lambda: not is_refused(stub, token))
+        took_secs = wait_until(lambda: not is_refused(stub, token), "the quota to be raised")
 
     assert took_secs <= 6.0
 

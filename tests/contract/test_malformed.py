@@ -22,37 +22,10 @@ from google.rpc import error_details_pb2, status_pb2
 
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.v1 import (
-    catalog_pb2,
-    ingest_token_pb2,
-    ingestion_pb2,
-    janitor_pb2,
-    merge_task_pb2,
-    nursery_pb2,
-    operations_pb2,
-    segment_deletion_pb2,
-    segment_lookup_pb2,
-)
 from tests.support.meta.all_rpcs import Watched, live
+from tests.support.meta.methods import METHODS
 from tests.support.meta.server import MetaServer
 
-FILES = (
-    catalog_pb2,
-    ingestion_pb2,
-    ingest_token_pb2,
-    nursery_pb2,
-    merge_task_pb2,
-    segment_deletion_pb2,
-    segment_lookup_pb2,
-    janitor_pb2,
-    operations_pb2,
-)
-METHODS: tuple[MethodDescriptor, ...] = tuple(
-    method
-    for file in FILES
-    for service in file.DESCRIPTOR.services_by_name.values()
-    for method in service.methods
-)
 FORBIDDEN = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
 POOL_MAX = 300
 TEXTS = (

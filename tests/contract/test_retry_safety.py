@@ -10,8 +10,8 @@ from sqlalchemy import DateTime, select
 from meta.config import Settings
 from meta.errors import MetaError
 from meta.store.tables import metadata
-from tests.contract.test_malformed import METHODS
 from tests.support.meta.all_rpcs import Watched, live
+from tests.support.meta.methods import METHODS
 from tests.support.meta.server import MetaServer
 
 # The two exceptions of the contract: a secret that is shown once, a claim that its lease returns.

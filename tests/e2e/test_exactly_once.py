@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -150,11 +151,13 @@ def _start_senders(
 def _send_all(
     sender: GrpcSender | HttpSender, dataset: str, records: list[Record], sent: SendLog
 ) -> None:
-    deadline = time.monotonic() + SEND_SECS_MAX
     for part, payload in exports(records):
-        while not sender.send(part[0].signal, payload):
-            assert time.monotonic() < deadline, "an export was never acknowledged"
-            time.sleep(0.2)
+        wait_until(
+            partial(sender.send, part[0].signal, payload),
+            "an export to be acknowledged",
+            seconds=SEND_SECS_MAX,
+            poll_secs=0.2,
+        )
         sent.add(dataset, part)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from segments.parquet.reader import read_segment
-from tests.merge_worker.test_with_meta import Case, Signalling
+from tests.support.merge_worker.case import Case, Signalling
 from tests.support.meta.server import MetaServer
 from tests.support.parquet.rows import Row, plain
 from tests.support.process_tree import children_of

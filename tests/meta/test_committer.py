@@ -12,6 +12,7 @@ import pytest
 from meta.committer import Committer
 from meta.errors import MetaError, OffsetGap, Unavailable
 from meta.store.engine import Transaction
+from tests.support.waiting import let_tasks_run
 
 DEADLINE_SECS = 10.0
 
@@ -164,7 +165,7 @@ def test_a_call_that_is_cancelled_while_it_waits_is_in_no_batch() -> None:
 
     async def scenario() -> None:
         z, a, b = await begin_behind_another(bench, bench.committer(), "a", "b")
-        await asyncio.sleep(0)
+        await let_tasks_run()
         a.cancel()
         bench.gate.release(2)
 
@@ -197,7 +198,7 @@ def test_calls_go_on_after_all_who_waited_were_cancelled() -> None:
     async def scenario() -> None:
         committer = bench.committer()
         tasks = await begin_behind_another(bench, committer, "a")
-        await asyncio.sleep(0)
+        await let_tasks_run()
         for task in tasks:
             task.cancel()
         bench.gate.release(2)

@@ -5,8 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +13,8 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import Unavailable
 from meta.v1.catalog_pb2 import CreateDatasetRequest
+from tests.support.process_tree import children_of, is_alive
+from tests.support.waiting import wait_until
 
 DEADLINE_SECS = 60.0
 
@@ -48,35 +48,18 @@ def parent(environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-def children_of(pid: int) -> list[int]:
-    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in listed.split()]
-
-
 def wait_until_served(address: str, name: str) -> None:
-    deadline = time.monotonic() + DEADLINE_SECS
-    while True:
+    """Create a dataset of this name as soon as a meta answers."""
+
+    def is_served() -> bool:
         try:
             with MetaClient(address) as client:
                 client.catalog.CreateDataset(CreateDatasetRequest(name=name))
         except Unavailable:
-            assert time.monotonic() < deadline
-        else:
-            return
+            return False
+        return True
 
-
-def wait_until_ended(pid: int) -> None:
-    deadline = time.monotonic() + DEADLINE_SECS
-    while Path(f"/proc/{pid}").exists() and "Z" not in _state(pid):
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.05)
-
-
-def _state(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "Z"
+    wait_until(is_served, "meta to answer", seconds=DEADLINE_SECS)
 
 
 def test_a_killed_process_is_replaced_and_all_end_with_the_parent(
@@ -88,10 +71,10 @@ def test_a_killed_process_is_replaced_and_all_end_with_the_parent(
 
     os.kill(first, signal.SIGKILL)
     wait_until_served(address, "second")
-    deadline = time.monotonic() + DEADLINE_SECS
-    while len(children_of(parent.pid)) < 2 or first in children_of(parent.pid):
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.05)
+    wait_until(
+        lambda: len(children_of(parent.pid)) == 2 and first not in children_of(parent.pid),
+        "another process in the place of the killed one",
+    )
     assert second in children_of(parent.pid)
 
     parent.terminate()
@@ -106,8 +89,7 @@ def test_children_end_when_their_parent_is_killed(
 
     parent.kill()
 
-    for child in children:
-        wait_until_ended(child)
+    wait_until(lambda: not any(map(is_alive, children)), "the children to end")
 
 
 def test_a_port_in_use_is_refused_in_one_line(environment: dict[str, str], port: int) -> None:

@@ -21,6 +21,8 @@ from segplane import config
 from segplane.config import StackSettings
 from segplane.dev import COLLECTOR, Interrupted, Stack, is_serving
 from segplane.preflight import NotReady
+from tests.support.process_tree import children_of, is_alive
+from tests.support.waiting import wait_until
 
 DEADLINE_SECS = 60.0
 FREE_PORTS = ("--meta-port", "0", "--otlp-grpc-port", "0", "--otlp-http-port", "0")
@@ -96,8 +98,14 @@ def test_a_killed_meta_comes_back_and_takes_records(settings: StackSettings) -> 
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
 
-        _until(lambda: stack.children["meta"].pid not in (None, pid), stack)
-        _until(lambda: is_serving(stack.settings.meta_address), stack)
+        wait_until(
+            lambda: stack.children["meta"].pid not in (None, pid),
+            "meta to be started again",
+            tick=stack.check,
+        )
+        wait_until(
+            lambda: is_serving(stack.settings.meta_address), "meta to serve", tick=stack.check
+        )
 
         _send_log(stack)
     assert "meta died (signal SIGKILL), starting it again in 1 s" in events
@@ -107,9 +115,11 @@ def test_a_killed_postgres_comes_back_under_the_same_url(settings: StackSettings
     with _stack(settings, parts=()) as stack:
         pid = int((stack.settings.data_dir / "postgres/cluster/postmaster.pid").open().readline())
         os.kill(pid, signal.SIGKILL)
-        _until(lambda: not is_serving(stack.settings.meta_address), None)
+        wait_until(lambda: not is_serving(stack.settings.meta_address), "meta to be away")
 
-        _until(lambda: is_serving(stack.settings.meta_address), stack)
+        wait_until(
+            lambda: is_serving(stack.settings.meta_address), "meta to serve", tick=stack.check
+        )
 
 
 def test_a_start_can_be_interrupted(settings: StackSettings) -> None:
@@ -174,7 +184,7 @@ def test_serve_stops_on_ctrl_c_and_leaves_no_process(settings: StackSettings) ->
         process.send_signal(signal.SIGINT)
 
         assert process.wait(DEADLINE_SECS) == 0
-        assert not any(map(_is_alive, pids))
+        assert not any(map(is_alive, pids))
 
 
 def test_a_killed_serve_leaves_no_process(settings: StackSettings) -> None:
@@ -182,7 +192,7 @@ def test_a_killed_serve_leaves_no_process(settings: StackSettings) -> None:
         process.kill()
         process.wait()
 
-        _until(lambda: not any(map(_is_alive, pids)), None)
+        wait_until(lambda: not any(map(is_alive, pids)), "all processes to end")
 
 
 def test_migrate_says_the_revision(settings: StackSettings) -> None:
@@ -253,25 +263,9 @@ def _serving(settings: StackSettings) -> Iterator[tuple["subprocess.Popen[str]",
     try:
         assert process.stdout is not None
         assert any("meta ready" in line for line in process.stdout)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-        assert len(children.split()) == 2
-        yield process, [int(pid) for pid in children.split()]
+        children = children_of(process.pid)
+        assert len(children) == 2
+        yield process, children
     finally:
         process.kill()
         process.wait()
-
-
-def _until(is_done: Callable[[], bool], stack: Stack | None) -> None:
-    deadline = time.monotonic() + DEADLINE_SECS
-    while not is_done():
-        assert time.monotonic() < deadline
-        if stack is not None:
-            stack.check()
-        time.sleep(0.05)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False

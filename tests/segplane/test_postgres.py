@@ -5,8 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -15,6 +14,8 @@ import pytest
 from segplane import postgres, postgres_folder
 from segplane.postgres import EmbeddedPostgres
 from segplane.postgres_folder import PostgresError
+from tests.support.process_tree import is_alive
+from tests.support.waiting import wait_until
 
 DEADLINE_SECS = 30.0
 # Starts a server, says so, and waits to be killed.
@@ -61,7 +62,7 @@ def test_postgres_dies_with_a_killed_parent_and_the_next_start_recovers(folder: 
     parent.wait()
 
     with EmbeddedPostgres(folder) as server:
-        assert not _is_alive(pid)
+        assert not is_alive(pid)
         assert _count(server, "kept") == 0
 
 
@@ -70,7 +71,7 @@ def test_a_killed_postgres_recovers_what_was_committed(folder: Path) -> None:
         _execute(server, "CREATE TABLE kept AS SELECT generate_series(1, 1000) n")
         assert server.pid is not None
         os.kill(server.pid, signal.SIGKILL)
-        _until(lambda: server.pid is None)
+        wait_until(lambda: server.pid is None, "Postgres to end")
 
     with EmbeddedPostgres(folder) as server:
         assert _count(server, "kept") == 1000
@@ -202,18 +203,3 @@ def _count(server: EmbeddedPostgres, table: str) -> int:
         row = connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()  # noqa: S608
     assert row is not None
     return int(row[0])
-
-
-def _is_alive(pid: int) -> bool:
-    # A container's init may not reap: a zombie counts as dead.
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

@@ -11,8 +11,9 @@ import pytest
 
 from segplane import processes
 from segplane.processes import Child, ChildFailed, ChildSpec
+from tests.support.process_tree import is_alive
+from tests.support.waiting import wait_until
 
-DEADLINE_SECS = 20.0
 WAITS = "import time; print('child_started', flush=True); time.sleep(600)"
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -60,7 +61,7 @@ def test_a_child_that_dies_is_started_again(
     assert first is not None
     os.kill(first, 9)
 
-    events = [event for event in _until(child, lambda: child.restarts == 1) if event]
+    events = _watch(child, lambda: child.restarts == 1)
 
     assert events == ["child died (signal SIGKILL), starting it again in 0 s"]
     assert child.pid not in (None, first)
@@ -75,7 +76,7 @@ def test_a_crash_loop_ends_with_the_last_log_lines(
     child.start()
 
     with pytest.raises(ChildFailed, match="died 6 times in a row") as failed:
-        list(_until(child, lambda: False))
+        _watch(child, lambda: False)
 
     assert failed.value.log_tail.endswith("no such luck")
 
@@ -86,13 +87,13 @@ def test_a_wrong_setting_is_not_tried_again(make_child: MakeChild) -> None:
     child.start()
 
     with pytest.raises(ChildFailed, match="child: X is 7, not a colour"):
-        list(_until(child, lambda: False))
+        _watch(child, lambda: False)
 
 
 def test_a_child_that_does_not_stop_is_killed(make_child: MakeChild) -> None:
     child = make_child(STUBBORN)
     child.start()
-    list(_until(child, lambda: child.has_logged("child_started")))
+    _watch(child, lambda: child.has_logged("child_started"))
 
     child.stop()
 
@@ -114,10 +115,7 @@ def test_a_child_dies_with_a_killed_parent(make_child: MakeChild, tmp_path: Path
     parent.kill()
     parent.wait()
 
-    deadline = time.monotonic() + DEADLINE_SECS
-    while _is_alive(pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: not is_alive(pid), "the child to end")
 
 
 def test_a_log_that_grew_large_is_kept_once(
@@ -130,20 +128,12 @@ def test_a_log_that_grew_large_is_kept_once(
     child.start()
 
     assert child.log_path.with_suffix(".log.1").stat().st_size == 2000
-    list(_until(child, lambda: child.has_logged("child_started")))
+    _watch(child, lambda: child.has_logged("child_started"))
     assert child.log_path.stat().st_size < 100
 
 
-def _until(child: Child, is_done: Callable[[], bool]) -> Iterator[str | None]:
-    deadline = time.monotonic() + DEADLINE_SECS
-    while not is_done():
-        assert time.monotonic() < deadline
-        yield child.check()
-        time.sleep(0.01)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+def _watch(child: Child, is_done: Callable[[], bool]) -> list[str]:
+    """Check on a child until it is done; returns the events that it was told of."""
+    events: list[str | None] = []
+    wait_until(is_done, "the child to be done", tick=lambda: events.append(child.check()))
+    return [event for event in events if event]

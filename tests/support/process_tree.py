@@ -6,12 +6,12 @@ from pathlib import Path
 
 def children_of(pid: int) -> list[int]:
     """Process ids of the children of all of a process's threads."""
-    found: list[int] = []
+    children: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         # A thread may end while we look at it.
         with suppress(OSError):
-            found += map(int, path.read_text().split())
-    return found
+            children += map(int, path.read_text().split())
+    return children
 
 
 def command_of(pid: int) -> str:
@@ -19,3 +19,11 @@ def command_of(pid: int) -> str:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     return ""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not, for a container's init may never reap it."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

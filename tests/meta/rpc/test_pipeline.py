@@ -23,6 +23,7 @@ from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_
 from tests.support.meta.catalog import Catalog
 from tests.support.meta.ingestion import Collector
 from tests.support.meta.server import MetaServer
+from tests.support.waiting import let_tasks_run
 
 DEADLINE_SECS = 10.0
 
@@ -216,9 +217,9 @@ def test_what_a_cancelled_caller_awaits_is_awaited_to_its_end() -> None:
                 done.append("caller")
 
         task = asyncio.create_task(caller())
-        await asyncio.sleep(0)
+        await let_tasks_run()
         task.cancel()
-        await asyncio.sleep(0)
+        await let_tasks_run()
         assert not task.done()
         ended.set()
         await asyncio.wait((task,))

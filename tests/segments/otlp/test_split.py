@@ -18,9 +18,9 @@ from segments.otlp.official import OFFICIAL_CLASSES
 from segments.otlp.split import UNCHECKED_BYTES_MAX, cut, records_at_most
 from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
-from tests.segments.otlp.test_encode import records
 from tests.support.otlp.messages import dirty, fill, length_delimited, mutate
 from tests.support.otlp.oracle import rows
+from tests.support.otlp.records import records
 
 GROUP, END = b"\xfb\x07", b"\xfc\x07"
 

@@ -113,11 +113,7 @@ class Scene:
 
     def wait(self, child: Child, happened: Callable[[], bool], what: str) -> None:
         """Wait for a state, and restart the process if it dies meanwhile."""
-
-        def tick() -> None:
-            child.check()
-
-        wait_until(happened, what, tick=tick, poll_secs=0.02)
+        wait_until(happened, what, tick=child.check)
 
 
 @cache

@@ -16,6 +16,7 @@ from segments.signals import Signal
 from tests.support.collector.ground import IngestToken
 
 DEADLINE_SECS = 30.0
+LOGS_METHOD = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 
 
 @dataclass(frozen=True)

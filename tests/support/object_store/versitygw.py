@@ -4,18 +4,18 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import wait_until
+
 ROOT = Path(__file__).parents[3]
 ACCESS_KEY, SECRET_KEY = "test", "test"
 DEADLINE_SECS = 20.0
 STARTS = 5
-POLL_SECS = 0.02
 
 
 def find_versitygw() -> str | None:
@@ -75,14 +75,15 @@ def _has_attributes(folder: Path) -> bool:
 
 
 def _is_listening(process: "subprocess.Popen[bytes]", port: int) -> bool:
-    deadline = time.monotonic() + DEADLINE_SECS
-    while time.monotonic() < deadline and process.poll() is None:
+    def is_open() -> bool:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:
-            time.sleep(POLL_SECS)
-        else:
-            return True
-    process.kill()
-    process.wait()
-    return False
+            return False
+        return True
+
+    def is_decided() -> bool:
+        return process.poll() is not None or is_open()
+
+    wait_until(is_decided, "versitygw to listen", seconds=DEADLINE_SECS)
+    return process.poll() is None

@@ -149,7 +149,12 @@ def alone(message: Any, field: Field, value: Any) -> bytes:
 
 def length_delimited(number: int, body: bytes) -> bytes:
     """One length-delimited field on the wire."""
-    return varint(number << 3 | 2) + varint(len(body)) + body
+    return tagged(number << 3 | 2, body)
+
+
+def tagged(tag: int, body: bytes) -> bytes:
+    """A tag of any wire type before the body and its length."""
+    return varint(tag) + varint(len(body)) + body
 
 
 def varint(number: int) -> bytes:

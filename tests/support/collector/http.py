@@ -1,0 +1,45 @@
+"""OTLP over HTTP, a request on a connection of its own."""
+
+import http.client
+from dataclasses import dataclass
+
+from google.rpc.status_pb2 import Status
+
+from segments.signals import Signal
+from tests.support.collector.process import CollectorProcess
+
+PROTOBUF = "application/x-protobuf"
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An HTTP response."""
+
+    status: int
+    content_type: str | None
+    retry_after: str | None
+    body: bytes
+
+    @property
+    def error(self) -> Status:
+        """The google.rpc.Status in a protobuf body."""
+        return Status.FromString(self.body)
+
+
+def post(
+    collector: CollectorProcess, body: bytes, headers: dict[str, str], signal: Signal = "logs"
+) -> Answer:
+    """Send one request on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", collector.http_port, timeout=20)
+    try:
+        connection.request("POST", f"/v1/{signal}", body, headers)
+        response = connection.getresponse()
+        return Answer(
+            response.status,
+            response.getheader("Content-Type"),
+            response.getheader("Retry-After"),
+            response.read(),
+        )
+    finally:
+        connection.close()

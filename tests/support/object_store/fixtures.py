@@ -1,0 +1,51 @@
+"""Fixtures of S3 servers: moto behind a lock and a proxy before it, and VersityGW."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from segments.location import StoreLocation
+from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
+from tests.support.object_store.moto import fresh_location, running_moto
+from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY, running_versitygw
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """Run moto's S3 on a free port; returns its URL."""
+    with running_moto() as url:
+        yield url
+
+
+@pytest.fixture
+def proxy(s3_endpoint: str) -> Iterator[FaultyProxy]:
+    """Run a proxy in front of moto."""
+    with running_proxy(s3_endpoint) as server:
+        yield server
+
+
+@pytest.fixture
+def aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give credentials that all servers take, and keep boto3 from asking the machine for others."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture(scope="session")
+def versitygw_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run VersityGW; returns its URL."""
+    with running_versitygw(tmp_path_factory.mktemp("versitygw")) as url:
+        yield url
+
+
+@pytest.fixture
+def s3_location(s3_endpoint: str, aws_credentials: None) -> StoreLocation:
+    """Name a fresh path of a bucket of moto."""
+    return fresh_location(s3_endpoint)
+
+
+@pytest.fixture
+def versitygw_location(versitygw_endpoint: str, aws_credentials: None) -> StoreLocation:
+    """Name a fresh path of a bucket of VersityGW."""
+    return fresh_location(versitygw_endpoint)

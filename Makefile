@@ -46,9 +46,10 @@ test-slow: $(READY) ## The tests that need minutes each
 cluster: $(READY) ## A Spark standalone cluster of two workers on this machine, until Ctrl-C
 	@$(BIN)/python -m tests.support.cluster.standalone
 
-lint: $(READY) gen-check ## ruff, mypy --strict, import contracts, buf lint and breaking
+lint: $(READY) gen-check ## ruff, sizes, documentation, mypy --strict, import contracts, buf lint and breaking
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/style tests/docs
 	$(BIN)/mypy $(PACKAGES) tests benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/buf lint

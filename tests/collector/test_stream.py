@@ -7,47 +7,20 @@ from uuid import uuid4
 
 import pytest
 
-from collector.babies import ListedBaby
-from collector.dedupe import CommittedDigests
 from collector.ingestion import Ingestion
 from collector.stream import Displaced, FlushTooOld, StreamWriter
 from collector.stream_recovery import (
-    HOLE_OFFSETS_MAX,
     StreamEnded,
-    end_of_tail,
-    read_recent_digests,
 )
 from meta.errors import Unavailable
-from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
+from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
-from segments.store.interface import ObjectInfo, ObjectStore
+from segments.store.interface import ObjectStore
 from segplane.dataplane.baby_facts import CommitFacts
 from tests.support.collector.exports import log_export
 from tests.support.collector.seat import Seat, run
-
-
-def data_baby(seat: Seat, *ids: str) -> Baby:
-    exports = tuple(Export(f"{i:<16}".encode()[:16], 5) for i in ids)
-    part = TokenPart(
-        seat.token.token_id,
-        "logs",
-        tuple(log_export(i) for i in ids),
-        seat.token.dataset_id,
-        len(ids),
-        10,
-        20,
-        exports,
-    )
-    return Baby((part,), BabyKind.DATA, uuid4().bytes, 5)
-
-
-def put(seat: Seat, stream_id: str, offset: int, baby: Baby) -> None:
-    seat.ground.store.put_if_absent(baby_key(stream_id, offset), encode_baby(baby))
-
-
-def opened(seat: Seat) -> tuple[str, int]:
-    return seat.ground.register("collector-1", seat.token)
+from tests.support.collector.stream_babies import adopt_tail, data_baby, opened, put
 
 
 def test_overlapping_flushes_are_committed_in_the_order_of_offsets(seat: Seat) -> None:
@@ -129,7 +102,7 @@ def test_a_tail_is_adopted_with_its_digests(seat: Seat) -> None:
     put(seat, stream_id, 0, data_baby(seat, "a"))
     put(seat, stream_id, 2, data_baby(seat, "c"))
 
-    assert run(seat_tail_adopt(seat, stream_id, next_offset)) == 3
+    assert run(adopt_tail(seat, stream_id, next_offset)) == 3
 
     assert seat.ground.committed_ids() == ["a", "c"]
     assert b"c               " in seat.digests
@@ -141,7 +114,7 @@ def test_a_baby_that_cannot_be_read_is_committed_as_empty(seat: Seat) -> None:
     damaged[20] ^= 1
     seat.ground.store.put_if_absent(baby_key(stream_id, 0), bytes(damaged))
 
-    assert run(seat_tail_adopt(seat, stream_id, next_offset)) == 1
+    assert run(adopt_tail(seat, stream_id, next_offset)) == 1
 
     assert seat.ground.commits() == [(stream_id, 0, 0)]
 
@@ -151,7 +124,7 @@ def test_an_unstamped_baby_is_counted_by_reading_it(seat: Seat) -> None:
     part = TokenPart(seat.token.token_id, "logs", (log_export("a", "b"), b"\xff"))
     put(seat, stream_id, 0, Baby((part,), is_stamped=False))
 
-    run(seat_tail_adopt(seat, stream_id, next_offset))
+    run(adopt_tail(seat, stream_id, next_offset))
 
     assert seat.ground.commits() == [(stream_id, 0, 3)]
 
@@ -176,7 +149,7 @@ def test_a_stop_message_in_the_tail_ends_the_stream_for_whoever_meets_it(seat: S
     put(seat, stream_id, 2, data_baby(seat, "acknowledged to nobody"))
 
     with pytest.raises(StreamEnded):
-        run(seat_tail_adopt(seat, stream_id, next_offset))
+        run(adopt_tail(seat, stream_id, next_offset))
 
     assert seat.ground.committed_ids() == ["a"]
     assert opened(seat)[0] != stream_id
@@ -230,50 +203,6 @@ def test_a_flush_of_yesterday_is_not_written_a_second_time(seat: Seat) -> None:
     run(scenario())
 
 
-def test_digests_are_read_from_the_newest_babies_within_the_bound(seat: Seat) -> None:
-    stream_id, _ = opened(seat)
-    sizes = []
-    for offset in range(3):
-        baby = data_baby(seat, f"r{offset}")
-        sizes.append(len(encode_baby(baby)))
-        put(seat, stream_id, offset, baby)
-    run(seat_tail_adopt(replace(seat, digests=CommittedDigests(600.0)), stream_id, 0))
-    now_nanos = seat.ground.store.head(baby_key(stream_id, 2)).modified_at_nanos
-
-    run(read_recent_digests(seat.tail(stream_id), 3, sum(sizes[1:]), now_nanos))
-
-    known = [f"r{n:<15}".encode() in seat.digests for n in range(3)]
-    assert known == [False, True, True]
-
-
-def test_digests_of_old_babies_are_not_read(seat: Seat) -> None:
-    stream_id, _ = opened(seat)
-    put(seat, stream_id, 0, data_baby(seat, "r0"))
-    written_at = seat.ground.store.head(baby_key(stream_id, 0)).modified_at_nanos
-
-    run(read_recent_digests(seat.tail(stream_id), 1, 10**9, written_at + 601 * 10**9))
-
-    assert len(seat.digests) == 0
-
-
-@pytest.mark.parametrize(
-    ("next_offset", "offsets", "end"),
-    [
-        pytest.param(0, [], 0, id="nothing"),
-        pytest.param(5, [5, 6], 7, id="a run"),
-        pytest.param(5, [7], 8, id="a hole"),
-        pytest.param(0, [HOLE_OFFSETS_MAX], HOLE_OFFSETS_MAX + 1, id="the widest hole"),
-        pytest.param(0, [1, HOLE_OFFSETS_MAX + 3], 2, id="not ours"),
-    ],
-)
-def test_the_tail_ends_before_what_no_collector_of_ours_left(
-    next_offset: int, offsets: list[int], end: int
-) -> None:
-    listed = [ListedBaby(offset, ObjectInfo("k", 1, 1)) for offset in offsets]
-
-    assert end_of_tail(next_offset, listed) == end
-
-
 def test_an_answer_that_meta_lost_delays_a_commit_and_loses_nothing(seat: Seat) -> None:
     stream_id, next_offset = opened(seat)
     lossy = LossyIngestion(seat.ground.client, "collector-1")
@@ -297,7 +226,3 @@ class LossyIngestion(Ingestion):
             self.is_lost = True
             raise Unavailable("the answer was lost")
         return deleted
-
-
-async def seat_tail_adopt(seat: Seat, stream_id: str, next_offset: int) -> int:
-    return await seat.tail(stream_id).adopt_all(next_offset)

@@ -1,0 +1,58 @@
+"""Recovery of a stream: digests of its latest babies, and the end of its tail."""
+
+from dataclasses import replace
+
+import pytest
+
+from collector.babies import ListedBaby
+from collector.dedupe import CommittedDigests
+from collector.stream_recovery import HOLE_OFFSETS_MAX, end_of_tail, read_recent_digests
+from segments.baby import encode_baby
+from segments.keys import baby_key
+from segments.store.interface import ObjectInfo
+from tests.support.collector.seat import Seat, run
+from tests.support.collector.stream_babies import adopt_tail, data_baby, opened, put
+
+
+def test_digests_are_read_from_the_newest_babies_within_the_bound(seat: Seat) -> None:
+    stream_id, _ = opened(seat)
+    sizes = []
+    for offset in range(3):
+        baby = data_baby(seat, f"r{offset}")
+        sizes.append(len(encode_baby(baby)))
+        put(seat, stream_id, offset, baby)
+    run(adopt_tail(replace(seat, digests=CommittedDigests(600.0)), stream_id, 0))
+    now_nanos = seat.ground.store.head(baby_key(stream_id, 2)).modified_at_nanos
+
+    run(read_recent_digests(seat.tail(stream_id), 3, sum(sizes[1:]), now_nanos))
+
+    known = [f"r{n:<15}".encode() in seat.digests for n in range(3)]
+    assert known == [False, True, True]
+
+
+def test_digests_of_old_babies_are_not_read(seat: Seat) -> None:
+    stream_id, _ = opened(seat)
+    put(seat, stream_id, 0, data_baby(seat, "r0"))
+    written_at = seat.ground.store.head(baby_key(stream_id, 0)).modified_at_nanos
+
+    run(read_recent_digests(seat.tail(stream_id), 1, 10**9, written_at + 601 * 10**9))
+
+    assert len(seat.digests) == 0
+
+
+@pytest.mark.parametrize(
+    ("next_offset", "offsets", "end"),
+    [
+        pytest.param(0, [], 0, id="nothing"),
+        pytest.param(5, [5, 6], 7, id="a run"),
+        pytest.param(5, [7], 8, id="a hole"),
+        pytest.param(0, [HOLE_OFFSETS_MAX], HOLE_OFFSETS_MAX + 1, id="the widest hole"),
+        pytest.param(0, [1, HOLE_OFFSETS_MAX + 3], 2, id="not ours"),
+    ],
+)
+def test_the_tail_ends_before_what_no_collector_of_ours_left(
+    next_offset: int, offsets: list[int], end: int
+) -> None:
+    listed = [ListedBaby(offset, ObjectInfo("k", 1, 1)) for offset in offsets]
+
+    assert end_of_tail(next_offset, listed) == end

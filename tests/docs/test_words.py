@@ -1,0 +1,92 @@
+"""The words that the glossary excludes do not appear in what users read."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, pages
+from tests.docs.references import PACKAGES
+
+_ROW = re.compile(r"^\| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
+_METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
+EXCLUDED = _ROW.findall(GLOSSARY.partition("## Words that are not used")[2])
+# They quote what is not used: in definitions, in examples, and as names of earlier releases.
+QUOTING = ("docs/glossary.md", "docs/contributing/style.md", "CHANGELOG.md")
+# Names of 0.1.0 that stay for a release.
+KEPT = ("segplane_janitor_chore_failures_total", "chore_failed", "META_BEAT_LEASE_SECS")
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """What is searched, by its name."""
+    found = {page.name: page.text for page in pages() if page.name not in QUOTING}
+    found |= {str(path.relative_to(ROOT)): path.read_text() for path in _protos()}
+    found |= {f"help of {path.stem}": "\n".join(_strings(path)) for path in _commands()}
+    found["names of log events"] = "\n".join(_log_events()).replace("_", " ")
+    return found
+
+
+def test_the_glossary_lists_words_that_are_not_used() -> None:
+    assert len(EXCLUDED) >= 10
+    assert len(set(EXCLUDED)) == len(EXCLUDED)
+
+
+def test_there_are_texts_of_every_kind(texts: dict[str, str]) -> None:
+    assert {"README.md", "docs/contract.md", "protos/meta/v1/operations.proto"} <= texts.keys()
+    assert "Dataset name" in texts["help of dataset_settings"]
+    assert "meta started" in texts["names of log events"]
+
+
+@pytest.mark.parametrize("word", EXCLUDED)
+def test_a_word_that_is_not_used_appears_nowhere(word: str, texts: dict[str, str]) -> None:
+    pattern = re.compile(rf"\b{re.escape(word)}\b".replace(r"\ ", r"\s+"), re.IGNORECASE)
+
+    assert {name: hits for name, text in texts.items() if (hits := _hits(pattern, text))} == {}
+
+
+def _hits(pattern: re.Pattern[str], text: str) -> list[str]:
+    for name in (*KEPT, *(kept.replace("_", " ") for kept in KEPT)):
+        text = text.replace(name, "")
+    return [text[max(0, hit.start() - 40) : hit.end() + 20] for hit in pattern.finditer(text)]
+
+
+def _protos() -> Iterator[Path]:
+    yield from sorted((ROOT / "protos").rglob("*.proto"))
+
+
+def _commands() -> Iterator[Path]:
+    yield from sorted((ROOT / "segplane" / "commands").glob("*.py"))
+    yield ROOT / "segplane" / "__main__.py"
+
+
+def _strings(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _log_events() -> Iterator[str]:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and _is_logging(node):
+                    yield from _first_text(node)
+
+
+def _is_logging(call: ast.Call) -> bool:
+    method = call.func
+    return (
+        isinstance(method, ast.Attribute)
+        and method.attr in _METHODS
+        and isinstance(method.value, ast.Name)
+        and method.value.id in {"log", "logger", "_log"}
+    )
+
+
+def _first_text(call: ast.Call) -> Iterator[str]:
+    if call.args and isinstance(call.args[0], ast.Constant):
+        yield str(call.args[0].value)

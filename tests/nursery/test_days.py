@@ -75,3 +75,17 @@ def test_days_of_a_client_with_a_random_clock_do_not_flood_the_bucket(collector:
     found = find(collector)
     assert len(found) == 9
     assert sum(one.number_of_events for one in found) == 300
+
+
+def test_of_days_with_as_many_records_the_newest_get_files_of_their_own(
+    collector: Collector,
+) -> None:
+    times = [MIDNIGHT - day * DAY for day in range(30)]
+    send(collector, *times)
+
+    nursery(collector.client).cycle()
+
+    segments = find(collector)
+    today = segments[-1].time_range
+    assert (today.start_time, today.end_time) == (MIDNIGHT, MIDNIGHT)
+    assert texts(collector) == sorted(map(str, times))

@@ -26,12 +26,14 @@ from collector.otlp_grpc import SERVICES, OtlpHandler
 from collector.otlp_http import OtlpHttp
 from collector.quotas import Quotas
 from collector.retry import Backoff
+from meta import metrics
 from meta.client import MetaClient
 from meta.errors import MetaError
-from meta.process import ConfigError
+from meta.process import ConfigError, Shutdown
 from meta.process.supervision import watch_parent
 from segments.location import StoreLocation
 from segments.store.open import open_store
+from segplane.dataplane.clocks import watch_skew
 
 log = structlog.get_logger()
 
@@ -51,6 +53,9 @@ async def serve(settings: Settings) -> bool:
         client = stack.enter_context(
             MetaClient(settings.meta_address, auth_token=settings.meta_auth_token)
         )
+        shutdown = Shutdown()
+        stack.callback(shutdown.request)
+        watch_skew(client, metrics.CLOCK_SKEW["collector"], shutdown)
         ingestion = Ingestion(client, settings.collector_id)
         stack.callback(ingestion.close)
         collector = Collector(settings, ingestion)

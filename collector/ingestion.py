@@ -1,7 +1,6 @@
 """Asynchronous client of the meta calls that the collector uses."""
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -183,7 +182,6 @@ class Ingestion:
         """Mark the stream as stopped at `final_offset`, the offset of its stop message."""
         request = nursery_pb.MarkStreamStoppedRequest(
             stream_id=stream_id,
-            stopped_at_nanos=time.time_ns(),
             final_offset=final_offset,
             reason=nursery_pb.STOP_REASON_CLIENT,
         )

@@ -20,6 +20,8 @@ class Settings(ProcessSettings):
     upload_interval_secs: float = 3_600.0
     # Writes that were begun longer ago and are not finished are aborted.
     upload_max_age_secs: float = 86_400.0
+    # Pause between two measurements of the clocks of this process and of the store.
+    clock_interval_secs: float = 60.0
 
 
 def load(env: Environment) -> Settings:
@@ -36,4 +38,5 @@ def load(env: Environment) -> Settings:
         orphan_interval_secs=interval("ORPHAN_INTERVAL_SECS", default.orphan_interval_secs),
         upload_interval_secs=interval("UPLOAD_INTERVAL_SECS", default.upload_interval_secs),
         upload_max_age_secs=env.seconds("UPLOAD_MAX_AGE_SECS", default.upload_max_age_secs),
+        clock_interval_secs=interval("CLOCK_INTERVAL_SECS", default.clock_interval_secs),
     )

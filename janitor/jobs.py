@@ -20,6 +20,7 @@ from meta.v1.segment_deletion_pb2 import (
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, QUARANTINE_ROOT, join_key, merged_prefix
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
+from segplane.dataplane.clocks import read_database_clock
 
 log = structlog.get_logger()
 TOMBSTONED_PAGE = 1_000
@@ -114,6 +115,14 @@ def collect_orphans(tools: Tools) -> None:
         left=swept.left,
         foreign=swept.foreign,
     )
+
+
+def measure_clocks(tools: Tools) -> None:
+    """Measure how far this process's clock and the store's are from the database's."""
+    database_clock = read_database_clock(tools.meta)
+    metrics.CLOCK_SKEW["janitor"].set(database_clock.skew_secs())
+    store_nanos = tools.store.now_nanos()
+    metrics.STORE_CLOCK_SKEW.set((store_nanos - database_clock.now_nanos()) / NANOS)
 
 
 def abort_uploads(tools: Tools) -> None:

@@ -39,6 +39,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
         Job("delete_tombstoned", settings.deletion_interval_secs, jobs.delete_tombstoned),
         Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
         Job("abort_uploads", settings.upload_interval_secs, jobs.abort_uploads),
+        Job("measure_clocks", settings.clock_interval_secs, jobs.measure_clocks),
     )
 
 

@@ -9,6 +9,7 @@ from merge_worker.config import Settings, load
 from merge_worker.job import SparkMerger
 from merge_worker.loop import Worker
 from merge_worker.scratch import remove_abandoned
+from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import MetaError
 from meta.process import (
@@ -23,6 +24,7 @@ from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.errors import StoreError
 from segments.spark.session import SparkUnusable, cores, open_session
 from segments.store.open import open_store
+from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.drain import drain
 
 log = structlog.get_logger()
@@ -79,6 +81,7 @@ def _serve(settings: Settings, meta: MetaClient) -> int:
     ]
     for thread in threads:
         thread.start()
+    watch_skew(meta, metrics.CLOCK_SKEW["merge_worker"], shutdown)
     log.info("merge_worker_started", worker_id=settings.worker_id, threads=len(threads))
     shutdown.wait()
 

@@ -1,11 +1,14 @@
 """Background removal of expired rows; servers on one database take turns."""
 
+import time
+
 import structlog
 
+from meta import metrics
 from meta.config import Lifetimes, Settings
 from meta.errors import MetaError
 from meta.process import Shutdown, every
-from meta.store import lifetimes
+from meta.store import database_clock, lifetimes
 from meta.store.lifetimes import Ages, ExpiryRule
 from meta.transactions import Transactions
 
@@ -24,6 +27,7 @@ def run(transactions: Transactions, settings: Settings, shutdown: Shutdown) -> N
             rules += lifetimes.SLOW
         for rule in rules:
             sweep(transactions, rule, ages, shutdown)
+        _measure_skew(transactions)
 
 
 def sweep(transactions: Transactions, rule: ExpiryRule, ages: Ages, shutdown: Shutdown) -> int:
@@ -43,6 +47,15 @@ def sweep(transactions: Transactions, rule: ExpiryRule, ages: Ages, shutdown: Sh
     if taken:
         rule_log.info("rows_swept", rows=taken)
     return taken
+
+
+def _measure_skew(transactions: Transactions) -> None:
+    try:
+        database_nanos = transactions.read(database_clock.now_nanos)
+    except MetaError as error:
+        log.warning("clock_skew_unknown", error=str(error))
+        return
+    metrics.CLOCK_SKEW["meta"].set((time.time_ns() - database_nanos) / 1e9)
 
 
 def _ages(values: Lifetimes) -> Ages:

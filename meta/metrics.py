@@ -27,6 +27,23 @@ def expose(service: str) -> None:
         REGISTRY.register(_BY_SERVICE[service])
 
 
+# Of each process, and of the object store as the janitor sees it.
+CLOCK_SKEW = {
+    service: Gauge(
+        "segplane_clock_skew_seconds",
+        "Seconds that this process's clock is ahead of the database's; negative = behind. Away from"
+        " 0: ages stay right, but the process stamps records that have no time with a wrong one.",
+        registry=registry,
+    )
+    for service, registry in _BY_SERVICE.items()
+}
+STORE_CLOCK_SKEW = Gauge(
+    "segplane_store_clock_skew_seconds",
+    "Seconds that the object store's clock is ahead of the database's; negative = behind, in steps"
+    " of 1 for S3. Away from 0: ages stay right, but times of objects mislead their readers.",
+    registry=JANITOR,
+)
+
 RPC_SECONDS = Histogram(
     "segplane_rpc_seconds",
     "Seconds from the arrival of a call to its answer, by method and status code. A rise: Postgres"

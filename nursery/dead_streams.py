@@ -15,14 +15,16 @@ from segplane.dataplane.baby_facts import read_baby
 log = structlog.get_logger()
 
 
-def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo, silent_since: int) -> None:
+def stop_dead(client: MetaClient, store: ObjectStore, info: StreamInfo, timeout_nanos: int) -> None:
     """End a stream whose collector is silent: commit the tail it left, then mark it stopped.
 
-    The tail ends at the first hole or stop message: what lies beyond was never acknowledged. One
-    that has been written to after `silent_since` is its collector's, who only did not reach meta.
+    The tail ends at the first hole or stop message: what lies beyond was never acknowledged. A
+    tail with a baby younger than the timeout belongs to a live collector that cannot reach meta.
     """
     committed = info.stream.committed_offset
     tail = list(_tail(store, info.stream_id, committed + 1))
+    # By the store's clock, as the babies' times are; it may be far from the database's.
+    silent_since = store.now_nanos() - timeout_nanos
     if any(listed.modified_at_nanos > silent_since for listed in tail):
         log.info("silent_stream_written", stream_id=info.stream_id)
         return

@@ -1,9 +1,7 @@
 """The nursery's cycle: poll, plan, merge, register, reap, retire."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import structlog
 
@@ -25,6 +23,7 @@ from segments.errors import StoreError
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.clocks import Clock, DatabaseClock
 
 log = structlog.get_logger()
 
@@ -35,14 +34,6 @@ REGISTRATIONS_AT_ONCE = 8
 BLOCKED_SECS = 10.0
 # How long it waits at a baby that alone makes a job fail.
 POISON_SECS = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The clock, replaceable in tests."""
-
-    now_nanos: Callable[[], int] = time.time_ns
-    monotonic: Callable[[], float] = time.monotonic
 
 
 class Nursery:
@@ -62,6 +53,7 @@ class Nursery:
         self._run_tasks = run_tasks
         self._tasks_max = tasks_max
         self._clock = clock or Clock()
+        self._database_clock = DatabaseClock(self._clock)
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
         self._waiting: Mapping[str, str] = {}
@@ -98,6 +90,7 @@ class Nursery:
             shard_index=self._settings.shard_index,
             shard_count=self._settings.shard_count,
         )
+        sent_at = self._clock.monotonic()
         try:
             reply = self._client.nursery.GetIngestStreamsForNursery(request)
         except VersionExpired:
@@ -109,10 +102,12 @@ class Nursery:
             log.info("stale_snapshot", response_seq=reply.response_seq, seen=self._seen_seq)
             return None
         self._seen_seq = reply.response_seq
+        self._database_clock.observe(reply.database_time_nanos, sent_at)
+        metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
         snapshot = read_snapshot(reply)
         self._note_waiting(snapshot.waiting)
         metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
-        metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._clock.now_nanos()))
+        metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._database_clock.now_nanos()))
         return snapshot
 
     def _note_waiting(self, waiting: Mapping[str, str]) -> None:
@@ -147,7 +142,7 @@ class Nursery:
         self._blocked = {s: (o, until) for s, (o, until) in self._blocked.items() if until > now}
         blocked = {stream_id: offset for stream_id, (offset, _) in self._blocked.items()}
         streams = [info.stream for info in snapshot.streams]
-        return plan(streams, snapshot.specs, limits, self._clock.now_nanos(), blocked)
+        return plan(streams, snapshot.specs, limits, self._database_clock.now_nanos(), blocked)
 
     def _merge(self, cycle_plan: Plan, bucket: common_pb2.CloudBucket) -> bool:
         tasks = [task for batch in cycle_plan.batches for task in batch.tasks]
@@ -247,9 +242,9 @@ class Nursery:
             log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
         reaper.retire(self._client, info, snapshot.routed_dataset_ids)
         timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
-        silent_since = self._clock.now_nanos() - timeout_nanos
-        if timeout_nanos and not info.is_stopped and info.last_activity < silent_since:
-            dead_streams.stop_dead(self._client, store, info, silent_since)
+        silent_nanos = self._database_clock.now_nanos() - info.last_activity
+        if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
+            dead_streams.stop_dead(self._client, store, info, timeout_nanos)
 
 
 def _finished(

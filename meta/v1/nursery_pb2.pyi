@@ -297,9 +297,14 @@ class GetIngestStreamsResponse(_message.Message):
     REMOVED_STREAM_IDS_FIELD_NUMBER: _builtins.int
     REMOVED_ENTRIES_FIELD_NUMBER: _builtins.int
     ROUTING_HISTORY_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
     response_seq: _builtins.int
     """Version of the snapshot. Discard a reply whose number is lower than one already seen; equal
     numbers mean equal state, but for committed_offset, which only rises.
+    """
+    database_time_nanos: _builtins.int
+    """Time of the database at the snapshot (nanoseconds since the unix epoch): the ages of babies and
+    streams are relative to it. 0 = not sent, by a server of release 0.1.0.
     """
     @_builtins.property
     def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamInfo]:
@@ -337,10 +342,11 @@ class GetIngestStreamsResponse(_message.Message):
         removed_stream_ids: _abc.Iterable[_builtins.str] | None = ...,
         removed_entries: _abc.Iterable[Global___StreamDatasetRef] | None = ...,
         routing_history: _abc.Iterable[Global___RoutingPeriod] | None = ...,
+        database_time_nanos: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["datasets", b"datasets", "removed_entries", b"removed_entries", "removed_stream_ids", b"removed_stream_ids", "response_seq", b"response_seq", "routing_history", b"routing_history", "streams", b"streams", "token_routing", b"token_routing"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "datasets", b"datasets", "removed_entries", b"removed_entries", "removed_stream_ids", b"removed_stream_ids", "response_seq", b"response_seq", "routing_history", b"routing_history", "streams", b"streams", "token_routing", b"token_routing"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

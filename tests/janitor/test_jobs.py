@@ -1,11 +1,13 @@
 """The jobs against a real meta and a real folder."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from janitor import jobs
 from janitor.jobs import Tools
+from meta import metrics
 from meta.errors import ObjectCondemned
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.common_pb2 import (
@@ -22,6 +24,7 @@ from meta.v1.merge_task_pb2 import (
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.ids import new_uuid7
 from segments.keys import baby_key, new_merged_key, split_key
+from tests.support.object_store.skewed_clock import SkewedStore
 
 DAY_NANOS = 86_400 * 10**9
 
@@ -156,3 +159,14 @@ def test_unfinished_writes_are_dropped(tools: Tools) -> None:
     jobs.abort_uploads(tools)
 
     assert os.listdir(folder) == []
+
+
+def test_the_skew_of_the_store_and_of_this_process_is_measured(tools: Tools) -> None:
+    store = SkewedStore(tools.store, -7_200 * 10**9)
+
+    jobs.measure_clocks(replace(tools, store=store))
+
+    skew_secs = metrics.JANITOR.get_sample_value("segplane_store_clock_skew_seconds")
+    assert skew_secs == pytest.approx(-7_200.0, abs=5.0)
+    own_secs = metrics.JANITOR.get_sample_value("segplane_clock_skew_seconds")
+    assert own_secs == pytest.approx(0.0, abs=5.0)

@@ -73,9 +73,10 @@ def test_every_job_has_its_own_interval() -> None:
         deletion_interval_secs=2,
         orphan_interval_secs=3,
         upload_interval_secs=4,
+        clock_interval_secs=5,
     )
 
-    assert [job.interval_secs for job in schedule(settings)] == [1, 2, 3, 4]
+    assert [job.interval_secs for job in schedule(settings)] == [1, 2, 3, 4, 5]
 
 
 def test_settings_are_read_by_their_names() -> None:
@@ -95,7 +96,7 @@ def test_settings_are_read_by_their_names() -> None:
     assert settings.meta_address == "1"
     assert settings.object_store is not None
     assert settings.metrics == MetricsAddress("0.0.0.0", 9100)
-    assert settings.upload_max_age_secs == len(fields(Settings))
+    assert settings.clock_interval_secs == len(fields(Settings))
     assert config.load(Environment("JANITOR_", {})) == Settings()
 
 

@@ -1,25 +1,17 @@
 """Streams whose collector is silent: stopped after a timeout, and lost to nobody who is back."""
 
-import os
-import time
-from pathlib import Path
-
 import pytest
 
 from meta.errors import StreamStopped
 from meta.v1 import nursery_pb2, operations_pb2
 from nursery import dead_streams
-from nursery.loop import Clock
 from nursery.snapshot import StreamInfo, read_snapshot
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from tests.support.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
+from tests.support.nursery.passing_time import let_pass
 
 TIMEOUT_SECS = 3_600.0
-
-
-def in_secs(seconds: float) -> Clock:
-    return Clock(now_nanos=lambda: time.time_ns() + int(seconds * 1e9))
 
 
 def as_seen_now(collector: Collector) -> StreamInfo:
@@ -45,10 +37,15 @@ def is_stopped(collector: Collector) -> bool:
     ids=["before", "after", "a short one", "never"],
 )
 def test_a_stream_is_stopped_once_it_was_silent_for_the_timeout(
-    collector: Collector, timeout_secs: float, silent_secs: float, expected: bool
+    collector: Collector,
+    database_url: str,
+    timeout_secs: float,
+    silent_secs: float,
+    expected: bool,
 ) -> None:
     collector.send("a")
-    driver = nursery(collector.client, clock=in_secs(silent_secs), stream_timeout_secs=timeout_secs)
+    let_pass(collector, database_url, silent_secs)
+    driver = nursery(collector.client, stream_timeout_secs=timeout_secs)
 
     driver.cycle()
 
@@ -57,15 +54,13 @@ def test_a_stream_is_stopped_once_it_was_silent_for_the_timeout(
 
 
 def test_a_tail_that_is_being_written_keeps_its_stream_though_meta_heard_nothing(
-    collector: Collector, tmp_path: Path
+    collector: Collector, database_url: str
 ) -> None:
     collector.send("a")
-    babies = [collector.put("old"), collector.put("young")]
-    written_at = time.time() + 1.5 * TIMEOUT_SECS
-    young = tmp_path / "objects" / baby_key(collector.stream_id, 2)
-    os.utime(young, (written_at, written_at))
-    later = in_secs(2 * TIMEOUT_SECS)
-    driver = nursery(collector.client, clock=later, stream_timeout_secs=TIMEOUT_SECS)
+    old = collector.put("old")
+    let_pass(collector, database_url, 2 * TIMEOUT_SECS)
+    babies = [old, collector.put("young")]
+    driver = nursery(collector.client, stream_timeout_secs=TIMEOUT_SECS)
 
     driver.cycle()
 
@@ -84,10 +79,9 @@ def test_a_collector_that_commits_before_its_stream_is_stopped_keeps_it(
 ) -> None:
     collector.send("a")
     stale = as_seen_now(collector)
-    before = time.time_ns() - 10**9
     collector.send("back")
 
-    dead_streams.stop_dead(collector.client, collector.store, stale, silent_since=before)
+    dead_streams.stop_dead(collector.client, collector.store, stale, timeout_nanos=10**9)
 
     assert not is_stopped(collector)
     collector.send("and on")
@@ -100,7 +94,7 @@ def test_a_baby_that_is_committed_while_it_is_adopted_is_there_once(collector: C
     stale = as_seen_now(collector)
     collector.send("by its collector")
 
-    dead_streams.stop_dead(collector.client, collector.store, stale, silent_since=time.time_ns())
+    dead_streams.stop_dead(collector.client, collector.store, stale, timeout_nanos=0)
 
     assert is_stopped(collector)
     for _ in range(4):
@@ -114,7 +108,7 @@ def test_a_collector_that_comes_back_after_the_stop_acknowledges_nothing_on_the_
     collector.send("a")
     adopted = collector.put("adopted")
     dead_streams.stop_dead(
-        collector.client, collector.store, as_seen_now(collector), silent_since=time.time_ns()
+        collector.client, collector.store, as_seen_now(collector), timeout_nanos=0
     )
 
     collector.commit(adopted)
@@ -140,7 +134,7 @@ def test_the_records_of_an_adopted_tail_count_for_their_own_datasets(collector: 
     collector.store.put_if_absent(baby_key(collector.stream_id, 0), encode_baby(baby))
 
     dead_streams.stop_dead(
-        collector.client, collector.store, as_seen_now(collector), silent_since=time.time_ns()
+        collector.client, collector.store, as_seen_now(collector), timeout_nanos=0
     )
 
     ids = [collector.dataset_id, other.dataset_id]

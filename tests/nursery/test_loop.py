@@ -1,19 +1,18 @@
 """The cycle against a real meta: merged once, reaped, retired, whatever happens in between."""
 
-import time
 from collections.abc import Sequence
 
 import pytest
 
 from meta import metrics
 from nursery.job import JobFailed
-from nursery.loop import Clock
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, quarantine_key
 from segments.location import StoreLocation
 from tests.support.nursery.drivers import Collector, dataset, nursery, run_here, texts
+from tests.support.nursery.passing_time import let_pass
 
 
 def test_committed_babies_become_visible_and_no_other(collector: Collector) -> None:
@@ -37,14 +36,16 @@ def test_a_second_cycle_finds_nothing_to_do(collector: Collector) -> None:
     assert texts(collector) == ["a"]
 
 
-def test_the_lag_is_the_age_of_the_oldest_baby_that_waits(collector: Collector) -> None:
+def test_the_lag_is_the_age_of_the_oldest_baby_that_waits(
+    collector: Collector, database_url: str
+) -> None:
     def lag_secs() -> float:
         driver.cycle()
         return metrics.NURSERY.get_sample_value("segplane_nursery_lag_seconds") or 0.0
 
     collector.send("a")
-    later = Clock(now_nanos=lambda: time.time_ns() + 100 * 10**9)
-    driver = nursery(collector.client, clock=later)
+    let_pass(collector, database_url, 100.0)
+    driver = nursery(collector.client)
 
     assert 99.0 < lag_secs() < 110.0
     assert lag_secs() == 0.0
@@ -180,13 +181,13 @@ def test_a_failed_job_is_tried_again_with_half_the_babies(collector: Collector) 
     assert texts(collector) == [f"baby {i}" for i in range(4)]
 
 
-def test_a_dead_stream_is_stopped_with_its_tail(collector: Collector) -> None:
+def test_a_dead_stream_is_stopped_with_its_tail(collector: Collector, database_url: str) -> None:
     collector.send("a")
     collector.put("tail")
     collector.next_offset += 1
     collector.put("beyond a hole")
-    later = Clock(now_nanos=lambda: time.time_ns() + 7_200 * 10**9)
-    driver = nursery(collector.client, clock=later, stream_timeout_secs=3_600.0)
+    let_pass(collector, database_url, 7_200.0)
+    driver = nursery(collector.client, stream_timeout_secs=3_600.0)
 
     driver.cycle()
     info = collector.info()
@@ -199,10 +200,12 @@ def test_a_dead_stream_is_stopped_with_its_tail(collector: Collector) -> None:
     assert collector.info() is None
 
 
-def test_the_tail_of_a_dead_stream_without_stamps_is_routed(collector: Collector) -> None:
+def test_the_tail_of_a_dead_stream_without_stamps_is_routed(
+    collector: Collector, database_url: str
+) -> None:
     collector.put("tail", is_stamped=False)
-    later = Clock(now_nanos=lambda: time.time_ns() + 7_200 * 10**9)
-    driver = nursery(collector.client, clock=later, stream_timeout_secs=3_600.0)
+    let_pass(collector, database_url, 7_200.0)
+    driver = nursery(collector.client, stream_timeout_secs=3_600.0)
 
     for _ in range(4):
         driver.cycle()

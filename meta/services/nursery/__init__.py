@@ -13,6 +13,7 @@ from meta.errors import InvalidArgument, VersionExpired
 from meta.services import checks, convert
 from meta.services.nursery import reply as replies
 from meta.store import (
+    database_clock,
     dataset_layouts,
     datasets,
     registrations,
@@ -173,6 +174,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         layouts = dataset_layouts.read(tx, [d.id for d in live])
         reply = nursery_pb2.GetIngestStreamsResponse(
             response_seq=seq,
+            database_time_nanos=database_clock.now_nanos(tx),
             datasets=[
                 convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
             ],

@@ -18,7 +18,7 @@ from meta.v1 import (
 )
 from nursery.config import Settings
 from nursery.execute import Budget, execute
-from nursery.loop import Clock, Nursery
+from nursery.loop import Nursery
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
@@ -27,6 +27,7 @@ from segments.location import StoreLocation
 from segments.parquet.reader import read_segment
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.clocks import Clock
 
 EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
 BUDGET = Budget(1 << 26, 1 << 28)

@@ -3,7 +3,7 @@
     client = MetaClient("127.0.0.1:9500")
     client.catalog.GetDataset(GetDatasetRequest(name="default"))
 
-Every call has a deadline. UNAVAILABLE is retried within it, with backoff: all mutating calls
+Every call has a deadline. UNAVAILABLE and shed load are retried within it: all mutating calls
 may be repeated. Every other refusal raises the class of `meta.errors` that the server raised.
 """
 
@@ -47,7 +47,8 @@ _SERVICE_CONFIG = json.dumps(
                     "initialBackoff": "0.1s",
                     "maxBackoff": "3s",
                     "backoffMultiplier": 2.5,
-                    "retryableStatusCodes": ["UNAVAILABLE"],
+                    # Of RESOURCE_EXHAUSTED, the server allows retries of shed load only.
+                    "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"],
                 },
             }
         ]

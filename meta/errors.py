@@ -245,6 +245,12 @@ class DeadlineExceeded(MetaError):
     reason = "DEADLINE_EXCEEDED"
 
 
+class StatementTimeout(DeadlineExceeded):
+    """A query took longer than the server allows; nothing was changed. Ask for less, or later."""
+
+    reason = "STATEMENT_TIMEOUT"
+
+
 def _all_classes(root: type[MetaError]) -> list[type[MetaError]]:
     return [root, *(c for sub in root.__subclasses__() for c in _all_classes(sub))]
 

@@ -6,7 +6,7 @@ no thread. Computation and queries run in worker threads, because they would blo
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -50,13 +50,21 @@ async def stepped(items: Iterator[Item]) -> AsyncIterator[Item]:
         yield step[0]
 
 
-async def to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await work to its end, also if the caller is cancelled; the cancellation follows."""
+async def to_its_end(
+    work: Coroutine[Any, Any, Result], on_cancel: Callable[[], None] = lambda: None
+) -> Result:
+    """Await work to its end, also if the caller is cancelled; the cancellation follows.
+
+    `on_cancel` is called at once, so that it can shorten the work.
+    """
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
+        on_cancel()
         await asyncio.wait((task,))
+        # Nobody awaits the error of the work any more; unread, it would be logged.
+        _ = task.cancelled() or task.exception()
         raise
     finally:
         # A traceback holds this frame, and the task holds the error: a reference cycle.

@@ -128,13 +128,16 @@ async def _serve(
     settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
 ) -> RunningServer:
     checker = health_aio.HealthServicer()
-    methods = _Methods(Pipeline(settings.auth_token, settings.threads))
+    methods = _Methods(
+        Pipeline(settings.auth_token, settings.threads, settings.concurrent_rpcs_max)
+    )
     names = _register(cast(grpc.Server, methods), transactions, settings)
     health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
     _add_reflection(methods, (*names, health.SERVICE_NAME, reflection.SERVICE_NAME))
     server = grpc.aio.server(
         handlers=(methods,),
-        maximum_concurrent_rpcs=settings.concurrent_rpcs_max,
+        # A backstop: the pipeline refuses first, with a reason and a delay.
+        maximum_concurrent_rpcs=2 * settings.concurrent_rpcs_max,
         options=[
             # Otherwise two servers on one port would both start and share the calls by accident.
             ("grpc.so_reuseport", int(shares_port)),

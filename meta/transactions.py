@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from meta import metrics
-from meta.errors import RaceLost
+from meta.errors import RaceLost, Unavailable
 from meta.store.engine import Conflict, Database, TimelineChanged, Transaction
 
 Result = TypeVar("Result")
@@ -35,11 +35,23 @@ class Transactions:
         raise RaceLost(f"the call met conflicting calls {ATTEMPTS_MAX} times; try again")
 
     def read(self, work: Callable[[Transaction], Result]) -> Result:
-        """Run `work` on one REPEATABLE READ snapshot."""
+        """Run `work` on one REPEATABLE READ snapshot; run it again once after a conflict.
+
+        A read meets locks and stale plans only while the schema is changed. Raises Unavailable.
+        """
         try:
-            with self.database.read() as tx:
-                return work(tx)
+            return self._read(work)
         except TimelineChanged:
             self.database.adopt_timeline()
-            with self.database.read() as tx:
-                return work(tx)
+        except Conflict as conflict:
+            metrics.TX_RETRIES.labels(conflict.sqlstate).inc()
+        try:
+            return self._read(work)
+        except Conflict as conflict:
+            raise Unavailable(
+                "the tables are locked, for example by a migration", sqlstate=conflict.sqlstate
+            ) from conflict
+
+    def _read(self, work: Callable[[Transaction], Result]) -> Result:
+        with self.database.read() as tx:
+            return work(tx)

@@ -8,7 +8,7 @@ import grpc
 from meta.errors import Unauthenticated
 
 # A health probe has no credential.
-_OPEN_METHODS = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
+OPEN_METHODS = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
 
 
 class Authentication:
@@ -19,7 +19,7 @@ class Authentication:
 
     def check(self, method: str, context: "grpc.aio.ServicerContext[Any, Any]") -> None:
         """Raise Unauthenticated unless the caller may make this call."""
-        if self._expected is None or method in _OPEN_METHODS:
+        if self._expected is None or method in OPEN_METHODS:
             return
         for key, value in context.invocation_metadata() or ():
             if key == "authorization" and hmac.compare_digest(str(value).encode(), self._expected):

@@ -31,11 +31,14 @@ class LargeRequests:
         self._slots = asyncio.Semaphore(LARGE_AT_ONCE)
 
     async def run(
-        self, work: Callable[..., Coroutine[Any, Any, Result]], *arguments: Any
+        self,
+        work: Callable[..., Coroutine[Any, Any, Result]],
+        *arguments: Any,
+        on_cancel: Callable[[], None],
     ) -> Result:
         """Do `work` in a slot, which is held until the work ends even if the caller has left."""
         async with self._slots:
-            return await to_its_end(work(*arguments))
+            return await to_its_end(work(*arguments), on_cancel)
 
     async def decode_each(
         self, requests: AsyncIterator[bytes], deserialize: Callable[[bytes], Message]

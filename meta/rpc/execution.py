@@ -6,18 +6,23 @@ to the bytes of its reply.
 
 import asyncio
 import inspect
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from meta import telemetry
+from meta.errors import VersionNotReached
 from meta.rpc.decoding import decode, parse
 from meta.rpc.request_id import Context
 
 Execute: TypeAlias = Callable[[bytes, Context], Coroutine[Any, Any, bytes]]
+# Bound of the wait for min_version: another instance lags by one commit, not by more.
+VERSION_WAIT_SECS = 0.5
+VERSION_POLL_FIRST_SECS = 0.02
 
 
 def of_handler(handler: Any, rpc: str) -> Execute:
-    """The function that decodes a request, runs the handler and serializes its reply."""
+    """Return the function that decodes a request, runs the handler and serializes its reply."""
     if inspect.iscoroutinefunction(handler.unary_unary):
         return _on_loop(handler, rpc)
     return _in_thread(handler, rpc)
@@ -30,7 +35,20 @@ def _in_thread(handler: Any, rpc: str) -> Execute:
             serialized: bytes = handler.response_serializer(reply)
             return serialized
 
-    return lambda raw, context: asyncio.to_thread(work, raw, context)
+    async def execute(raw: bytes, context: Context) -> bytes:
+        deadline = time.monotonic() + VERSION_WAIT_SECS
+        pause_secs = VERSION_POLL_FIRST_SECS
+        while True:
+            try:
+                return await asyncio.to_thread(work, raw, context)
+            except VersionNotReached:
+                if time.monotonic() > deadline:
+                    raise
+            # On the loop: callers that wait for a version must not occupy the threads.
+            await asyncio.sleep(pause_secs)
+            pause_secs *= 2
+
+    return execute
 
 
 def _on_loop(handler: Any, rpc: str) -> Execute:

@@ -1,26 +1,30 @@
-"""The path of every call: timer, authentication, decoding, handler, reply or refusal.
+"""The path of every call: timer, admission, authentication, execution, reply or refusal.
 
 Nothing that a client sends leaves here as INTERNAL or UNKNOWN.
 """
 
+import asyncio
 from contextlib import aclosing
 from typing import Any
 
 import grpc
 
 from meta.rpc import execution, request_id, status
+from meta.rpc.admission import Admission
 from meta.rpc.authentication import Authentication
 from meta.rpc.call_metrics import CallDurations
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
 from meta.rpc.execution import Execute
 from meta.rpc.request_id import Context
 from meta.rpc.streams import StreamSlots
+from meta.store.call_scope import CallScope
 
 
 class Pipeline:
     """Wraps the handlers of all methods; one a server, made on its event loop."""
 
-    def __init__(self, auth_token: str, threads: int) -> None:
+    def __init__(self, auth_token: str, threads: int, calls_max: int) -> None:
+        self._admission = Admission(calls_max)
         self._authentication = Authentication(auth_token)
         self._large_requests = LargeRequests()
         self._streams = StreamSlots(threads)
@@ -44,14 +48,22 @@ class Pipeline:
 
         async def call(raw: bytes, context: Context) -> bytes:
             began = durations.start()
+            scope = CallScope.enter()
             try:
-                self._authentication.check(method, context)
-                if len(raw) <= LARGE_BYTES:
-                    reply = await execute(raw, context)
-                else:
-                    reply = await self._large_requests.run(execute, raw, context)
+                with self._admission.admit(method):
+                    self._authentication.check(method, context)
+                    if len(raw) <= LARGE_BYTES:
+                        reply = await execute(raw, context)
+                    else:
+                        reply = await self._large_requests.run(
+                            execute, raw, context, on_cancel=scope.cancel_soon
+                        )
                 durations.succeeded(began)
                 return reply
+            except asyncio.CancelledError:
+                # The caller has left or its deadline has passed: free the thread and connection.
+                scope.cancel_soon()
+                raise
             except Exception as error:  # noqa: BLE001 - the top of a call
                 refusal = _refuse(error, rpc, durations, began, context)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It

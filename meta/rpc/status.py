@@ -7,12 +7,22 @@ from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
-from meta.errors import DOMAIN, InvalidArgument, MetaError, Overloaded, Unavailable, Unimplemented
+from meta.errors import (
+    DOMAIN,
+    Code,
+    InvalidArgument,
+    MetaError,
+    Overloaded,
+    Unavailable,
+    Unimplemented,
+)
 from meta.rpc.request_id import HEADER
 
 # The arguments of `context.abort`: code, details, trailing metadata.
 Refusal: TypeAlias = tuple[grpc.StatusCode, str, tuple[tuple[str, str | bytes], ...]]
 RETRY_AFTER_SECS = 1
+# The delay before a retry in milliseconds, as gRPC clients obey it; negative = do not retry.
+PUSHBACK_HEADER = "grpc-retry-pushback-ms"
 
 
 def as_meta_error(error: Exception, rpc: str, request_id: str) -> MetaError:
@@ -27,7 +37,12 @@ def as_meta_error(error: Exception, rpc: str, request_id: str) -> MetaError:
 def refusal(error: MetaError, request_id: str) -> Refusal:
     """The error as `context.abort` takes it."""
     status = rpc_status.to_status(to_status(error, request_id))
-    return status.code, status.details, (*status.trailing_metadata, (HEADER, request_id))
+    trailing = (*status.trailing_metadata, (HEADER, request_id))
+    if error.code is Code.RESOURCE_EXHAUSTED:
+        # Clients that retry this code by a policy learn that only load passes by itself.
+        delay_ms = 1_000 * RETRY_AFTER_SECS if isinstance(error, Overloaded) else -1
+        trailing = (*trailing, (PUSHBACK_HEADER, str(delay_ms)))
+    return status.code, status.details, trailing
 
 
 def to_status(error: MetaError, request_id: str) -> status_pb2.Status:

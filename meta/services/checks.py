@@ -12,6 +12,8 @@ NAME_CHARACTERS_MAX = 255
 TEXT_CHARACTERS_MAX = 65_536
 INT64_MAX = 2**63 - 1
 EVENTS_MAX = 2**31 - 1
+# 8 TiB, above the size of any object; the totals of a million segments still fit into int64.
+SIZE_BYTES_MAX = 2**43
 _CONTROLS = frozenset(map(chr, [*range(0x20), 0x7F, *range(0x80, 0xA0)]))
 _LAYOUT = frozenset("\t\n\r")
 
@@ -82,6 +84,11 @@ def count(value: int, field: str, *, low: int = 0, high: int = INT64_MAX) -> int
     if not low <= value <= high:
         raise InvalidArgument(f"{field} is {value}, not between {low} and {high}", field=field)
     return value
+
+
+def size(value: int, field: str) -> int:
+    """The size of one object or of its content, in bytes."""
+    return count(value, field, high=SIZE_BYTES_MAX)
 
 
 def limit(value: int, field: str = "limit", *, default: int, most: int) -> int:

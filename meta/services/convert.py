@@ -71,8 +71,8 @@ def new_segment(
         dataset_id=dataset_id,
         start_ns=start_ns,
         end_ns=end_ns,
-        size_bytes=checks.count(message.size_bytes, f"{field}.size_bytes"),
-        compressed_size_bytes=checks.count(
+        size_bytes=checks.size(message.size_bytes, f"{field}.size_bytes"),
+        compressed_size_bytes=checks.size(
             message.compressed_size_bytes, f"{field}.compressed_size_bytes"
         ),
         number_of_events=checks.count(

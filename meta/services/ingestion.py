@@ -210,7 +210,7 @@ def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:
         offset=checks.count(request.committed_offset, "committed_offset"),
         start_ns=checks.count(start_ns, "start_time"),
         end_ns=end_ns,
-        size_bytes=checks.count(request.size_bytes, "size_bytes"),
+        size_bytes=checks.size(request.size_bytes, "size_bytes"),
         num_records=num_records,
         flush_id=flush_id,
         dataset_ids=stamps,

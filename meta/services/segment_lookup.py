@@ -1,7 +1,6 @@
 """SegmentLookupService: pages of segments at one version."""
 
 import struct
-import time
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -24,9 +23,6 @@ NAMES_MAX = 10_000
 PAGE_BYTES_MAX = 3_670_016
 # Upper bound of the size of a segment's message without its texts.
 SEGMENT_BYTES = 200
-# Bound of the wait for min_version: another instance lags by one commit, not by more.
-VERSION_WAIT_SECS = 0.5
-_VERSION_POLL_SECS = 0.02
 # Version, second of the first page, position.
 _CURSOR = struct.Struct(">qqihq16s")
 
@@ -58,9 +54,12 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
     def FindSegments(
         self, request: segment_lookup_pb2.FindSegmentsRequest, context: grpc.ServicerContext
     ) -> segment_lookup_pb2.FindSegmentsResponse:
-        """Page through the segments that overlap a range, all at the first page's version."""
+        """Page through the segments that overlap a range, all at the first page's version.
+
+        Raises VersionNotReached below `min_version`; the pipeline waits and calls again.
+        """
         wanted = _Wanted.checked(request)
-        page = self._read(wanted)
+        page = self._transactions.read(lambda tx: self._page(tx, wanted))
         location = self._settings.location
         reply = segment_lookup_pb2.FindSegmentsResponse(
             page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
@@ -84,17 +83,6 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         reply = segment_lookup_pb2.GetSegmentsByIdsResponse()
         convert.add_segments(reply.segments, self._settings.location, found)
         return reply
-
-    def _read(self, wanted: "_Wanted") -> _Page:
-        """Read a page; waits briefly for `min_version`."""
-        deadline = time.monotonic() + VERSION_WAIT_SECS
-        while True:
-            try:
-                return self._transactions.read(lambda tx: self._page(tx, wanted))
-            except VersionNotReached:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_VERSION_POLL_SECS)
 
     def _page(self, tx: Transaction, wanted: "_Wanted") -> _Page:
         snapshot = lookup.snapshot(tx)

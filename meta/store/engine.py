@@ -7,17 +7,28 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from meta.errors import MetaError, NameTaken, NotFound, RaceLost, StillReferenced, Unavailable
+from meta.errors import (
+    MetaError,
+    NameTaken,
+    NotFound,
+    QuotaExceeded,
+    RaceLost,
+    StatementTimeout,
+    StillReferenced,
+    Unavailable,
+)
 from meta.store import timelines
+from meta.store.call_scope import cancellable
 
 Transaction: TypeAlias = Connection
 
-# Serialization failure, deadlock, lock timeout: retried.
-RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
+# Serialization failure, deadlock, lock timeout, a prepared plan older than the schema: retried.
+STALE_PLAN_SQLSTATE = "0A000"
+RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03", STALE_PLAN_SQLSTATE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +70,29 @@ class Database:
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
         self._single = self._writer.execution_options(isolation_level="AUTOCOMMIT")
+        event.listen(self._writer, "handle_error", _drop_stale_plans)
         event.listen(self._writer, "connect", _check_connection)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
         """A READ COMMITTED transaction, committed at the end of the block."""
-        with _translated(), self._writer.begin() as tx:
+        with _translated(), self._writer.begin() as tx, cancellable(_driver_connection(tx)):
             yield tx
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
         """A REPEATABLE READ, READ ONLY transaction: one snapshot for all its statements."""
-        with _translated(), self._reader.begin() as tx:
+        with _translated(), self._reader.begin() as tx, cancellable(_driver_connection(tx)):
             yield tx
 
     @contextmanager
     def single(self) -> Iterator[Transaction]:
         """A connection on which every statement is a transaction of its own."""
-        with _translated(), self._single.connect() as connection:
+        with (
+            _translated(),
+            self._single.connect() as connection,
+            cancellable(_driver_connection(connection)),
+        ):
             yield connection
 
     def adopt_timeline(self) -> None:
@@ -97,6 +113,19 @@ class Database:
     def close(self) -> None:
         """Close every idle connection."""
         self._writer.dispose()
+
+
+def _driver_connection(connection: Connection) -> Any:
+    return connection.connection.dbapi_connection
+
+
+def _drop_stale_plans(context: ExceptionContext) -> None:
+    """Replace the connections of the pool after a change of the schema.
+
+    Their prepared statements would fail for ever.
+    """
+    if getattr(context.original_exception, "sqlstate", None) == STALE_PLAN_SQLSTATE:
+        context.is_disconnect = True
 
 
 def _normalized(url: str) -> URL:
@@ -146,6 +175,10 @@ def translate(error: DBAPIError) -> Exception:
         return _refused_by_constraint(cause)
     if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
         return Unavailable(timelines.IN_RECOVERY, sqlstate=sqlstate or "")
+    if isinstance(cause, psycopg.errors.QueryCanceled):
+        return StatementTimeout("the query took longer than META_STATEMENT_TIMEOUT_MS")
+    if isinstance(cause, psycopg.errors.NumericValueOutOfRange):
+        return QuotaExceeded("a total of the dataset would exceed 2^63 - 1")
     if error.connection_invalidated or isinstance(cause, psycopg.OperationalError):
         return Unavailable("the database is not answering", sqlstate=sqlstate or "")
     return error

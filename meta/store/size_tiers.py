@@ -27,8 +27,9 @@ class SizeTier:
 
 _READ = text(f"""
     SELECT width_bucket(s.compressed_size_bytes, cast(:starts AS bigint[])) AS tier, count(*),
-           sum(s.compressed_size_bytes)::bigint, min(s.compressed_size_bytes),
-           max(s.compressed_size_bytes), min(s.start_ns), max(s.end_ns)
+           least(sum(s.compressed_size_bytes), 9223372036854775807)::bigint,
+           min(s.compressed_size_bytes), max(s.compressed_size_bytes),
+           min(s.start_ns), max(s.end_ns)
     FROM segments s
     WHERE s.tombstone_version IS NULL AND {FILTERED}
       AND s.dataset_key IN (

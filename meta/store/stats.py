@@ -9,6 +9,8 @@ from sqlalchemy import BigInteger, Select, bindparam, func, select, update
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_stats, datasets
 
+INT64_MAX = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -35,7 +37,8 @@ class DatasetTotals:
 
 _READ: Select[*tuple[Any, ...]] = select(
     *(
-        func.coalesce(func.sum(column), 0).cast(BigInteger)
+        # The sum of bigint is numeric: it may exceed the int64 of the reply.
+        func.least(func.coalesce(func.sum(column), 0), INT64_MAX).cast(BigInteger)
         for column in (
             dataset_stats.c.live_segments,
             dataset_stats.c.live_size_bytes,

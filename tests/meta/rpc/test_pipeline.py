@@ -13,13 +13,13 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
-from sqlalchemy import text
 
 from meta import config, server
 from meta.event_loop import EventLoop, stepped, to_its_end
 from meta.rpc.decoding import LARGE_BYTES, SMALL_BYTES
 from meta.rpc.streams import THREADS_PER_STREAM
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_grpc
+from tests.support.meta.busy_database import held_head
 from tests.support.meta.catalog import Catalog
 from tests.support.meta.ingestion import Collector
 from tests.support.meta.server import MetaServer
@@ -150,22 +150,13 @@ def streams(catalog: Catalog, collector: Collector) -> list[str]:
     ]
 
 
-@contextmanager
-def held(meta_server: MetaServer, stream_id: str) -> Iterator[None]:
-    """Hold a stream's head, so that its commit waits by itself, behind its batch."""
-    lock = text("SELECT 1 FROM stream_heads WHERE stream_id = :id FOR UPDATE")
-    with meta_server.running.database.write() as tx:
-        tx.execute(lock, {"id": stream_id})
-        yield
-
-
 def test_a_client_that_leaves_hurts_nobody_and_may_repeat_its_commit(
     meta_server: MetaServer, collector: Collector, streams: list[str]
 ) -> None:
     first, second, _ = streams
     with channel_to(meta_server) as channel:
         stub = ingestion_pb2_grpc.IngestionServiceStub(channel)
-        with held(meta_server, first):
+        with held_head(meta_server, first):
             left = stub.CommitOffset.future(commit_request(first, 0))
             assert stub.CommitOffset(commit_request(second, 0)).committed_offset == 0
             left.cancel()
@@ -182,7 +173,7 @@ def test_a_server_that_drains_answers_who_waits_for_a_commit(
         stub = ingestion_pb2_grpc.IngestionServiceStub(channel)
         stub.CommitOffset(commit_request(streams[1], 0))
         stopping = threading.Thread(target=draining.stop, args=(DEADLINE_SECS,))
-        with held(meta_server, streams[0]):
+        with held_head(meta_server, streams[0]):
             waiting = stub.CommitOffset.future(commit_request(streams[0], 0))
             # Answered after it, so the one before is with the server.
             stub.CommitOffset(commit_request(streams[1], 1))

@@ -37,8 +37,9 @@ lock: ## Resolve the lock files anew
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo
 
+# Two workers: the tests with Spark run on one of them, the others on the other.
 test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow

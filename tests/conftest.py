@@ -31,6 +31,20 @@ hypothesis_settings.register_profile(
 )
 hypothesis_settings.load_profile("segplane")
 
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep tests with Spark on one of several workers: JVMs side by side would starve each other.
+
+    As the largest group it is begun first, and the other workers take the rest test by test.
+    """
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 # A test's database never has to survive a power cut.
 FAST_AND_LOOSE = {
     "fsync": "off",

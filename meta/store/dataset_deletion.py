@@ -12,15 +12,15 @@ from meta.errors import (
     StillReferenced,
     UndeleteExpired,
 )
-from meta.store import audit, datasets, links, merge_attempts, merge_tasks, tombstones, versions
+from meta.store import audit, datasets, links, merge_tasks, stats, tombstones, versions
 from meta.store.datasets import Dataset
 from meta.store.engine import Transaction
-from meta.store.merge_attempts import Outcome
-from meta.store.merge_tasks import TaskState
 from meta.store.tables import dataset_visibility
 from meta.store.tables import datasets as datasets_table
 
-SEGMENTS_AT_ONCE = 1_000
+# The counter is held while they are tombstoned.
+SEGMENTS_AT_ONCE = 200
+TASKS_AT_ONCE = 200
 _SHOWN_BLOCKERS = 10
 
 _COLUMNS = (
@@ -71,6 +71,7 @@ _PURGE = text("""
     UPDATE datasets SET purged_at = clock_timestamp() WHERE id = ANY(ARRAY(
         SELECT id FROM datasets
         WHERE purged_at IS NULL AND deleted_at <= now() - make_interval(secs => :grace)
+          AND NOT EXISTS (SELECT FROM merge_tasks WHERE dataset_key = datasets.key AND state = 1)
         ORDER BY deleted_at LIMIT 100 FOR UPDATE SKIP LOCKED))
 """)
 _PURGED_SEGMENTS = text("""
@@ -85,7 +86,8 @@ _PURGED_SEGMENTS = text("""
 def delete(tx: Transaction, identifier: UUID | str) -> bool:
     """Delete a dataset; False if there is none. Raises StillReferenced, DatasetProtected.
 
-    One row hides all its segments: nothing of it is read at versions from now on.
+    One row hides all its segments: nothing of it is read at versions from now on. Its tasks are
+    dead from then on too, and are closed in pages by `cancel_tasks`.
     """
     found = datasets.find_either(tx, identifier)
     if found is None:
@@ -95,16 +97,23 @@ def delete(tx: Transaction, identifier: UUID | str) -> bool:
         return False
     dataset = Dataset(*row)
     _check_deletable(tx, dataset)
-    tasks = merge_tasks.lock_open_of_dataset(tx, dataset.key)
     audit.note(tx, "DeleteDataset", dataset.id, f"name {dataset.name!r}")
     links.remove_of_dataset(tx, dataset.id)
     version = versions.allocate(tx)
     tx.execute(_DELETE, {"dataset": dataset.id})
     tx.execute(_HIDE, {"key": dataset.key, "at_version": version})
-    for task in tasks:
-        merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
-        merge_tasks.close(tx, task, TaskState.CANCELLED)
     return True
+
+
+def cancel_tasks(tx: Transaction) -> int:
+    """Cancel some open tasks of deleted datasets; returns how many.
+
+    Nobody sees them as open since the deletion. Those that are left when the dataset is undeleted
+    are open again.
+    """
+    tasks = merge_tasks.lock_some_of_deleted(tx, TASKS_AT_ONCE)
+    stats.add(tx, merge_tasks.cancel(tx, tasks))
+    return len(tasks)
 
 
 def undelete(

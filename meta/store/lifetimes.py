@@ -15,7 +15,7 @@ from meta.store.engine import Transaction
 
 ROWS_MAX = 5_000
 # Any number, the same in every release; each rule takes it for one transaction.
-_LOCK_KEY = 7_310_579_241_902_115
+LOCK_KEY = 7_310_579_241_902_115
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 REMEMBERED_MONTHS = 13
 
@@ -155,7 +155,7 @@ _USAGE = text(
 
 def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
     """Run one batch of a rule; None if another server runs it."""
-    if not tx.execute(_TRY_LOCK, {"key": _LOCK_KEY}).scalar_one():
+    if not tx.execute(_TRY_LOCK, {"key": LOCK_KEY}).scalar_one():
         return None
     return rule.run(tx, ages)
 
@@ -211,8 +211,15 @@ def _count(tx: Transaction, statement: TextClause, values: Mapping[str, object])
     return tx.execute(statement, {**values, "most": ROWS_MAX}).rowcount
 
 
-# Often: a poll looks at every stream that is marked as having a backlog.
-FREQUENT: tuple[ExpiryRule, ...] = (ExpiryRule("backlog", _clear_backlog),)
+# Often: a poll looks at every stream that is marked as having a backlog, and at every open task.
+FREQUENT: tuple[ExpiryRule, ...] = (
+    ExpiryRule("backlog", _clear_backlog),
+    ExpiryRule(
+        "tasks_of_deleted_datasets",
+        lambda tx, _: dataset_deletion.cancel_tasks(tx),
+        dataset_deletion.TASKS_AT_ONCE,
+    ),
+)
 SLOW: tuple[ExpiryRule, ...] = (
     ExpiryRule("checkpoints", _remove_checkpoints),
     ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),

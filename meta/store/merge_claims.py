@@ -7,11 +7,10 @@ from typing import Any
 
 from sqlalchemy import ARRAY, Text, TextClause, Uuid, bindparam, text
 
-from meta.store import dataset_layouts, merge_attempts, merge_failures, merge_tasks
+from meta.store import dataset_layouts, merge_failures, merge_tasks, stats
 from meta.store.dataset_layouts import Layout
 from meta.store.engine import Transaction
-from meta.store.merge_attempts import Outcome
-from meta.store.merge_tasks import MergeTaskRow, TaskState
+from meta.store.merge_tasks import MergeTaskRow
 from meta.store.segment_rows import ROW_COLUMNS, SegmentRow
 
 # Claims of dead tasks (split, cancelled) after which a poll is answered with no task.
@@ -53,7 +52,8 @@ def _claim_statement(condition: str, order: str) -> TextClause:
     """One task per worker, as far as there are free ones that nobody else is claiming."""
     return text(f"""
         WITH chosen AS MATERIALIZED (
-            SELECT id, claimed_at FROM merge_tasks WHERE state = 1 AND {condition}
+            SELECT id, claimed_at FROM merge_tasks
+            WHERE state = 1 AND {condition} AND {merge_tasks.IS_OF_LIVE}
             ORDER BY {order} LIMIT cardinality(:workers) FOR UPDATE SKIP LOCKED
         ), placed AS MATERIALIZED (
             SELECT id, claimed_at, row_number() OVER () AS place FROM chosen
@@ -82,7 +82,7 @@ _FRESH = {
     True: _claim_statement("free_at IS NULL", "id"),
 }
 _COUNT_HELD = text(
-    "SELECT count(*) FROM (SELECT FROM merge_tasks WHERE state = 1"
+    f"SELECT count(*) FROM (SELECT FROM merge_tasks WHERE state = 1 AND {merge_tasks.IS_OF_LIVE}"  # noqa: S608
     " AND free_at < statement_timestamp() ORDER BY free_at LIMIT :most) AS held"
 )
 _INPUTS = text(f"""
@@ -169,6 +169,4 @@ def _cancel(tx: Transaction, claimed: Claimed) -> None:
 
     Changes the dataset's counters, so nothing that waits for a lock may follow.
     """
-    task = claimed.task
-    merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
-    merge_tasks.close(tx, task, TaskState.CANCELLED)
+    stats.add(tx, merge_tasks.cancel(tx, [claimed.task]))

@@ -13,6 +13,7 @@ from meta.store import (
     merge_tasks,
     object_keys,
     segments,
+    stats,
     tombstones,
     versions,
 )
@@ -48,6 +49,13 @@ class Swap:
 
 
 @dataclass(frozen=True, slots=True)
+class InputsGone:
+    """A task that lost an input: it is cancelled once no lock is waited for any more."""
+
+    task: MergeTaskRow
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """One call: a task and its complete output."""
 
@@ -56,15 +64,16 @@ class Completion:
 
 
 CompletionResult = Done | Rejected
+Prepared = Swap | InputsGone | CompletionResult
 _LINK = insert(segment_lineage)
 
 
-def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Swap | Done | Rejected:
+def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Prepared:
     """Check and lock everything but the version. Raises NotFound for an unknown task.
 
-    INPUTS_GONE also cancels the task: commit whatever the answer is.
+    It touches no counters: those are changed after the version is drawn.
     """
-    # Ahead of the task, in the order of locks; a dataset that is gone has cancelled its tasks.
+    # Ahead of the task, in the order of locks; a deleted dataset has cancelled its tasks.
     datasets.lock_live(tx, [output.dataset_id])
     task = merge_tasks.lock(tx, task_id)
     if task is None:
@@ -75,9 +84,7 @@ def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Swap | Done |
         return rejected
     inputs = merge_tasks.lock_live_inputs(tx, task.id)
     if len(inputs) < task.segment_count:
-        merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
-        merge_tasks.close(tx, task, TaskState.CANCELLED)
-        return Rejected("INPUTS_GONE", "an input is no longer live; the task is cancelled")
+        return InputsGone(task)
     if rejected := _compare(inputs, output):
         return rejected
     (claim,) = segments.claim(tx, [output])
@@ -95,19 +102,22 @@ def complete_batch(
     tx: Transaction, batch: Sequence[Completion]
 ) -> list[CompletionResult | MetaError]:
     """Complete tasks that differ, all at one version; each is answered in order, errors too."""
-    prepared: dict[UUID, Swap | CompletionResult | MetaError] = {}
-    for one in sorted(batch, key=lambda completion: completion.task_id):
+    prepared: dict[UUID, Prepared | MetaError] = {}
+    for completion in sorted(batch, key=lambda completion: completion.task_id):
         try:
-            prepared[one.task_id] = prepare(tx, one.task_id, one.output)
+            answer = prepare(tx, completion.task_id, completion.output)
         except MetaError as error:
-            prepared[one.task_id] = error
+            prepared[completion.task_id] = error
+        else:
+            prepared[completion.task_id] = answer
     swaps = [swap for swap in prepared.values() if isinstance(swap, Swap)]
     version = versions.allocate(tx) if swaps else None
     for swap in swaps:
         assert version is not None
         apply(tx, swap, version)
-    answers = (prepared[one.task_id] for one in batch)
-    return [Done() if isinstance(answer, Swap) else answer for answer in answers]
+    gone = [answer.task for answer in prepared.values() if isinstance(answer, InputsGone)]
+    stats.add(tx, merge_tasks.cancel(tx, gone))
+    return [_answer(prepared[completion.task_id]) for completion in batch]
 
 
 def apply(tx: Transaction, swap: Swap, version: Version) -> None:
@@ -121,6 +131,14 @@ def apply(tx: Transaction, swap: Swap, version: Version) -> None:
     )
     merge_attempts.end(tx, task.id, task.attempt, Outcome.COMPLETED)
     merge_tasks.close(tx, task, TaskState.COMPLETED, output.segment_id)
+
+
+def _answer(prepared: Prepared | MetaError) -> CompletionResult | MetaError:
+    if isinstance(prepared, Swap):
+        return Done()
+    if isinstance(prepared, InputsGone):
+        return Rejected("INPUTS_GONE", "an input is no longer live; the task is cancelled")
+    return prepared
 
 
 def _completed_before(tx: Transaction, task: MergeTaskRow, output: NewSegment) -> Done | Rejected:

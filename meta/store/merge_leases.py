@@ -4,7 +4,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.store import merge_attempts
+from meta.store import merge_attempts, merge_tasks
 from meta.store.engine import Transaction
 
 _UNCLAIM = text("""
@@ -14,12 +14,12 @@ _UNCLAIM = text("""
       AND greatest(claimed_at, beat_at) <= clock_timestamp() - :age_secs * interval '1 second'
     RETURNING attempt - 1
 """)
-_BEAT = text("""
+_BEAT = text(f"""
     UPDATE merge_tasks SET beat_at = clock_timestamp(), rows_done = :rows_done,
         free_at = clock_timestamp() + :lease_secs * interval '1 second'
     WHERE id = :task AND state = 1 AND worker_id IS NOT NULL
-      AND (:attempt = 0 OR attempt = :attempt)
-""")
+      AND (:attempt = 0 OR attempt = :attempt) AND {merge_tasks.IS_OF_LIVE}
+""")  # noqa: S608
 _ROWS_DONE = text("SELECT rows_done FROM merge_tasks WHERE id = :task")
 
 

@@ -8,13 +8,18 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
+    ARRAY,
     Select,
+    TextClause,
+    Uuid,
     bindparam,
+    case,
     delete,
     func,
     insert,
     literal_column,
     select,
+    text,
     update,
 )
 
@@ -84,11 +89,17 @@ class TaskInput:
     merge_count: int
 
 
+# A deleted dataset's tasks are cancelled at once, whatever their rows still say: those follow in
+# pages (meta.store.dataset_deletion).
+_STATE = case(
+    ((merge_tasks.c.state == 1) & datasets.c.deleted_at.is_not(None), literal_column("3")),
+    else_=merge_tasks.c.state,
+)
 _COLUMNS = (
     merge_tasks.c.id,
     datasets.c.id.label("dataset_id"),
     merge_tasks.c.dataset_key,
-    merge_tasks.c.state,
+    _STATE.label("state"),
     merge_tasks.c.kind,
     merge_tasks.c.attempt,
     merge_tasks.c.worker_id,
@@ -109,6 +120,12 @@ _COLUMNS = (
     merge_tasks.c.start_ns,
     merge_tasks.c.end_ns,
 )
+# Of no deleted dataset. An array, so that the tasks are still read in the order of an index; small,
+# because a dataset is purged once its tasks are closed.
+IS_OF_LIVE = (
+    "dataset_key <> ALL(ARRAY("
+    "SELECT key FROM datasets WHERE deleted_at IS NOT NULL AND purged_at IS NULL))"
+)
 # Written out: a partial index is of no use to a generic plan with a parameter.
 _IS_OPEN = merge_tasks.c.state == literal_column("1")
 _ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS).join(
@@ -116,16 +133,19 @@ _ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS).join(
 )
 _BY_ID = _ALL.where(merge_tasks.c.id == bindparam("task"))
 _LOCK = _BY_ID.with_for_update(of=merge_tasks)
-_OPEN_TASKS = _ALL.where(_IS_OPEN).order_by(merge_tasks.c.id).limit(bindparam("most"))
-_OPEN_OF_DATASET = _OPEN_TASKS.where(merge_tasks.c.dataset_key == bindparam("key"))
-_LOCK_OPEN_OF_DATASET = (
+_OPEN_TASKS = (
     _ALL.where(_IS_OPEN)
-    .where(merge_tasks.c.dataset_key == bindparam("key"))
+    .where(datasets.c.deleted_at.is_(None))
     .order_by(merge_tasks.c.id)
-    .with_for_update(of=merge_tasks)
+    .limit(bindparam("most"))
 )
-_OPEN_IDS_OF_DATASET = (
-    select(merge_tasks.c.id).where(_IS_OPEN).where(merge_tasks.c.dataset_key == bindparam("key"))
+_OPEN_OF_DATASET = _OPEN_TASKS.where(merge_tasks.c.dataset_key == bindparam("key"))
+_LOCK_OF_DELETED = (
+    _ALL.where(_IS_OPEN)
+    .where(datasets.c.deleted_at.is_not(None) & datasets.c.purged_at.is_(None))
+    .order_by(merge_tasks.c.dataset_key, merge_tasks.c.id)
+    .limit(bindparam("most"))
+    .with_for_update(of=merge_tasks, skip_locked=True)
 )
 _INPUT_COLUMNS = (
     segments.c.id,
@@ -170,6 +190,20 @@ _CLOSE = (
     )
 )
 
+_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_CANCEL: tuple[TextClause, ...] = (
+    text(
+        "UPDATE merge_attempts a SET ended_at = clock_timestamp(), outcome = 'cancelled'"
+        " FROM merge_tasks t WHERE t.id = ANY(:ids) AND a.task_id = t.id AND a.attempt = t.attempt"
+        " AND a.ended_at IS NULL"
+    ).bindparams(_IDS),
+    text(
+        "UPDATE merge_tasks SET state = 3, finished_at = clock_timestamp(), free_at = NULL"
+        " WHERE id = ANY(:ids)"
+    ).bindparams(_IDS),
+    text("DELETE FROM merge_task_inputs WHERE task_id = ANY(:ids)").bindparams(_IDS),
+)
+
 
 def find(tx: Transaction, task_id: UUID) -> MergeTaskRow | None:
     """The task, finished ones included."""
@@ -189,14 +223,9 @@ def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[Merge
     return [MergeTaskRow(*row) for row in tx.execute(statement, {"key": dataset_key, "most": most})]
 
 
-def lock_open_of_dataset(tx: Transaction, dataset_key: int) -> list[MergeTaskRow]:
-    """All open tasks of a dataset, locked until the commit; the caller keeps planning away."""
-    key = {"key": dataset_key}
-    while True:
-        held = [MergeTaskRow(*row) for row in tx.execute(_LOCK_OPEN_OF_DATASET, key)]
-        # A task that was split while the lock was waited for left two that this snapshot lacked.
-        if {task.id for task in held} == set(tx.execute(_OPEN_IDS_OF_DATASET, key).scalars()):
-            return held
+def lock_some_of_deleted(tx: Transaction, most: int) -> list[MergeTaskRow]:
+    """Lock open tasks of deleted datasets that nobody else has locked."""
+    return [MergeTaskRow(*row) for row in tx.execute(_LOCK_OF_DELETED, {"most": most})]
 
 
 def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:
@@ -251,6 +280,18 @@ def close(
     tx.execute(_CLOSE, values)
     tx.execute(_FREE_INPUTS, {"task": task.id})
     stats.add(tx, [stats.Change(task.dataset_key, open_tasks=-1)])
+
+
+def cancel(tx: Transaction, tasks: Sequence[MergeTaskRow]) -> list[stats.Change]:
+    """Cancel locked open tasks with their claims and free their inputs.
+
+    The caller adds the changes to the counters, as its last step.
+    """
+    if tasks:
+        ids = [task.id for task in tasks]
+        for statement in _CANCEL:
+            tx.execute(statement, {"ids": ids})
+    return [stats.Change(task.dataset_key, open_tasks=-1) for task in tasks]
 
 
 def _task_values(

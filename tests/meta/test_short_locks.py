@@ -1,0 +1,166 @@
+"""Nothing unbounded happens while the counter, a head or a statistics row is held."""
+
+from collections.abc import Iterator
+from threading import Thread
+from uuid import UUID
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from meta.config import Settings
+from meta.store import dataset_deletion, datasets, merge_completions, stats, versions
+from meta.store.lifetimes import LOCK_KEY
+from meta.store.merge_completions import Completion, Done, Rejected
+from meta.store.segments import NewSegment
+from meta.transactions import Transactions
+from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
+from segments.keys import join_key
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.dataset_life import undelete
+from tests.support.meta.segments import DAY, EPOCH, Worker, Writer
+from tests.support.meta.server import MetaServer
+from tests.support.waiting import wait_until
+
+TASKS = dataset_deletion.TASKS_AT_ONCE + 1
+
+
+@pytest.fixture
+def dataset(catalog: Catalog) -> str:
+    return catalog.dataset("web")
+
+
+@pytest.fixture
+def transactions(meta_server: MetaServer, meta_settings: Settings) -> Iterator[Transactions]:
+    """Give transactions beside a server whose expiry rules are kept from running."""
+    with psycopg.connect(meta_settings.database.url, autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", (LOCK_KEY,))
+        yield Transactions(meta_server.running.database)
+
+
+def open_rows(transactions: Transactions) -> int:
+    statement = text("SELECT count(*) FROM merge_tasks WHERE state = 1")
+    return transactions.read(lambda tx: int(tx.execute(statement).scalar_one()))
+
+
+def rewrite(writer: Writer) -> int:
+    request = janitor_pb2.RewriteAllSegmentsRequest()
+    return writer.client.janitor.RewriteAllSegments(request).tasks_created
+
+
+def num_open(worker: Worker) -> int:
+    reply = worker.client.janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest())
+    return len(reply.tasks)
+
+
+def delete(transactions: Transactions, dataset: str) -> None:
+    assert transactions.write(lambda tx: dataset_deletion.delete(tx, UUID(dataset)))
+
+
+def test_tasks_of_a_deleted_dataset_are_dead_before_their_rows_are_closed(
+    transactions: Transactions, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    writer.save_many(dataset, TASKS)
+    assert rewrite(writer) == TASKS
+    claimed = worker.poll()
+
+    delete(transactions, dataset)
+
+    assert open_rows(transactions) == TASKS
+    assert worker.find_task() is None
+    assert num_open(worker) == 0
+    answer = worker.complete(claimed.task_id, worker.output(claimed))
+    assert answer.error.reason == "TASK_NOT_OPEN"
+    request = operations_pb2.HeartbeatMergeTaskRequest(task_id=claimed.task_id)
+    assert not worker.client.operations.HeartbeatMergeTask(request).still_yours
+    task = janitor_pb2.GetMergeTaskRequest(task_id=claimed.task_id)
+    state = worker.client.janitor.GetMergeTask(task).state
+    assert state == janitor_pb2.MERGE_TASK_STATE_CANCELLED
+    taken = [transactions.write(dataset_deletion.cancel_tasks) for _ in range(3)]
+    assert taken == [TASKS - 1, 1, 0]
+    assert open_rows(transactions) == 0
+
+
+def test_an_undelete_half_way_brings_the_open_tasks_back(
+    meta_server: MetaServer,
+    transactions: Transactions,
+    writer: Writer,
+    worker: Worker,
+    dataset: str,
+) -> None:
+    writer.save_many(dataset, TASKS)
+    rewrite(writer)
+    delete(transactions, dataset)
+    transactions.write(dataset_deletion.cancel_tasks)
+
+    undelete(meta_server.client, dataset)
+
+    assert transactions.write(dataset_deletion.cancel_tasks) == 0
+    assert num_open(worker) == 1
+    assert worker.merge_all() == 1
+    assert rewrite(writer) == TASKS - 1
+    request = janitor_pb2.GetJanitorStatsRequest()
+    totals = worker.client.janitor.GetJanitorStats(request)
+    assert totals.outstanding_merge_tasks == TASKS - 1
+
+
+def test_a_completion_holds_no_statistics_while_it_waits_for_its_version(
+    transactions: Transactions, catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    """Registrations take the counter, then the statistics: the other order is a deadlock."""
+    lost, whole = claim_two(catalog, writer, worker, dataset)
+    statement = text("DELETE FROM merge_task_inputs WHERE task_id = :task AND position = 0")
+    transactions.write(lambda tx: tx.execute(statement, {"task": lost.task_id}))
+    answers: list[object] = []
+
+    def complete() -> None:
+        batch = [completion(worker, task) for task in (lost, whole)]
+        answers.extend(transactions.write(lambda tx: merge_completions.complete_batch(tx, batch)))
+
+    other = Thread(target=complete)
+    with transactions.database.write() as tx:
+        versions.allocate(tx)
+        other.start()
+        wait_until(lambda: is_waiting(transactions), "the completion waits for the counter")
+        key = datasets.get(tx, UUID(lost.dataset_id)).key
+        tx.execute(text("SET LOCAL lock_timeout = '1s'"))
+        stats.add(tx, [stats.Change(key, open_tasks=0)])
+    other.join()
+
+    assert [type(answer) for answer in answers] == [Rejected, Done]
+
+
+def claim_two(
+    catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+) -> tuple[merge_task_pb2.SegmentMergeTaskInfo, merge_task_pb2.SegmentMergeTaskInfo]:
+    writer.save_many(dataset, 20)
+    writer.save_many(catalog.dataset("other"), 20, EPOCH + DAY)
+    worker.plan()
+    first, second = worker.poll(), worker.poll()
+    assert first.dataset_id != second.dataset_id
+    return first, second
+
+
+def completion(worker: Worker, task: merge_task_pb2.SegmentMergeTaskInfo) -> Completion:
+    message = worker.output(task)
+    prefix, name = message.cloud_object_key.prefix.prefix, message.cloud_object_key.key
+    output = NewSegment(
+        dataset_id=UUID(task.dataset_id),
+        start_ns=message.time_range.start_time,
+        end_ns=message.time_range.end_time,
+        size_bytes=message.size_bytes,
+        compressed_size_bytes=message.compressed_size_bytes,
+        number_of_events=message.number_of_events,
+        prefix=prefix,
+        object_name=name,
+        object_key=join_key(prefix, name),
+    )
+    return Completion(UUID(task.task_id), output)
+
+
+def is_waiting(transactions: Transactions) -> bool:
+    statement = text(
+        "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
+        " WHERE NOT l.granted AND a.datname = current_database()"
+    )
+    return bool(transactions.read(lambda tx: tx.execute(statement).scalar_one()))

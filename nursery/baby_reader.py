@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from nursery.quarantine import Quarantine
 from nursery.tasks import TaskRead
 from segments.baby import Baby, decode_baby
+from segments.damaged_baby import recover_baby
 from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
 from segments.store.interface import ObjectStore
@@ -14,7 +16,7 @@ PREFETCH = 4
 
 
 class BabyReader:
-    """Fetches and decodes baby segments; a corrupt one is quarantined whole."""
+    """Fetches and decodes baby segments; of a corrupt one only the damage is quarantined."""
 
     def __init__(self, store: ObjectStore, quarantine: Quarantine) -> None:
         self._store = store
@@ -34,8 +36,9 @@ class BabyReader:
     def decode(self, read: TaskRead, body: bytes | SegmentsError) -> tuple[Baby, int]:
         """Decode a fetched body into a baby and the time it was received.
 
-        A corrupt baby counts as empty, once its bytes are in the quarantine. Raises SegmentsError
-        if the store did, then or now.
+        Of a corrupt baby the parts name the damaged slices; one whose stamps or framing are
+        damaged counts as empty, once its bytes are in the quarantine. Raises SegmentsError if the
+        store did, then or now.
         """
         if isinstance(body, SegmentsError):
             raise body
@@ -61,6 +64,8 @@ class BabyReader:
         try:
             return _decode_checked(read, again)
         except CorruptObject as error:
+            with suppress(CorruptObject):
+                return recover_baby(again)
             if read.is_owner:
                 self._quarantine.put_baby(read.stream_id, read.offset, again, error)
             return Baby(is_stamped=False)

@@ -13,7 +13,7 @@ from segments.otlp.split import records_at_most
 
 @dataclass(frozen=True, slots=True)
 class StrayPayload:
-    """A payload that no dataset takes: it goes to the quarantine, for `cause`."""
+    """A payload that goes to the quarantine, for `cause`: damaged, or no dataset takes it."""
 
     payload: Payload
     cause: str
@@ -50,7 +50,10 @@ class Router:
             dataset = self._owner(read, dataset_id)
             if dataset is not None:
                 for payload in _payloads(part, baby, read, received_at):
-                    yield dataset, payload
+                    if payload.slice_index in part.damaged:
+                        yield StrayPayload(payload, "corrupt_slice")
+                    else:
+                        yield dataset, payload
             elif cause := _stray_cause(dataset_id, routes, read):
                 for payload in _payloads(part, baby, read, received_at):
                     yield StrayPayload(payload, cause)

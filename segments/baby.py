@@ -5,9 +5,10 @@ Payloads are the exports' own bytes: nothing here parses or re-serializes OTLP.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import repeat
 
 import google_crc32c
 from google.protobuf.internal.containers import RepeatedScalarFieldContainer
@@ -51,7 +52,8 @@ class TokenPart:
 
     `slices` are OTLP LogsData, TracesData or MetricsData messages in the order of arrival.
     `dataset_id` is None where the collector stamped nothing; counts and times are 0 then.
-    `exports` holds one stamp per slice, or nothing.
+    `exports` holds one stamp per slice, or nothing. `damaged` are the indices of slices whose bytes
+    are not those that were written; only `segments.damaged_baby` finds any.
     """
 
     token_id: str
@@ -62,6 +64,7 @@ class TokenPart:
     start_time: int = 0
     end_time: int = 0
     exports: tuple[Export, ...] = ()
+    damaged: frozenset[int] = frozenset()
 
     @property
     def size_bytes(self) -> int:
@@ -120,13 +123,15 @@ def baby_pieces(baby: Baby) -> tuple[bytes, ...]:
     checksum: it is what a collector that knows only the contract writes. The bytes are those of
     protobuf's deterministic serialization, framed by hand.
     """
-    pieces = list(_token_pieces(baby))
+    token_stamps: list[tuple[str, bytes]] = []
+    pieces = list(_token_pieces(baby, token_stamps))
     if not baby.is_stamped:
         return tuple(pieces)
     stamp = pb.CombinedSignals()
     stamp.stamp.kind = pb.BabyKind.ValueType(baby.kind)
     stamp.stamp.flush_id = baby.flush_id
     stamp.stamp.received_at = baby.received_at
+    stamp.stamp.stamps_crc32c = stamps_crc32c(token_stamps, stamp.stamp)
     pieces.append(stamp.SerializeToString())
     crc = 0
     for piece in pieces:
@@ -147,12 +152,17 @@ def decode_baby(body: bytes) -> Baby:
     is_stamped = message.HasField("stamp")
     if is_stamped or message.crc32c:
         _check_crc(body)
+    return baby_of(message)
+
+
+def baby_of(message: pb.CombinedSignals) -> Baby:
+    """Return what a parsed baby segment holds."""
     return Baby(
         parts=tuple(_parts(message)),
         kind=_kind(message.stamp.kind),
         flush_id=message.stamp.flush_id,
         received_at=message.stamp.received_at,
-        is_stamped=is_stamped,
+        is_stamped=message.HasField("stamp"),
     )
 
 
@@ -161,8 +171,22 @@ def crc32c(body: bytes) -> int:
     return int(google_crc32c.value(body))
 
 
-def _token_pieces(baby: Baby) -> Iterator[bytes]:
-    """Frame the map of tokens: per token, in order, its payloads by signal and then its stamps."""
+def stamps_crc32c(token_stamps: Iterable[tuple[str, bytes]], stamp: pb.BabyStamp) -> int:
+    """CRC-32C of all stamps: `token_stamps` are (token id, serialized stamps) in order of ids."""
+    crc = 0
+    for token_id, stamps in token_stamps:
+        crc = google_crc32c.extend(google_crc32c.extend(crc, token_id.encode()), stamps)
+    own = pb.BabyStamp()
+    own.CopyFrom(stamp)
+    own.ClearField("stamps_crc32c")
+    return int(google_crc32c.extend(crc, own.SerializeToString()))
+
+
+def _token_pieces(baby: Baby, token_stamps: list[tuple[str, bytes]]) -> Iterator[bytes]:
+    """Frame the map of tokens: per token, in order, its payloads by signal and then its stamps.
+
+    The stamps are added to `token_stamps`, too.
+    """
     by_token: dict[str, dict[Signal, TokenPart]] = {}
     for part in baby.parts:
         parts = by_token.setdefault(part.token_id, {})
@@ -175,7 +199,9 @@ def _token_pieces(baby: Baby) -> Iterator[bytes]:
             for payload in parts[signal].slices if signal in parts else ():
                 value += (length_prefix(kind, len(payload)), payload)
         if baby.is_stamped:
-            value.append(_stamps(parts))
+            stamps = _stamps(parts)
+            value.append(stamps)
+            token_stamps.append((token_id, stamps))
         key = token_id.encode()
         size_bytes = sum(map(len, value))
         entry = b"".join((length_prefix(1, len(key)), key, length_prefix(2, size_bytes)))
@@ -194,8 +220,15 @@ def _stamps(parts: dict[Signal, TokenPart]) -> bytes:
         stamp.num_records = part.num_records
         stamp.start_time = part.start_time
         stamp.end_time = part.end_time
-        for export in part.exports:
-            entry.exports.add(signal=kind, digest=export.digest, received_at=export.received_at)
+        slices: Iterable[bytes | None] = part.slices
+        if len(part.exports) != len(part.slices):
+            slices = repeat(None)
+        for export, body in zip(part.exports, slices, strict=False):
+            added = entry.exports.add(
+                signal=kind, digest=export.digest, received_at=export.received_at
+            )
+            if body is not None:
+                added.crc32c = crc32c(body)
     return entry.SerializeToString()
 
 

@@ -236,24 +236,32 @@ class ExportStamp(_message.Message):
     SIGNAL_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
     RECEIVED_AT_FIELD_NUMBER: _builtins.int
+    CRC32C_FIELD_NUMBER: _builtins.int
     signal: Global___SignalKind.ValueType
     """Its signal."""
     digest: _builtins.bytes
     """BLAKE3 over token id, signal and payload bytes, first 16 bytes; it identifies a resent export."""
     received_at: _builtins.int
     """Time it was received (nanoseconds since the unix epoch)."""
+    crc32c: _builtins.int
+    """CRC32C (Castagnoli) of the payload as it is stored. With it the sound payloads of a damaged baby
+    can be told from the others; the digest is of what was sent.
+    """
     def __init__(
         self,
         *,
         signal: Global___SignalKind.ValueType = ...,
         digest: _builtins.bytes = ...,
         received_at: _builtins.int = ...,
+        crc32c: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "received_at", b"received_at", "signal", b"signal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c", "digest", b"digest", "received_at", b"received_at", "signal", b"signal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
+    _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
 
 Global___ExportStamp: _TypeAlias = ExportStamp  # noqa: Y015
 
@@ -266,23 +274,32 @@ class BabyStamp(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     FLUSH_ID_FIELD_NUMBER: _builtins.int
     RECEIVED_AT_FIELD_NUMBER: _builtins.int
+    STAMPS_CRC32C_FIELD_NUMBER: _builtins.int
     kind: Global___BabyKind.ValueType
     """Kind of baby."""
     flush_id: _builtins.bytes
     """Random 16 bytes of this flush, by which a collector recognises its own object."""
     received_at: _builtins.int
     """Time of the flush (nanoseconds since the unix epoch); the time of records that carry none."""
+    stamps_crc32c: _builtins.int
+    """CRC32C (Castagnoli) over all that is no payload: for each token in ascending order of its id's
+    bytes, the id and the fields of TokenSignals from 100 on; then the fields of this message before
+    this one. All as they are serialized.
+    """
     def __init__(
         self,
         *,
         kind: Global___BabyKind.ValueType = ...,
         flush_id: _builtins.bytes = ...,
         received_at: _builtins.int = ...,
+        stamps_crc32c: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_stamps_crc32c", b"_stamps_crc32c", "stamps_crc32c", b"stamps_crc32c"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["flush_id", b"flush_id", "kind", b"kind", "received_at", b"received_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stamps_crc32c", b"_stamps_crc32c", "flush_id", b"flush_id", "kind", b"kind", "received_at", b"received_at", "stamps_crc32c", b"stamps_crc32c"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__stamps_crc32c: _TypeAlias = _typing.Literal["stamps_crc32c"]  # noqa: Y015
+    _WhichOneofArgType__stamps_crc32c: _TypeAlias = _typing.Literal["_stamps_crc32c", b"_stamps_crc32c"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stamps_crc32c) -> _WhichOneofReturnType__stamps_crc32c | None: ...
 
 Global___BabyStamp: _TypeAlias = BabyStamp  # noqa: Y015

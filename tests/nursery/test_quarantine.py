@@ -8,7 +8,7 @@ import pytest
 from nursery.execute import execute
 from nursery.streams import Period
 from nursery.tasks import Routes, Task, TaskRead
-from segments.baby import TokenPart
+from segments.baby import Export, TokenPart
 from segments.keys import baby_key, quarantine_key, quarantine_whole_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
@@ -101,6 +101,25 @@ def test_a_corrupt_baby_is_put_aside_whole(store: ObjectStore, folder: Path) -> 
     assert bodies(store, result) == ["lost"]
     assert result.quarantined == (("corrupt_baby", 1),)
     assert store.get(quarantine_whole_key(STREAM, 1)) == bytes(damaged)
+
+
+def test_of_a_corrupt_baby_only_the_damaged_slice_is_put_aside(
+    store: ObjectStore, folder: Path
+) -> None:
+    slices = (logs("first"), logs("damaged"), logs("last"))
+    stamps = tuple(Export(bytes([n]) * 16, 7) for n in range(3))
+    put(store, 0, TokenPart(TOKEN, "logs", slices, ONE, 3, exports=stamps))
+    body = bytearray(store.get(baby_key(STREAM, 0)))
+    body[bytes(body).index(b"damaged") + 2] ^= 1
+    store.put_if_absent(baby_key(STREAM, 1), bytes(body))
+
+    result = execute(task(1, ONE), store, ROOMY, folder)
+
+    assert sorted(bodies(store, result)) == ["damaged", "first", "first", "last", "last"]
+    assert result.quarantined == (("corrupt_slice", 1),)
+    key = quarantine_key(STREAM, 1, TOKEN, "logs", 1)
+    assert store.get(key) == slices[1].replace(b"damaged", b"dalaged")
+    assert json.loads(store.get(f"{key}.json"))["cause"] == "corrupt_slice"
 
 
 def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_whole(

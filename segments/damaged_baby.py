@@ -1,0 +1,65 @@
+"""Recovers the sound payloads of a baby segment whose checksum is wrong.
+
+A flipped bit spoils the payload that it is in, not those of all tenants beside it. Each payload has
+a checksum in its export's stamp, and all stamps have one together. Where the stamps are sound, so
+are the payloads that agree with them.
+"""
+
+from dataclasses import replace
+
+from google.protobuf.message import DecodeError
+
+from segments.baby import Baby, TokenPart, baby_of, crc32c, stamps_crc32c
+from segments.errors import CorruptObject
+from segments.signals import SIGNALS, TRAITS
+from segments.v1 import combined_signals_pb2 as pb
+
+
+def recover_baby(body: bytes) -> Baby:
+    """Parse a damaged baby segment; its parts name the slices that are damaged.
+
+    Raises CorruptObject where the damage is in the stamps or in the framing, or where the baby has
+    no checksums of payloads, as those of 0.1.0.
+    """
+    try:
+        message = pb.CombinedSignals.FromString(body)
+    except DecodeError as error:
+        raise CorruptObject("bytes are no CombinedSignals message") from error
+    if not message.stamp.HasField("stamps_crc32c"):
+        raise CorruptObject("the baby segment has no checksums of its payloads")
+    token_stamps = [
+        (token_id, _stamps_alone(message.token_signals[token_id]))
+        for token_id in sorted(message.token_signals, key=str.encode)
+    ]
+    if stamps_crc32c(token_stamps, message.stamp) != message.stamp.stamps_crc32c:
+        raise CorruptObject("the checksum of the stamps is wrong")
+    baby = baby_of(message)
+    return replace(
+        baby,
+        parts=tuple(_checked(part, message.token_signals[part.token_id]) for part in baby.parts),
+    )
+
+
+def _stamps_alone(entry: pb.TokenSignals) -> bytes:
+    stamps = pb.TokenSignals()
+    stamps.CopyFrom(entry)
+    for signal in SIGNALS:
+        stamps.ClearField(signal)
+    return stamps.SerializeToString()
+
+
+def _checked(part: TokenPart, entry: pb.TokenSignals) -> TokenPart:
+    """Find the damaged slices of a part; raises CorruptObject if a slice has no checksum."""
+    kind = TRAITS[part.signal].kind
+    stamps = [export for export in entry.exports if export.signal == kind]
+    if len(stamps) != len(part.slices) or not all(s.HasField("crc32c") for s in stamps):
+        raise CorruptObject(f"{len(part.slices)} payloads of {part.signal} have other checksums")
+    checksums = [stamp.crc32c for stamp in stamps]
+    return replace(
+        part,
+        damaged=frozenset(
+            index
+            for index, (body, checksum) in enumerate(zip(part.slices, checksums, strict=True))
+            if crc32c(body) != checksum
+        ),
+    )

@@ -31,9 +31,10 @@ from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.process import ConfigError, Shutdown
 from meta.process.supervision import watch_parent
-from segments.location import StoreLocation
 from segments.store.open import open_store
 from segplane.dataplane.clocks import watch_skew
+from segplane.dataplane.location import Locator
+from segplane.dataplane.readiness import MetaReadiness
 
 log = structlog.get_logger()
 
@@ -58,9 +59,10 @@ async def serve(settings: Settings) -> bool:
         watch_skew(client, metrics.CLOCK_SKEW["collector"], shutdown)
         ingestion = Ingestion(client, settings.collector_id)
         stack.callback(ingestion.close)
-        collector = Collector(settings, ingestion)
+        locator = Locator(client, settings.collector_id, settings.object_store)
+        collector = Collector(settings, ingestion, locator)
         await collector.listen(stack)
-        if not await _prepare(settings, ingestion, stop):
+        if not await _prepare(settings, locator, stop):
             return True
         return await collector.work(stop)
 
@@ -68,9 +70,10 @@ async def serve(settings: Settings) -> bool:
 class Collector:
     """The parts of one collector."""
 
-    def __init__(self, settings: Settings, ingestion: Ingestion) -> None:
+    def __init__(self, settings: Settings, ingestion: Ingestion, locator: Locator) -> None:
         self._settings = settings
-        self._ingestion = ingestion
+        self._locator = locator
+        self._readiness = MetaReadiness(settings.meta_address, locator)
         self._shares_ports = settings.process_index is not None
         tokens = TokenCache(ingestion, settings.token_cache_secs)
         self._buffer = Buffer(settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max)
@@ -164,17 +167,17 @@ class Collector:
 
     async def _watch_meta(self) -> None:
         """Report NOT_SERVING while meta is away: nothing could be acknowledged."""
+        store_location = self._locator.store_location
         while True:
             await asyncio.sleep(META_CHECK_SECS)
-            try:
-                await self._ingestion.object_store()
-                is_reachable = True
-            except MetaError:
-                is_reachable = False
+            is_reachable = await asyncio.to_thread(self._readiness.check)
             if is_reachable != self._intake.is_meta_reachable:
                 log.warning("meta_health", is_reachable=is_reachable)
                 self._intake.is_meta_reachable = is_reachable
                 await self._set_health(is_serving=is_reachable)
+            if store_location != self._locator.store_location:
+                store_location = self._locator.store_location
+                self._flusher.reopen()
 
     async def _set_health(self, *, is_serving: bool) -> None:
         status = health_pb2.HealthCheckResponse.SERVING
@@ -184,31 +187,31 @@ class Collector:
             await self._health.set(service, status)
 
 
-async def _prepare(settings: Settings, ingestion: Ingestion, stop: asyncio.Event) -> bool:
+async def _prepare(settings: Settings, locator: Locator, stop: asyncio.Event) -> bool:
     """Find the store and prove that it never overwrites; false if told to stop meanwhile.
 
     Raises StoreError, which ends the process: a collector without a store can keep nothing.
     """
-    location = settings.object_store
-    asking = asyncio.create_task(_ask_location(settings, ingestion))
+    asking = asyncio.create_task(_ask_location(settings, locator))
     stopping = asyncio.create_task(stop.wait())
-    if location is None:
+    if settings.object_store is None:
         await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
-        location = asking.result() if asking.done() else None
     asking.cancel()
     stopping.cancel()
-    if location is None or stop.is_set():
+    if stop.is_set():
         return False
-    store = open_store(location)
+    if settings.object_store is None:
+        asking.result()
+    store = open_store(locator.store_location)
     await asyncio.to_thread(store.probe)
     return True
 
 
-async def _ask_location(settings: Settings, ingestion: Ingestion) -> StoreLocation:
+async def _ask_location(settings: Settings, locator: Locator) -> None:
     backoff = Backoff()
     while True:
         try:
-            return await ingestion.object_store()
+            return await asyncio.to_thread(locator.ask)
         except MetaError as error:
             log.warning("meta_unreachable", meta_address=settings.meta_address, reason=error.reason)
             await backoff.wait()

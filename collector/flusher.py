@@ -91,6 +91,14 @@ class Flusher:
         """Shut down the store's threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
+    def reopen(self) -> None:
+        """Register and open the stream anew at the next flush: its objects are elsewhere now.
+
+        Flushes under way end where they began; both ends of the stream get along, as those of two
+        incarnations do.
+        """
+        self._stream = None
+
     async def _flush(self, exports: list[PendingExport]) -> None:
         """Write one batch and answer each of its exports."""
         try:

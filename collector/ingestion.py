@@ -94,14 +94,6 @@ class Ingestion:
         for threads in (self._threads, self._check_threads):
             threads.shutdown(wait=False, cancel_futures=True)
 
-    async def object_store(self) -> StoreLocation:
-        """Read the location of the object store; needs no token."""
-        request = pb.DownloadConfigRequest(worker_id=self.collector_id)
-        reply = await self._call(
-            lambda: self._client.ingestion.DownloadConfig(request, timeout=_DEADLINE_SECS)
-        )
-        return location(reply.cloud_object_prefix.bucket)
-
     async def register(self, token_secret: str) -> Registration:
         """Add a token to this collector's stream, which is created if there is none."""
         request = pb.RegisterForStreamRequest(

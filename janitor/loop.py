@@ -11,16 +11,15 @@ from janitor import jobs
 from janitor.config import Settings
 from janitor.jobs import Tools
 from meta import metrics
-from meta.client import MetaClient, location
+from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
 from meta.process import Shutdown, every
-from meta.v1.ingestion_pb2 import DownloadConfigRequest
 from segments.errors import StoreError, StoreUnusable
 from segments.location import StoreLocation
 from segments.store.open import open_store
+from segplane.dataplane.location import Locator
 
 log = structlog.get_logger()
-META_RETRY_SECS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +48,14 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     Raises StoreUnusable if the store cannot serve.
     """
     with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as meta:
-        meta_location = _ask_location(meta, settings, shutdown)
-        if meta_location is None:
+        locator = Locator(meta, "janitor", settings.object_store)
+        if not locator.wait(shutdown):
             return
-        store = open_store(settings.object_store or meta_location)
-        store.probe()
-        tools = Tools(meta, store, meta_location, settings, shutdown)
-        log.info("janitor_started", object_store=store.location.url())
+        toolbox = Toolbox(meta, locator, settings, shutdown)
+        log.info("janitor_started", object_store=toolbox.tools().store.location.url())
         # A thread each: a sweep over a large store must not delay planning and deletion.
         threads = [
-            threading.Thread(target=repeat, args=(job, tools), name=job.name)
+            threading.Thread(target=repeat, args=(job, toolbox.tools, shutdown), name=job.name)
             for job in schedule(settings)
         ]
         for thread in threads:
@@ -68,19 +65,44 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("janitor_stopped")
 
 
-def repeat(job: Job, tools: Tools) -> None:
+class Toolbox:
+    """What the jobs use, wherever meta says the objects are now; shared by their threads."""
+
+    def __init__(
+        self, meta: MetaClient, locator: Locator, settings: Settings, shutdown: Shutdown
+    ) -> None:
+        self._shutdown = shutdown
+        self._meta = meta
+        self._locator = locator
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._probed: StoreLocation | None = None
+
+    def tools(self) -> Tools:
+        """Open the store where it is now. Raises MetaError, StoreUnusable if it cannot serve."""
+        self._locator.refresh()
+        with self._lock:
+            store = open_store(self._locator.store_location)
+            if store.location != self._probed:
+                store.probe()
+                self._probed = store.location
+            known = self._locator.known
+            return Tools(self._meta, store, known.store, self._settings, self._shutdown)
+
+
+def repeat(job: Job, tools: Callable[[], Tools], shutdown: Shutdown) -> None:
     """Run one job at its interval until shutdown."""
-    for _ in every(job.interval_secs, tools.shutdown):
+    for _ in every(job.interval_secs, shutdown):
         run_once(job, tools)
 
 
-def run_once(job: Job, tools: Tools) -> bool:
+def run_once(job: Job, tools: Callable[[], Tools]) -> bool:
     """Run one job; a failure is logged, counted, and retried at the next interval."""
     started = time.monotonic()
     # `chore` is the field's name in release 0.1.0, kept for one release.
     job_log = log.bind(job=job.name, chore=job.name)
     try:
-        job.run(tools)
+        job.run(tools())
     except DeletionHeld as error:
         job_log.warning("deletion_held", error=str(error))
     except StoreUnusable as error:
@@ -94,14 +116,3 @@ def run_once(job: Job, tools: Tools) -> bool:
         return True
     metrics.JANITOR_CHORE_FAILURES.labels(job.name).inc()
     return False
-
-
-def _ask_location(meta: MetaClient, settings: Settings, shutdown: Shutdown) -> StoreLocation | None:
-    """Learn from meta where the objects are; waits for meta, None on shutdown."""
-    for _ in every(META_RETRY_SECS, shutdown):
-        try:
-            reply = meta.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="janitor"))
-            return location(reply.cloud_object_prefix.bucket)
-        except MetaError as error:
-            log.warning("waiting_for_meta", meta_address=settings.meta_address, error=str(error))
-    return None

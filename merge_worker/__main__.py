@@ -10,8 +10,7 @@ from merge_worker.job import SparkMerger
 from merge_worker.loop import Worker
 from merge_worker.scratch import remove_abandoned
 from meta import metrics
-from meta.client import MetaClient, location
-from meta.errors import MetaError
+from meta.client import MetaClient
 from meta.process import (
     ConfigError,
     Shutdown,
@@ -20,12 +19,12 @@ from meta.process import (
     fail,
     serve_metrics,
 )
-from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.errors import StoreError
 from segments.spark.session import SparkUnusable, cores, open_session
 from segments.store.open import open_store
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.drain import drain
+from segplane.dataplane.location import Locator
 
 log = structlog.get_logger()
 
@@ -44,15 +43,12 @@ def main() -> None:
 
 
 def _probe(settings: Settings, meta: MetaClient) -> None:
-    """Check that the object store is usable before the first task, if its location is known."""
-    where = settings.object_store
-    if where is None:
-        try:
-            where = location(meta.operations.GetServerState(GetServerStateRequest()).bucket)
-        except MetaError as error:
-            log.warning("meta_unreachable", address=meta.target, error=error.message)
-            return
-    open_store(where).probe()
+    """Check that the object store is usable before the first task; waits for meta."""
+    locator = Locator(meta, settings.worker_id, settings.object_store)
+    # Signals end the process by themselves until Spark is there.
+    if settings.object_store is None:
+        locator.wait(Shutdown())
+    open_store(locator.store_location).probe()
 
 
 def _serve(settings: Settings, meta: MetaClient) -> int:

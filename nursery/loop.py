@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import structlog
 
 from meta import metrics
-from meta.client import MetaClient, location
+from meta.client import MetaClient
 from meta.errors import MetaError, VersionExpired
 from meta.process import Shutdown
 from meta.telemetry import span
-from meta.v1 import common_pb2, nursery_pb2
+from meta.v1 import nursery_pb2
 from nursery import dead_streams, reaper
 from nursery.config import Settings
 from nursery.job import JobFailed
@@ -24,6 +24,7 @@ from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.clocks import Clock, DatabaseClock
+from segplane.dataplane.location import Locator
 
 log = structlog.get_logger()
 
@@ -57,7 +58,8 @@ class Nursery:
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
         self._waiting: Mapping[str, str] = {}
-        self._location: StoreLocation | None = None
+        self._locator = Locator(client, "nursery", settings.object_store, self._clock.monotonic)
+        self._probed: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
         self._blocked: dict[str, tuple[int, float]] = {}
@@ -72,11 +74,11 @@ class Nursery:
             # All streams are polled from time to time; in between, those that changed.
             is_tending = self._is_tending_due()
             snapshot = self._poll(0 if is_tending else self._seen_seq)
-            if snapshot is None or snapshot.bucket is None:
+            if snapshot is None or not snapshot.streams:
                 return False
-            store = self._open_store(snapshot.bucket)
+            store = self._open_store()
             cycle_plan = self._plan(snapshot)
-            is_more = self._merge(cycle_plan, snapshot.bucket)
+            is_more = self._merge(cycle_plan)
             if is_tending:
                 self._tend(snapshot, store)
             return is_more
@@ -120,12 +122,12 @@ class Nursery:
         self._waiting = waiting
         metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
 
-    def _open_store(self, bucket: common_pb2.CloudBucket) -> ObjectStore:
-        where = self._settings.object_store or location(bucket)
-        store = open_store(where)
-        if where != self._location:
+    def _open_store(self) -> ObjectStore:
+        self._locator.refresh()
+        store = open_store(self._locator.store_location)
+        if store.location != self._probed:
             store.probe()
-            self._location = where
+            self._probed = store.location
         return store
 
     def _plan(self, snapshot: StreamSnapshot) -> Plan:
@@ -144,13 +146,12 @@ class Nursery:
         streams = [info.stream for info in snapshot.streams]
         return plan(streams, snapshot.specs, limits, self._database_clock.now_nanos(), blocked)
 
-    def _merge(self, cycle_plan: Plan, bucket: common_pb2.CloudBucket) -> bool:
+    def _merge(self, cycle_plan: Plan) -> bool:
         tasks = [task for batch in cycle_plan.batches for task in batch.tasks]
-        assert self._location is not None
         started = self._clock.monotonic()
         try:
             with span("nursery.job", tasks=len(tasks), babies=cycle_plan.num_babies):
-                results = self._run_tasks(tasks, self._location)
+                results = self._run_tasks(tasks, self._locator.store_location)
         except JobFailed as error:
             if self._shutdown.is_requested:
                 # Most likely cancelled. The files its tasks wrote are orphans for the janitor.
@@ -167,7 +168,7 @@ class Nursery:
             own, results = results[: len(batch.tasks)], results[len(batch.tasks) :]
             moves.extend(_finished(batch, own, blocked))
         advances = [(move, ()) for move in cycle_plan.advances if not _touches(move, blocked)]
-        self._register([*moves, *advances], bucket)
+        self._register([*moves, *advances])
         return cycle_plan.is_cut and not blocked
 
     def _plan_smaller(self, cycle_plan: Plan, tasks: Sequence[Task], error: str) -> None:
@@ -212,11 +213,11 @@ class Nursery:
     def _register(
         self,
         moves: Sequence[tuple[DatasetMove, Sequence[WrittenSegment]]],
-        bucket: common_pb2.CloudBucket,
     ) -> None:
         if not moves:
             return
         started = self._clock.monotonic()
+        bucket = self._locator.known.bucket
         # Calls that wait together share one database commit.
         with ThreadPoolExecutor(min(REGISTRATIONS_AT_ONCE, len(moves))) as pool:
             done = pool.map(lambda m: register(self._client, bucket, *m), moves)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from meta.v1 import common_pb2, nursery_pb2
+from meta.v1 import nursery_pb2
 from nursery.streams import BabyFacts, IngestStream, Period
 from segments.parquet.schema import SegmentSpec
 from segments.signals import TRAITS
@@ -34,7 +34,7 @@ class StreamInfo:
 
 @dataclass(frozen=True, slots=True)
 class StreamSnapshot:
-    """One poll's answer. `bucket` is where the objects are, unset while there are no streams.
+    """One poll's answer.
 
     `waiting` says of datasets that cannot be merged now why not.
     """
@@ -43,7 +43,6 @@ class StreamSnapshot:
     specs: Mapping[str, SegmentSpec]
     waiting: Mapping[str, str]
     routed_dataset_ids: frozenset[str]
-    bucket: common_pb2.CloudBucket | None
 
 
 def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> StreamSnapshot:
@@ -64,7 +63,6 @@ def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> StreamSnapshot
         specs=layouts.specs,
         waiting=layouts.waiting,
         routed_dataset_ids=frozenset(routed - {""}),
-        bucket=reply.streams[0].cloud_stream_prefix.bucket if reply.streams else None,
     )
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import grpc
-
 from meta.client import MetaClient
 from segplane import config, preflight
 from segplane.config import StackSettings
+from segplane.dataplane.location import Locator
+from segplane.dataplane.readiness import MetaReadiness, is_serving
 from segplane.ingest_token import ready_token
 from segplane.postgres import EmbeddedPostgres
 from segplane.processes import Child, ChildSpec
@@ -26,7 +26,6 @@ SPARK_PARTS = ("nursery", "merge_worker")
 READY_POLL_SECS = 0.1
 PROGRESS_EVERY_SECS = 10.0
 META_STOP_SECS = 30.0
-HEALTH_DEADLINE_SECS = 1.0
 Report = Callable[[str], None]
 
 
@@ -213,25 +212,11 @@ class Stack:
                 self._report(f"{child.spec.name} did not stop in {child.spec.stop_secs:.0f} s")
 
     def _meta_is_ready(self, _: Child) -> bool:
-        return is_serving(self.settings.meta_address)
+        with self.connect() as client:
+            return MetaReadiness(client.target, Locator(client, "dev")).check()
 
     def _collector_is_ready(self, _: Child) -> bool:
         return is_serving(self.settings.otlp_grpc_address)
-
-
-def is_serving(address: str) -> bool:
-    """Call grpc.health.v1 Check."""
-    # The `cli` extra has no grpcio-health-checking.
-    from grpc_health.v1 import health_pb2, health_pb2_grpc
-
-    with grpc.insecure_channel(address) as channel:
-        try:
-            reply = health_pb2_grpc.HealthStub(channel).Check(
-                health_pb2.HealthCheckRequest(), timeout=HEALTH_DEADLINE_SECS
-            )
-        except grpc.RpcError:
-            return False
-    return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
 
 
 def _worker_is_ready(child: Child) -> bool:

@@ -7,10 +7,9 @@ only what holds in both readings is checked.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from meta.client import MetaClient, location
+from meta.client import MetaClient
 from meta.v1 import (
     common_pb2,
-    ingestion_pb2,
     janitor_pb2,
     nursery_pb2,
     operations_pb2,
@@ -22,6 +21,7 @@ from segments.parquet.footer import StoredFooter
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_store
 from segplane import invariants
+from segplane.dataplane.location import ask_location
 from segplane.invariants import EntryState, SegmentState, SegmentTotals, StreamState, Violation
 from segplane.lookup import find_all
 
@@ -79,9 +79,7 @@ def read_segments(client: MetaClient) -> list[SegmentState]:
 
 
 def _open_store(client: MetaClient) -> ObjectStore:
-    request = ingestion_pb2.DownloadConfigRequest(worker_id="fsck")
-    reply = client.ingestion.DownloadConfig(request)
-    return open_store(location(reply.cloud_object_prefix.bucket))
+    return open_store(ask_location(client, "fsck").store)
 
 
 def _still_live(client: MetaClient, segments: Iterable[SegmentState]) -> list[SegmentState]:

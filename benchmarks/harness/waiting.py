@@ -4,7 +4,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from segplane.dev import is_serving
+from segplane.dataplane.readiness import is_serving
 
 START_SECS_MAX = 60.0
 

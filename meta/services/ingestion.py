@@ -74,6 +74,9 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         reply = self._transactions.read(self._config)
         content = reply.SerializeToString(deterministic=True)
         reply.config_version = hashlib.sha256(content).hexdigest()
+        if request.omit_datasets:
+            reply.ClearField("default_dataset")
+            reply.ClearField("other_datasets")
         return reply
 
     def SaveSegments(

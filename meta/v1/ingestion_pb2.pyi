@@ -27,16 +27,22 @@ class DownloadConfigRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
+    OMIT_DATASETS_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Name of the worker; any text, known or not."""
+    omit_datasets: _builtins.bool
+    """Leave the datasets out of the reply, for callers that only want to know where objects are;
+    config_version is the same hash.
+    """
     def __init__(
         self,
         *,
         worker_id: _builtins.str = ...,
+        omit_datasets: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["omit_datasets", b"omit_datasets", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

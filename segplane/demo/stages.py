@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from meta.client import MetaClient, location
-from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, ingest_token_pb2
 from segments.keys import QUARANTINE_ROOT, merged_prefix
 from segments.store.open import open_store
 from segplane import fsck
+from segplane.dataplane.location import ask_location
 from segplane.demo import picture, proof, sender
 from segplane.demo.relay import Relay
 from segplane.demo.sources import LOG_ROOTS, LogLine, find_lines
@@ -185,8 +186,7 @@ class Demo:
 
     def _objects_must_match(self, reading: proof.Reading) -> None:
         """The folder holds the live segments' objects, and no other; nothing was quarantined."""
-        state = self.client.operations.GetServerState(operations_pb2.GetServerStateRequest())
-        store = open_store(location(state.bucket))
+        store = open_store(ask_location(self.client, "demo").store)
         objects = sum(1 for _ in store.list(merged_prefix(self.machine_id)))
         if objects != len(reading.segments):
             raise DemoFailed(f"{objects} objects in the store, {len(reading.segments)} segments")

@@ -20,7 +20,8 @@ from meta.v1.janitor_pb2 import CreateMergeTasksRequest, ListMergeTasksRequest
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segplane.config import collector_environment
-from segplane.dev import Stack, is_serving
+from segplane.dataplane.readiness import is_serving
+from segplane.dev import Stack
 from segplane.preflight import claim_ports
 from segplane.processes import Child, ChildSpec
 from tests.support.pipeline.reading import find_all, paths, read_records

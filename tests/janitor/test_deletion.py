@@ -127,7 +127,7 @@ def test_objects_that_cannot_be_deleted_are_not_confirmed(
     put_tombstoned(fake_tools, deletion, 1)
     tmp_path.rename(tmp_path.with_name("unmounted"))
 
-    done = run_once(Job("delete_tombstoned", 1, jobs.delete_tombstoned), fake_tools)
+    done = run_once(Job("delete_tombstoned", 1, jobs.delete_tombstoned), lambda: fake_tools)
 
     assert done is False
     assert deletion.confirms == []

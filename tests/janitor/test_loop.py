@@ -37,7 +37,7 @@ def test_a_job_that_fails_is_tried_again(tools: Tools, error: Exception) -> None
             raise error
         tools.shutdown.request()
 
-    repeat(Job("failing", 0.001, fail_twice), tools)
+    repeat(Job("failing", 0.001, fail_twice), lambda: tools, tools.shutdown)
 
     assert rounds == 3
 
@@ -49,8 +49,8 @@ def test_a_failure_is_told_to_the_caller(tools: Tools) -> None:
     def work(tools: Tools) -> None:
         pass
 
-    assert run_once(Job("failing", 1, fail), tools) is False
-    assert run_once(Job("working", 1, work), tools) is True
+    assert run_once(Job("failing", 1, fail), lambda: tools) is False
+    assert run_once(Job("working", 1, work), lambda: tools) is True
 
 
 def test_a_failed_job_is_logged_under_the_field_names_of_this_release_and_the_last(
@@ -60,7 +60,7 @@ def test_a_failed_job_is_logged_under_the_field_names_of_this_release_and_the_la
         raise Unavailable("away")
 
     with capture_logs() as events:
-        run_once(Job("failing", 1, fail), tools)
+        run_once(Job("failing", 1, fail), lambda: tools)
 
     (event,) = events
     assert event["event"] == "chore_failed"

@@ -19,7 +19,8 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from meta.v1 import nursery_pb2
 from segplane import config
 from segplane.config import StackSettings
-from segplane.dev import COLLECTOR, Interrupted, Stack, is_serving
+from segplane.dataplane.readiness import is_serving
+from segplane.dev import COLLECTOR, Interrupted, Stack
 from segplane.preflight import NotReady
 from tests.support.process_tree import children_of, is_alive
 from tests.support.waiting import wait_until

@@ -1,0 +1,97 @@
+"""Where the objects are: asked of meta at start, and again when its configuration changes."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from meta.client import MetaClient, location
+from meta.errors import MetaError
+from meta.process import Shutdown, every
+from meta.v1 import common_pb2, ingestion_pb2
+from segments.location import StoreLocation
+
+log = structlog.get_logger()
+RETRY_SECS = 1.0
+# How long a process goes by what meta said.
+ASK_EVERY_SECS = 30.0
+_DEADLINE_SECS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class MetaLocation:
+    """Where meta says the objects are, as of one version of its configuration."""
+
+    config_version: str
+    bucket: common_pb2.CloudBucket
+    store: StoreLocation
+
+
+def ask_location(client: MetaClient, worker_id: str) -> MetaLocation:
+    """Ask meta where the objects are; raises MetaError."""
+    request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
+    reply = client.ingestion.DownloadConfig(request, timeout=_DEADLINE_SECS)
+    bucket = reply.cloud_object_prefix.bucket
+    return MetaLocation(reply.config_version, bucket, location(bucket))
+
+
+class Locator:
+    """One process's knowledge of where the objects are; safe for many threads.
+
+    `override` is the process's OBJECT_STORE_URL, which wins over what meta says.
+    """
+
+    def __init__(
+        self,
+        client: MetaClient,
+        worker_id: str,
+        override: StoreLocation | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._worker_id = worker_id
+        self._override = override
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._known: MetaLocation | None = None
+        self._asked_at = float("-inf")
+
+    @property
+    def known(self) -> MetaLocation:
+        """What meta said last; it must have been asked."""
+        assert self._known is not None, "meta was not asked yet"
+        return self._known
+
+    @property
+    def store_location(self) -> StoreLocation:
+        """The store that this process uses."""
+        return self._override or self.known.store
+
+    def wait(self, shutdown: Shutdown) -> bool:
+        """Ask until meta answers; false on shutdown."""
+        for _ in every(RETRY_SECS, shutdown):
+            try:
+                self.ask()
+            except MetaError as error:
+                log.warning("waiting_for_meta", meta_address=self._client.target, error=str(error))
+            else:
+                return True
+        return False
+
+    def refresh(self) -> None:
+        """Ask if the last answer is too old; raises MetaError."""
+        if self._monotonic() - self._asked_at >= ASK_EVERY_SECS:
+            self.ask()
+
+    def ask(self) -> None:
+        """Ask meta now; raises MetaError."""
+        answer = ask_location(self._client, self._worker_id)
+        with self._lock:
+            known, self._asked_at = self._known, self._monotonic()
+            if known is not None and known.config_version == answer.config_version:
+                return
+            self._known = answer
+        if known is not None and known.store != answer.store:
+            log.warning("objects_moved", was=known.store.url(), now=answer.store.url())

@@ -1,0 +1,70 @@
+"""Whether meta can be used: it is healthy, and takes this process's credential.
+
+Health alone is open to everybody and would hide a refused token; an authenticated call at every
+check would load meta for nothing.
+"""
+
+from collections.abc import Callable
+
+import grpc
+
+from meta.errors import MetaError
+from segplane.dataplane.location import Locator
+
+HEALTH_DEADLINE_SECS = 1.0
+
+
+def find_health(address: str) -> bool | None:
+    """Ask grpc.health.v1 whether a server serves; None if it has no such service."""
+    # Only where processes run is their part of the distribution installed.
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    with grpc.insecure_channel(address) as channel:
+        try:
+            reply = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=HEALTH_DEADLINE_SECS
+            )
+        except grpc.RpcError as error:
+            return None if error.code() is grpc.StatusCode.UNIMPLEMENTED else False
+    return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+def is_serving(address: str) -> bool:
+    """Return whether a server says by grpc.health.v1 that it serves."""
+    return bool(find_health(address))
+
+
+class MetaReadiness:
+    """Checks one meta again and again, with as few authenticated calls as will do.
+
+    The authenticated call is the locator's: made when meta comes back, and when it is due.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        locator: Locator,
+        health: Callable[[str], bool | None] = find_health,
+    ) -> None:
+        self._address = address
+        self._locator = locator
+        self._health = health
+        self._is_ready = False
+
+    def check(self) -> bool:
+        """Return whether meta can be used now."""
+        self._is_ready = self._check()
+        return self._is_ready
+
+    def _check(self) -> bool:
+        health = self._health(self._address)
+        if health is False:
+            return False
+        try:
+            if self._is_ready and health:
+                self._locator.refresh()
+            else:
+                self._locator.ask()
+        except MetaError:
+            return False
+        return True

@@ -20,7 +20,7 @@ from tests.support.babies import BABIES, BABY
 from tests.support.collector.ground import Ground
 from tests.support.collector.seat import Seat, run
 
-NOW = 2**62
+TIMEOUT_NANOS = 0
 Row = tuple[int, int, int, int, bytes | None, list[object] | None]
 
 
@@ -42,7 +42,7 @@ def adopt_as_collector(seat: Seat, stream_id: str) -> None:
 
 
 def adopt_as_nursery(ground: Ground, stream_id: str) -> None:
-    dead_streams.stop_dead(ground.client, ground.store, seen_now(ground, stream_id), NOW)
+    dead_streams.stop_dead(ground.client, ground.store, seen_now(ground, stream_id), TIMEOUT_NANOS)
 
 
 def seen_now(ground: Ground, stream_id: str) -> StreamInfo:
@@ -129,7 +129,7 @@ def test_a_baby_that_was_committed_under_old_facts_holds_up_no_adopter(
     seat.ground.client.ingestion.CommitOffset(old.request(stream_id, 0))
 
     run(seat.tail(stream_id).commit_found(0))
-    dead_streams.stop_dead(seat.ground.client, seat.ground.store, stale, NOW)
+    dead_streams.stop_dead(seat.ground.client, seat.ground.store, stale, TIMEOUT_NANOS)
 
     assert seat.ground.commits() == [(stream_id, 0, old_records), (stream_id, 1, 1)]
     assert seen_now(seat.ground, stream_id).is_stopped
@@ -144,7 +144,7 @@ def test_another_process_repeats_a_commit_with_the_facts_of_the_first(seat: Seat
     with ThreadPoolExecutor(1) as threads:
         again = replace(seat, threads=threads, digests=CommittedDigests(600.0))
         adopt_as_collector(again, stream_id)
-    dead_streams.stop_dead(seat.ground.client, seat.ground.store, stale, NOW)
+    dead_streams.stop_dead(seat.ground.client, seat.ground.store, stale, TIMEOUT_NANOS)
 
     assert committed(seat.ground, stream_id) == before
 

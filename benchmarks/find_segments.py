@@ -154,7 +154,7 @@ def _over_sql(history: _History) -> Result:
 def _bare_statement(
     history: _History, window: TimeRange, dataset: LoadedDataset
 ) -> Iterator[Callable[[], int]]:
-    """What the server executes for a page, caught once, run by psycopg alone."""
+    """Run the server's statement for a page, recorded once, with psycopg alone."""
     caught = _caught(history, window, dataset)
     with psycopg.connect(history.url, autocommit=True, prepare_threshold=0) as connection:
         for name, value in caught.session:

@@ -51,7 +51,7 @@ class _Fleet:
     seq: int
 
     def steady(self) -> GetIngestStreamsResponse:
-        """What changed since the last poll, and what waits to be merged."""
+        """Poll for changes since the last poll, and babies to be merged."""
         return self._poll(GetIngestStreamsRequest(since_seq=self.seq))
 
     def full(self) -> int:

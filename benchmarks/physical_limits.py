@@ -1,4 +1,4 @@
-"""What the machine does without us: an empty RPC, and one commit per baby by pgbench and psycopg.
+"""Limits of the machine: an empty RPC, and one commit per baby by pgbench and psycopg.
 
 Nothing here is judged; it stands beside the other figures, so that they can be read.
 """

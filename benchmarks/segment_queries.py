@@ -1,4 +1,4 @@
-"""What DuckDB takes to find rows in our dataset file, against the same rows stored otherwise.
+"""Time of DuckDB to find rows in a merged segment, against the same rows stored otherwise.
 
 A point lookup by trace id, where the other file is what pyarrow writes by default; and equality on
 an attribute, promoted to a column against looked up in the JSON text of the same file.

@@ -1,4 +1,4 @@
-"""What malformed and oversized requests leave behind in the server's memory, and take meanwhile."""
+"""Memory that malformed and oversized requests take in the server, during them and after."""
 
 import random
 from collections.abc import Iterator

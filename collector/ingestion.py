@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SignalRouting:
-    """Where a token's signals go, as dataset ids; empty = refused."""
+    """Routing of a token's signals, as dataset ids; empty = refused."""
 
     logs: str
     metrics: str

@@ -8,7 +8,7 @@ from segplane.dataplane.settings import ProcessSettings, process_values
 
 @dataclass(frozen=True, slots=True)
 class Settings(ProcessSettings):
-    """What an operator may change; docs/object-stores.md says what the ages protect."""
+    """Settings of an operator; docs/object-stores.md says what the ages protect."""
 
     # Pause between two rounds of merge planning.
     merge_interval_secs: float = 10.0

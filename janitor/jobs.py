@@ -29,7 +29,7 @@ NANOS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What the jobs use; `meta_location` is where meta says the objects are."""
+    """Dependencies of the jobs; `meta_location` is the location of objects that meta sends."""
 
     meta: MetaClient
     store: ObjectStore

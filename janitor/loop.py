@@ -66,7 +66,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
 
 
 class Toolbox:
-    """What the jobs use, wherever meta says the objects are now; shared by their threads."""
+    """Dependencies of the jobs at the current location of objects; shared by their threads."""
 
     def __init__(
         self, meta: MetaClient, locator: Locator, settings: Settings, shutdown: Shutdown

@@ -89,7 +89,7 @@ def is_ours(key: str) -> bool:
 
 
 def delete_cap(listed: int) -> int:
-    """How many orphans one sweep may delete of a dataset or stream with `listed` objects."""
+    """Limit on the orphans that one sweep deletes of a dataset or stream with `listed` objects."""
     return min(max(DELETED_FLOOR, listed // DELETED_SHARE), DELETED_MAX)
 
 

@@ -20,7 +20,7 @@ def _default_worker_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Settings(SparkProcessSettings):
-    """What an operator may change; the defaults serve one machine of two cores."""
+    """Settings of an operator; the defaults suit one machine of two cores."""
 
     # Name under which merge tasks are claimed; unique to this process by default.
     worker_id: str = field(default_factory=_default_worker_id)

@@ -80,7 +80,7 @@ class DayKey(NamedTuple):
 
 
 class Eligibility(Enum):
-    """Why a candidate is or is not in a group."""
+    """Reason why a candidate is or is not in a group."""
 
     ELIGIBLE = "the next planning puts it in a task"
     FEW_SEGMENTS = "its day has few enough segments below the target size"
@@ -174,7 +174,7 @@ def _full_groups(tier: Iterable[Candidate], policy: Policy) -> tuple[list[Group]
 def _best_prefix(
     segments: Sequence[Candidate], inputs_min: int, growth_min: float, policy: Policy
 ) -> int:
-    """How many of the smallest segments to merge; 0 where no merge grows enough.
+    """Count the smallest segments to merge; 0 where no merge grows enough.
 
     `segments` are in order of size. A merge ends with the segment that reaches the target, or with
     `inputs_max`, even if it then has fewer than `inputs_min` inputs.

@@ -10,7 +10,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Settings(SparkProcessSettings):
-    """What an operator may change; the defaults serve one machine of two cores."""
+    """Settings of an operator; the defaults suit one machine of two cores."""
 
     # Pause between two cycles.
     interval_secs: float = 1.0

@@ -1,4 +1,4 @@
-"""What one Spark task does: merges baby segments into one dataset's files after another.
+"""Work of one Spark task: merges baby segments into one dataset's files after another.
 
 A record's way: `baby_reader` fetches and decodes its baby, `routing` finds its dataset,
 `decoding` turns payloads into rows, `columns` hold a dataset's rows until `writing` makes them

@@ -21,7 +21,7 @@ class Quarantine:
         self._counts = Counter[str]()
 
     def counts(self) -> tuple[tuple[str, int], ...]:
-        """How many objects were put, by cause."""
+        """Number of objects that were put, by cause."""
         return tuple(sorted(self._counts.items()))
 
     def put_payload(self, payload: Payload, cause: str, detail: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What tasks return to the driver: facts of files, counts and errors; never records."""
+"""Results of tasks for the driver: facts of files, counts and errors; never records."""
 
 from dataclasses import dataclass
 

@@ -98,7 +98,7 @@ def _dataset_id(part: TokenPart, baby: Baby, routes: Routes, offset: int) -> str
 
 
 def _stray_cause(dataset_id: str | None, routes: Routes, read: TaskRead) -> str:
-    """Why this task must quarantine a payload; "" if it is another task's or already merged."""
+    """Cause for which this task quarantines a payload; "" if it is another task's or merged."""
     if not read.is_owner:
         return ""
     if dataset_id is None:

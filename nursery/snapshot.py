@@ -1,4 +1,4 @@
-"""What meta says of the streams, as the planner takes it."""
+"""Snapshot of meta's streams, as the planner needs it."""
 
 from collections import defaultdict
 from collections.abc import Mapping

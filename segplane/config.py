@@ -54,7 +54,7 @@ class StackSettings:
 
     @property
     def meta_address(self) -> str:
-        """Where meta listens."""
+        """Address of meta."""
         return f"{self.meta_host}:{self.meta_port}"
 
     @property
@@ -64,12 +64,12 @@ class StackSettings:
 
     @property
     def otlp_grpc_address(self) -> str:
-        """Where the collector takes OTLP over gRPC."""
+        """Address of the collector's OTLP over gRPC."""
         return f"{HOST}:{self.otlp_grpc_port}"
 
     @property
     def otlp_http_url(self) -> str:
-        """Where the collector takes OTLP over HTTP."""
+        """URL of the collector's OTLP over HTTP."""
         return f"http://{HOST}:{self.otlp_http_port}"
 
     @property

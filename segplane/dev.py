@@ -83,7 +83,7 @@ class Stack:
 
     @property
     def log_dir(self) -> Path:
-        """Where the processes' logs are."""
+        """Folder of the processes' logs."""
         return self.settings.data_dir / "logs"
 
     def connect(self) -> MetaClient:

@@ -1,1 +1,1 @@
-"""What benchmarks measure with: servers, loads, data, timing, results."""
+"""Tools of the benchmarks: servers, loads, data, timing, results."""

@@ -36,7 +36,7 @@ _ROUTES = ("/api/v1/orders", "/api/v1/cart", "/api/v1/users", "/search", "/check
 
 @dataclass(frozen=True, slots=True)
 class BabySpec:
-    """What to make: about `size_bytes` of OTLP in `babies` baby segments, spread over `streams`.
+    """Babies to generate: `size_bytes` of OTLP in `babies` baby segments, spread over `streams`.
 
     A baby holds `datasets_per_baby` of the datasets, one token each; together all of them.
     """

@@ -20,7 +20,7 @@ WARM_UP_SECS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to run. `streams` has one stream id per caller for CommitOffset, none for the echo."""
+    """Load on an RPC. `streams` has one id per caller for CommitOffset, none for the echo."""
 
     target: str
     callers: int
@@ -31,7 +31,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What came out; `calls` counts the whole run, so offsets can go on after it."""
+    """Measured rate; `calls` counts the whole run, so that offsets can continue after it."""
 
     per_second: float
     p50_ms: float

@@ -22,7 +22,7 @@ _MARK = b"<16 bytes apart>"
 
 @dataclass(frozen=True, slots=True)
 class OtlpLoad:
-    """What to send: exports of about `export_bytes`, `in_flight` at once."""
+    """OTLP to send: exports of about `export_bytes`, `in_flight` at once."""
 
     target: str
     token: str
@@ -33,7 +33,7 @@ class OtlpLoad:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What was acknowledged after the warm-up; `refused` counts the whole run."""
+    """Exports acknowledged after the warm-up; `refused` counts the whole run."""
 
     megabytes_per_second: float
     refused: int

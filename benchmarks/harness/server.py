@@ -1,4 +1,4 @@
-"""What the benchmarks of meta run against: a real server process over a real, durable Postgres."""
+"""The server of meta's benchmarks: a real process over a real, durable Postgres."""
 
 import os
 import shutil

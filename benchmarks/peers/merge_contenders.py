@@ -1,4 +1,4 @@
-"""Who takes part in the merge, and how a round of each is run and measured."""
+"""Contenders of the merge benchmark, and how a round of each is run and measured."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ BUFFER_BYTES = 128 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round took and made; the memory is that of all processes that took part."""
+    """Time and output of one round; the memory is that of all processes that took part."""
 
     seconds: float
     peak_bytes: int

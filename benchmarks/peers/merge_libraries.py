@@ -1,4 +1,4 @@
-"""What others do with a merge: read the files, sort, write one file a group.
+"""Merges by other libraries: read the files, sort, write one file per group.
 
 Prints the seconds and the bytes written.
 

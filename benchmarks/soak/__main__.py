@@ -53,7 +53,7 @@ ALLOWANCES = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the environment says."""
+    """Settings from the environment."""
 
     minutes: float
     # None = half of what the machine takes.

@@ -1,4 +1,4 @@
-"""How much OTLP the whole of a stack takes: a burst, timed until it is merged and compacted."""
+"""Capacity of a stack for OTLP: a burst, timed until it is merged and compacted."""
 
 import time
 

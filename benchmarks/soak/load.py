@@ -39,7 +39,7 @@ _ROUTES = [f"/{part}/{n}" for part in ("items", "carts", "orders", "users") for 
 
 @dataclass(frozen=True, slots=True)
 class SoakLoad:
-    """What to send; `tokens` are by dataset."""
+    """Records to send; `tokens` are by dataset."""
 
     target: str
     tokens: Mapping[str, str]
@@ -50,7 +50,7 @@ class SoakLoad:
 
 @dataclass(slots=True)
 class Progress:
-    """What happened until now; `records` are by "dataset/signal"."""
+    """Progress until now; `records` are by "dataset/signal"."""
 
     records: dict[str, int] = field(default_factory=dict)
     exports: int = 0

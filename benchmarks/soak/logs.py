@@ -1,4 +1,4 @@
-"""What the processes complained of in their logs."""
+"""Warnings and errors in the processes' logs."""
 
 import json
 from collections import Counter

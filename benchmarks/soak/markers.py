@@ -87,7 +87,7 @@ class Markers:
 
     @property
     def failed(self) -> list[str]:
-        """Why markers were not acknowledged."""
+        """Reasons for which markers were not acknowledged."""
         return self._failed
 
     def stop_sending(self) -> None:
@@ -107,7 +107,7 @@ class Markers:
         return found == self._sent
 
     def result(self) -> Freshness:
-        """What was seen until now."""
+        """Result until now."""
         with self._lock:
             delays, unseen = sorted(self._delays), len(self._pending)
         if not delays:

@@ -25,7 +25,7 @@ WATCH_SECS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What is committed and not merged, and what is planned and not done."""
+    """Babies that are committed and not merged, and merge tasks that are open."""
 
     babies: int
     tasks: int

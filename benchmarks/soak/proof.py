@@ -24,7 +24,7 @@ WANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is there of one dataset and signal, and how many records were sent.
+    """Records found of one dataset and signal, and the number that was sent.
 
     `distinct` numbers are counted only where something is wrong, else -1.
     """

@@ -29,7 +29,7 @@ class SoakFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Freshened:
-    """How fresh, against what: the settings' and the nursery's own figures of the same run."""
+    """Freshness, and its reference: settings and the nursery's own figures of the same run."""
 
     freshness: Freshness
     flush_secs: float

@@ -60,7 +60,7 @@ class Cycle:
         return self.register_secs / self.count if self.count else 0.0
 
     def since(self, before: Self) -> "Cycle":
-        """What came after `before`."""
+        """Log lines after `before`."""
         return Cycle(
             self.count - before.count,
             self.job_secs - before.job_secs,
@@ -81,14 +81,14 @@ class SoakStack:
 
     @property
     def flush_secs(self) -> float:
-        """How long the collector gathers exports."""
+        """Flush timeout of the collector."""
         environment = worker_environment(self.stack.settings, "META_")
         settings = {**environment, "META_DATABASE_URL": self.postgres_url}
         return meta.config.load(Environment("META_", settings)).stream.flush_timeout_ms / 1e3
 
     @property
     def nursery(self) -> nursery.config.Settings:
-        """What the nursery was told."""
+        """Settings of the nursery."""
         environment = worker_environment(self.stack.settings, "NURSERY_")
         return nursery.config.load(Environment("NURSERY_", environment))
 

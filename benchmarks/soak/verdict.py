@@ -11,7 +11,7 @@ SAMPLES_MIN = 8
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was measured at one moment, by name; a name may be missing while its part is down."""
+    """Measurements of one moment, by name; a name may be missing while its part is down."""
 
     secs: float
     values: Mapping[str, float]
@@ -19,7 +19,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How much a figure may grow: by this share of itself, or by this much, whichever is more."""
+    """Allowed growth of a figure: by this share of itself or by this amount, whichever is more."""
 
     share: float
     slack: float

@@ -61,7 +61,7 @@ class Environment:
         return raw in {"true", "yes", "on", "1"}
 
     def metrics(self) -> MetricsAddress:
-        """Where metrics are served, off by default."""
+        """Address at which metrics are served, off by default."""
         return MetricsAddress(
             self.text("METRICS_HOST", NO_METRICS.host),
             self.integer("METRICS_PORT", NO_METRICS.port, high=65_535),

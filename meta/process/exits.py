@@ -1,4 +1,4 @@
-"""How a process with wrong settings ends: one line on stderr and exit code 2."""
+"""Exit of a process with wrong settings: one line on stderr and exit code 2."""
 
 import sys
 from typing import NoReturn

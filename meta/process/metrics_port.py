@@ -9,7 +9,7 @@ from meta.process.exits import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class MetricsAddress:
-    """Where a process serves its Prometheus metrics; port 0 = nowhere."""
+    """Address at which a process serves its Prometheus metrics; port 0 = off."""
 
     host: str = "127.0.0.1"
     port: int = 0

@@ -8,7 +8,7 @@ from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound
 from meta.services import checks, convert
-from meta.store import merge_claims, merge_completions, merge_failures, merge_tasks
+from meta.store import merge_claims, merge_completions, merge_failures, merge_tasks, task_inputs
 from meta.store.engine import Transaction
 from meta.store.merge_claims import Claimed, Poll, Polled
 from meta.store.merge_completions import Completion, CompletionResult, Done
@@ -93,7 +93,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
                 raise NotFound("there is no such merge task", task_id=task_id)
             if not _is_current(task, request.attempt):
                 return
-            if failed_id is not None and failed_id not in merge_tasks.input_ids(tx, task_id):
+            if failed_id is not None and failed_id not in task_inputs.list_ids(tx, task_id):
                 raise InvalidArgument(
                     "failed_segment_id is no input of the task", field="failed_segment_id"
                 )

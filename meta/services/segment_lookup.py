@@ -29,7 +29,7 @@ _CURSOR = struct.Struct(">qqihq16s")
 
 @dataclass(frozen=True, slots=True)
 class LookupCursor:
-    """Where a page ended: its version, the second of the first page, its last segment."""
+    """Position after a page: its version, the second of the first page, its last segment."""
 
     version: int
     began_secs: int

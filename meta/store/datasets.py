@@ -126,7 +126,7 @@ def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
 
 
 def count_live(tx: Transaction) -> int:
-    """How many datasets are live."""
+    """Count the live datasets."""
     return tx.execute(_COUNT_LIVE).scalar_one()
 
 

@@ -33,7 +33,7 @@ RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03", STALE_PLAN_SQLSTATE})
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSettings:
-    """How to reach Postgres; times in milliseconds."""
+    """Connection settings of Postgres; times in milliseconds."""
 
     url: str
     pool_size: int = 16

@@ -22,7 +22,7 @@ REMEMBERED_MONTHS = 13
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """How long rows are kept, in seconds."""
+    """Ages at which rows are deleted, in seconds."""
 
     checkpoint: float
     grace: float

@@ -68,7 +68,7 @@ class FoundSegment(NamedTuple):
     dur_class: int
 
     def position(self) -> Position:
-        """Where a page that ends here goes on."""
+        """Position of the page after one that ends here."""
         row = self.segment
         return Position(self.dataset_key, self.dur_class, row.start_ns, UUID(row.id))
 

@@ -14,14 +14,16 @@ from meta.store import (
     object_keys,
     segments,
     stats,
+    task_inputs,
     tombstones,
     versions,
 )
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
-from meta.store.merge_tasks import MergeTaskRow, TaskInput, TaskState
+from meta.store.merge_tasks import MergeTaskRow, TaskState
 from meta.store.segments import Claim, NewSegment
 from meta.store.tables import segment_lineage
+from meta.store.task_inputs import TaskInput
 from meta.store.versions import Version
 from segments.keys import attempt_prefix
 
@@ -82,7 +84,7 @@ def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Prepared:
         return _completed_before(tx, task, output)
     if rejected := _fence(task, output):
         return rejected
-    inputs = merge_tasks.lock_live_inputs(tx, task.id)
+    inputs = task_inputs.lock_live(tx, task.id)
     if len(inputs) < task.segment_count:
         return InputsGone(task)
     if rejected := _compare(inputs, output):

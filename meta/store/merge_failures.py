@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, text, update
 
-from meta.store import audit, merge_attempts, merge_tasks
+from meta.store import audit, merge_attempts, merge_tasks, task_inputs
 from meta.store.engine import Transaction
 from meta.store.merge_attempts import Outcome
 from meta.store.merge_tasks import MergeTaskRow, TaskKind, TaskState
@@ -81,7 +81,7 @@ def note_lapse(tx: Transaction, task: MergeTaskRow, claimed_at: datetime) -> boo
 
 def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -> None:
     """Put a task's inputs into two tasks, or a single one into quarantine."""
-    inputs = merge_tasks.live_inputs(tx, task.id)
+    inputs = task_inputs.list_live(tx, task.id)
     if len(inputs) <= 1:
         for one in inputs:
             tx.execute(_QUARANTINE, {"segment": one.segment_id})

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select, text
 
-from meta.store import merge_tasks
+from meta.store import merge_tasks, task_inputs
 from meta.store.engine import Transaction
 from meta.store.merge_tasks import TaskKind
 from meta.store.tables import datasets
@@ -103,7 +103,7 @@ def create_tasks(
     tx: Transaction, groups: Sequence[Sequence[UUID]], kind: TaskKind, *, merges_added: int
 ) -> tuple[int, int]:
     """Create one task per group whose segments are all live still; counts tasks and inputs."""
-    live = merge_tasks.lock_live(tx, [segment for group in groups for segment in group])
+    live = task_inputs.lock_candidates(tx, [segment for group in groups for segment in group])
     whole = [
         [live[segment] for segment in group]
         for group in groups

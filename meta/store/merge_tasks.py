@@ -25,7 +25,8 @@ from sqlalchemy import (
 
 from meta.store import stats
 from meta.store.engine import Transaction
-from meta.store.tables import datasets, merge_task_inputs, merge_tasks, segments
+from meta.store.tables import datasets, merge_task_inputs, merge_tasks
+from meta.store.task_inputs import TaskInput
 from segments.ids import new_uuid7
 
 
@@ -73,20 +74,6 @@ class MergeTaskRow:
     total_compressed_size: int
     start_ns: int
     end_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class TaskInput:
-    """A live segment as a task's input; sizes in bytes, its range closed."""
-
-    segment_id: UUID
-    dataset_key: int
-    start_ns: int
-    end_ns: int
-    size_bytes: int
-    compressed_size_bytes: int
-    number_of_events: int
-    merge_count: int
 
 
 # A deleted dataset's tasks are cancelled at once, whatever their rows still say: those follow in
@@ -147,35 +134,6 @@ _LOCK_OF_DELETED = (
     .limit(bindparam("most"))
     .with_for_update(of=merge_tasks, skip_locked=True)
 )
-_INPUT_COLUMNS = (
-    segments.c.id,
-    segments.c.dataset_key,
-    segments.c.start_ns,
-    segments.c.end_ns,
-    segments.c.size_bytes,
-    segments.c.compressed_size_bytes,
-    segments.c.number_of_events,
-    segments.c.merge_count,
-)
-_LIVE_INPUTS: Select[*tuple[Any, ...]] = (
-    select(*_INPUT_COLUMNS)
-    .join(merge_task_inputs, merge_task_inputs.c.segment_id == segments.c.id)
-    .where(merge_task_inputs.c.task_id == bindparam("task"))
-    .where(segments.c.tombstone_version.is_(None))
-    .order_by(segments.c.id)
-)
-_LOCK_INPUTS = _LIVE_INPUTS.with_for_update(key_share=True, of=segments)
-_LOCK_LIVE: Select[*tuple[Any, ...]] = (
-    select(*_INPUT_COLUMNS)
-    .where(segments.c.id == func.any(bindparam("ids")))
-    .where(segments.c.tombstone_version.is_(None))
-    .where(segments.c.quarantined_at.is_(None))
-    .order_by(segments.c.id)
-    .with_for_update(key_share=True)
-)
-_INPUT_IDS = select(merge_task_inputs.c.segment_id).where(
-    merge_task_inputs.c.task_id == bindparam("task")
-)
 _INSERT = insert(merge_tasks)
 _INSERT_INPUTS = insert(merge_task_inputs)
 _FREE_INPUTS = delete(merge_task_inputs).where(merge_task_inputs.c.task_id == bindparam("task"))
@@ -226,27 +184,6 @@ def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[Merge
 def lock_some_of_deleted(tx: Transaction, most: int) -> list[MergeTaskRow]:
     """Lock open tasks of deleted datasets that nobody else has locked."""
     return [MergeTaskRow(*row) for row in tx.execute(_LOCK_OF_DELETED, {"most": most})]
-
-
-def input_ids(tx: Transaction, task_id: UUID) -> list[UUID]:
-    """The inputs of an open task."""
-    return list(tx.execute(_INPUT_IDS, {"task": task_id}).scalars())
-
-
-def live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
-    """A task's inputs that are live, by id."""
-    return [TaskInput(*row) for row in tx.execute(_LIVE_INPUTS, {"task": task_id})]
-
-
-def lock_live_inputs(tx: Transaction, task_id: UUID) -> list[TaskInput]:
-    """A task's inputs that are live, locked until the commit."""
-    return [TaskInput(*row) for row in tx.execute(_LOCK_INPUTS, {"task": task_id})]
-
-
-def lock_live(tx: Transaction, segment_ids: Sequence[UUID]) -> dict[UUID, TaskInput]:
-    """Those of the segments that may become inputs, locked until the commit."""
-    rows = tx.execute(_LOCK_LIVE, {"ids": list(segment_ids)})
-    return {row[0]: TaskInput(*row) for row in rows}
 
 
 def create(

@@ -26,7 +26,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class ProjectionChange:
-    """What UpdateProjection changes; a part that is not in `changed` stays."""
+    """Changes of UpdateProjection; a part that is not in `changed` stays."""
 
     changed: frozenset[str]
     name: str = ""

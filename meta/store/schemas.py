@@ -37,7 +37,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """What UpdateSchema changes; an absent name stays."""
+    """Changes of UpdateSchema; an absent name stays."""
 
     new_name: str | None
     added: tuple[SchemaColumn, ...]

@@ -14,7 +14,7 @@ INT64_MAX = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one event adds to a dataset's counters; negative subtracts. Sizes in bytes."""
+    """Increments of a dataset's counters; negative subtracts. Sizes in bytes."""
 
     dataset_key: int
     live_segments: int = 0

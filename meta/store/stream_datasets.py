@@ -25,7 +25,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryMove:
-    """What a merge adds to one entry: the merged offset goes from `offsets.start - 1` to its end.
+    """Move of one entry by a merge: the merged offset goes from `offsets.start - 1` to its end.
 
     `ingest_time_nanos` is when the last of these baby segments was ingested.
     """

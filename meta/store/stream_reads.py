@@ -80,7 +80,7 @@ class BabyRow:
 
 @dataclass(frozen=True, slots=True)
 class PeriodRow:
-    """Where a token's signals go for babies of a stream from an offset on."""
+    """Routing of a token's signals for babies of a stream from an offset on."""
 
     stream_id: UUID
     token_id: UUID

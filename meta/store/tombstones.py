@@ -32,7 +32,7 @@ class Tombstoned:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What `confirm` did; with refused ids it did nothing."""
+    """Result of `confirm`; with refused ids it changed nothing."""
 
     deleted: int = 0
     live_ids: tuple[UUID, ...] = ()

@@ -28,7 +28,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
-    """What UpdateView changes; a part that is not in `changed` stays."""
+    """Changes of UpdateView; a part that is not in `changed` stays."""
 
     changed: frozenset[str]
     name: str = ""

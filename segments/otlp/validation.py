@@ -67,11 +67,11 @@ class Times:
         return self._message is None
 
     def of_events(self) -> list[int]:
-        """When logs or data points happened or spans began."""
+        """Time at which a log record or data point was made or a span began."""
         return self._joined(_EVENT_TIMES[self._signal])
 
     def of_observation(self) -> list[int]:
-        """When logs were observed."""
+        """Time at which a log record was observed."""
         return self._joined(_OBSERVED_TIMES)
 
     def _joined(self, paths: tuple[str, ...]) -> list[int]:

@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class CommitFacts:
-    """What CommitOffset says of one baby segment.
+    """Facts of one baby segment that CommitOffset sends.
 
     Times are those of its events, with records that carry none placed at their arrival; (0, 0)
     where there are no records. `dataset_records` counts records by dataset id, as far as stamps

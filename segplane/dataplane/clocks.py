@@ -53,7 +53,7 @@ class DatabaseClock:
         return self._offset_nanos + int(self._clock.monotonic() * 1e9)
 
     def skew_secs(self) -> float:
-        """How far this process's clock is ahead of the database's; negative = behind."""
+        """Seconds by which this process's clock is ahead of the database's; negative = behind."""
         return (self._clock.now_nanos() - self.now_nanos()) / 1e9
 
 

@@ -1,4 +1,4 @@
-"""Where the objects are: asked of meta at start, and again when its configuration changes."""
+"""Location of the objects: read from meta at start, and again when its configuration changes."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ _DEADLINE_SECS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class MetaLocation:
-    """Where meta says the objects are, as of one version of its configuration."""
+    """Location of the objects at one version of meta's configuration."""
 
     config_version: str
     bucket: common_pb2.CloudBucket
@@ -60,7 +60,7 @@ class Locator:
 
     @property
     def known(self) -> MetaLocation:
-        """What meta said last; it must have been asked."""
+        """The last answer of meta, which must have been asked before."""
         assert self._known is not None, "meta was not asked yet"
         return self._known
 

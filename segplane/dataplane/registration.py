@@ -10,7 +10,7 @@ _EVENTS_MAX = 2**31 - 1
 
 
 class SegmentFigures(Protocol):
-    """What meta keeps of a segment. Times are nanoseconds, both ends inclusive."""
+    """Facts of a segment that meta stores. Times are nanoseconds, both ends inclusive."""
 
     @property
     def rows(self) -> int:

@@ -30,7 +30,7 @@ class SparkValues(ProcessValues):
 
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
-    """What every process beside meta needs."""
+    """Settings of every process except meta."""
 
     # Where meta listens.
     meta_address: str = "127.0.0.1:9500"
@@ -45,7 +45,7 @@ class ProcessSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkProcessSettings(ProcessSettings):
-    """What every process needs that runs Spark jobs."""
+    """Settings of every process that runs Spark jobs."""
 
     # On shutdown, a job under way gets this long to finish before it is cancelled.
     drain_secs: float = 15.0

@@ -1,4 +1,4 @@
-"""What counts as growth over a soak."""
+"""Growth over a soak."""
 
 import random
 from collections.abc import Callable

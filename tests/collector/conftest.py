@@ -22,7 +22,7 @@ from tests.support.meta.server import MetaServer
 
 @pytest.fixture
 def flush_timeout_ms() -> int:
-    """How long a flush waits for more; a test overrides this to hold flushes back."""
+    """Flush timeout; a test overrides it to hold flushes back."""
     return 40
 
 

@@ -1,4 +1,4 @@
-"""How long meta's word on a token is trusted, and what happens without it."""
+"""The TTL of token validations, and exports while meta does not answer."""
 
 import asyncio
 

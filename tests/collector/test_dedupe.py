@@ -1,4 +1,4 @@
-"""Which exports are known to be committed."""
+"""Digests of committed exports."""
 
 import pytest
 

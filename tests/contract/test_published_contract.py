@@ -60,7 +60,7 @@ GENERATED = (
 
 @dataclass(frozen=True, slots=True)
 class FieldFacts:
-    """What the contract fixes of a field; `type` of a message or enum is its bare name."""
+    """Facts of a field that the contract fixes; `type` of a message or enum is its bare name."""
 
     number: int
     type: str

@@ -22,7 +22,7 @@ KEPT = ("segplane_janitor_chore_failures_total", "chore_failed", "META_BEAT_LEAS
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    """What is searched, by its name."""
+    """Texts to search, by name."""
     found = {page.name: page.text for page in pages() if page.name not in QUOTING}
     found |= {str(path.relative_to(ROOT)): path.read_text() for path in _protos()}
     found |= {f"help of {path.stem}": "\n".join(_strings(path)) for path in _commands()}

@@ -30,7 +30,7 @@ def meta_settings(meta_settings: config.Settings, orphan_min_age: float) -> conf
 
 @pytest.fixture
 def tools(meta_server: MetaServer, tmp_path: Path) -> Tools:
-    """What jobs work with."""
+    """Dependencies of the jobs."""
     reply = meta_server.client.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="test"))
     meta_location = location(reply.cloud_object_prefix.bucket)
     store = open_store(meta_location)

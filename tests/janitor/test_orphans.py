@@ -1,4 +1,4 @@
-"""Which objects a sweep deletes, on a real folder; what meta knows is a set of keys here."""
+"""Objects that a sweep deletes, on a real folder; meta is a set of known keys here."""
 
 import os
 from collections.abc import Sequence

@@ -57,7 +57,7 @@ class Scene:
             process.close()
 
     def read(self) -> Counter[Row]:
-        """What readers find."""
+        """Read the visible records."""
         found: Counter[Row] = Counter()
         for segment in self.case.find():
             (table,) = read_segment(self.case.store, self.case.key(segment)).values()

@@ -79,7 +79,7 @@ async def begin_behind_another(
 def answers_behind_another(
     bench: Bench, *requests: str, batches: int = 2, batch_max: int = 100
 ) -> list[str | BaseException]:
-    """What "z" and the requests that wait for it are answered, after so many batches."""
+    """Answers to "z" and to the requests that wait for it, after so many batches."""
     answers: list[str | BaseException] = []
 
     async def scenario() -> None:

@@ -1,4 +1,4 @@
-"""Where records are: offsets at a version, one baby through its merges, usage."""
+"""Locations of records: offsets at a version, one baby through its merges, usage."""
 
 from uuid import uuid4
 

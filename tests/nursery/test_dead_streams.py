@@ -15,7 +15,7 @@ TIMEOUT_SECS = 3_600.0
 
 
 def as_seen_now(collector: Collector) -> StreamInfo:
-    """What a nursery knows of the stream that polls now and acts later."""
+    """The stream as known to a nursery that polls now and acts later."""
     request = nursery_pb2.GetIngestStreamsRequest()
     snapshot = read_snapshot(collector.client.nursery.GetIngestStreamsForNursery(request))
     return next(info for info in snapshot.streams if info.stream_id == collector.stream_id)

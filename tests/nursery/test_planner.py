@@ -1,4 +1,4 @@
-"""Which babies are merged: bounds, order, and that nothing is read twice or passed over."""
+"""The choice of babies: bounds, order, and that nothing is read twice or passed over."""
 
 from dataclasses import replace
 from uuid import UUID

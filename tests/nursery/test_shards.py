@@ -67,11 +67,11 @@ class Ground:
             collector.send(f"{collector.stream_id} {number}")
 
     def sent(self, babies: int) -> list[str]:
-        """What readers must find."""
+        """Records that readers must find."""
         return sorted(f"{c.stream_id} {n}" for c in self.collectors for n in range(babies))
 
     def read(self) -> list[str]:
-        """What readers find."""
+        """Read the visible records."""
         return texts(self.collectors[0])
 
 

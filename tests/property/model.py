@@ -1,4 +1,4 @@
-"""What meta should remember, as plain Python: the model of the state machine.
+"""Expected state of meta as plain Python: the model of the state machine.
 
 Everything is keyed by what a caller knows: ids that meta gave, object keys, offsets.
 """
@@ -50,7 +50,7 @@ class Token:
 
     @property
     def datasets(self) -> frozenset[str]:
-        """Where anything of the token goes."""
+        """Datasets that the token routes to."""
         return frozenset({self.logs, self.traces, self.metrics} - {""})
 
 
@@ -184,7 +184,7 @@ class Move:
 
 @dataclass
 class Pin:
-    """What a reader saw of a dataset at a version."""
+    """A dataset as a reader saw it at a version."""
 
     dataset: Dataset
     version: int
@@ -224,7 +224,7 @@ class Model:
         return next((s for s in streams if s.collector == collector and s.stopped is None), None)
 
     def routed(self, stream: Stream) -> frozenset[str]:
-        """Where the active tokens of a stream go."""
+        """Datasets that the active tokens of a stream route to."""
         active = [t for t in map(self.tokens.__getitem__, stream.tokens) if not t.is_revoked]
         return frozenset[str]().union(*(t.datasets for t in active))
 

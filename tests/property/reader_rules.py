@@ -34,7 +34,7 @@ class ReaderRules(TaskRules):
     @rule(pick=PICK)
     @when(lambda self: self.model.datasets)
     def read(self, pick: int) -> None:
-        """What is visible now is what the model says; it is read again later."""
+        """Compare the visible segments with the model; they are read again later."""
         dataset = chosen(list(self.model.datasets.values()), pick)
         request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[dataset.name])
 

@@ -10,7 +10,7 @@ from tests.property.stream_rules import full_key
 
 @dataclass
 class StreamView:
-    """What a nursery remembers of a stream; `entries` are merged offsets."""
+    """A stream as a nursery remembers it; `entries` are merged offsets."""
 
     committed: int
     deleted: int
@@ -39,7 +39,7 @@ class StreamView:
 
 
 def expected_view(model: Model) -> dict[str, StreamView]:
-    """How every stream that has not retired should look."""
+    """Expected view of every stream that has not retired."""
     return {s.id: _view(s) for s in model.streams.values() if not s.is_retired}
 
 

@@ -90,7 +90,7 @@ class TaskRules(SegmentRules):
             self._swapped(task, output)
 
     def _output(self, task: Task, kind: str) -> common_pb2.CreateSegment:
-        """What the task's current attempt wrote, or another one."""
+        """Output of the task's current attempt, or of another one."""
         attempt = task.attempt - (kind == "stale")
         events = sum(s.events for s in task.inputs) + (kind == "wrong")
         name = f"{task.id}.parquet" if kind != "another" else f"{uuid4()}.parquet"
@@ -145,7 +145,7 @@ class TaskRules(SegmentRules):
     @rule(is_named=st.booleans())
     @when(lambda self: self.model.segments)
     def fail_again_and_again(self, is_named: bool) -> None:
-        """What fails is claimed again at once; one blamed input splits its task in the end."""
+        """Fail a task again and again: it is free at once; a named input splits it in the end."""
         for _ in range(POISON_FAILURES_MAX):
             self.claim()
             if self.model.tasks:

@@ -63,7 +63,7 @@ def test_the_interleaver_finds_a_lost_update_and_leaves_no_other_outcome_out(
 def test_versions_drawn_from_a_sequence_would_break_stable_reads(
     interleaver: Interleaver, scene: Scene
 ) -> None:
-    """Why there is a counter row: what I5 forbids is found where versions are drawn otherwise."""
+    """The counter row is needed: versions drawn otherwise violate I5, and the test detects it."""
     scene.execute("CREATE SEQUENCE drawn")
 
     def write() -> None:

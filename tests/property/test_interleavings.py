@@ -13,7 +13,7 @@ from tests.support.interleaving.interleaver import Interleaver, Outcome, Work
 
 
 def kinds(outcomes: Iterable[Outcome]) -> set[tuple[str, str]]:
-    """How the two calls of each schedule ended: "ok", or the name of an error's class."""
+    """Outcomes of the two calls of each schedule: "ok", or the name of an error's class."""
     return {(_kind(one.first), _kind(one.second)) for one in outcomes}
 
 

@@ -43,7 +43,7 @@ def _one_after_the_other(stage: Stage, first: str, second: str, is_turned: bool)
 
 
 def _difference(end: tuple[object, ...], expected: set[End]) -> list[object]:
-    """What no serial order gives."""
+    """Differences from every serial order."""
     state = end[0]
     assert isinstance(state, tuple)
     return [

@@ -80,7 +80,7 @@ def draw(url: str, count: int) -> list[int]:
 
 
 def test_a_connection_that_outlives_a_promotion_draws_no_version_twice(pair: Pair) -> None:
-    """What a pooler holds: opened to the standby, checked by nobody since."""
+    """The connection is a pooler's: opened to the standby and not checked since."""
     handed_out = draw(pair.primary.url, 3)
     catch_up(pair.primary, pair.standby)
     stop_following(pair.standby)

@@ -23,7 +23,7 @@ Run = Callable[..., Result]
 
 
 class MetaServer(Protocol):
-    """What these tests use of the `meta_server` fixture."""
+    """The part of the `meta_server` fixture that these tests use."""
 
     settings: Settings
 

@@ -1,4 +1,4 @@
-"""What the `cli` extra alone must carry: every command but those that run processes here."""
+"""Imports with the `cli` extra alone: every command except those that run processes."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What commands read and print."""
+"""Input and output of commands."""
 
 from datetime import UTC, datetime
 

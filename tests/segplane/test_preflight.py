@@ -1,4 +1,4 @@
-"""What is checked before anything starts."""
+"""Checks before anything starts."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""What the tables share: one MetaData with its naming convention, and columns for moments."""
+"""Shared parts of the tables: one MetaData with its naming convention, and columns for times."""
 
 from sqlalchemy import Column, DateTime, MetaData
 from sqlalchemy.sql import func

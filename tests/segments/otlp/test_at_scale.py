@@ -13,7 +13,7 @@ MUTATIONS = 34_000
 
 @pytest.fixture
 def seed() -> int:
-    """Where the seeds of this run begin; the failure of one names it."""
+    """First seed of this run; a failure names its seed."""
     first = random.SystemRandom().randrange(10**9)
     print(f"seeds from {first}")
     return first

@@ -1,4 +1,4 @@
-"""What went into a segment comes out of it again, but for the documented exceptions."""
+"""Records read from a segment equal the written ones, with the documented exceptions."""
 
 import base64
 import math

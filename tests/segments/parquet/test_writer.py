@@ -1,4 +1,4 @@
-"""What a segment's writer promises: exact rows, row groups, pages, statistics, footer."""
+"""Guarantees of the writer: exact rows, row groups, pages, statistics, footer."""
 
 import random
 from pathlib import Path

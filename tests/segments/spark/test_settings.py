@@ -1,4 +1,4 @@
-"""How properties of Spark are given, and what counts as the same release."""
+"""Parsing of Spark properties, and comparison of releases."""
 
 from dataclasses import astuple, replace
 

@@ -1,4 +1,4 @@
-"""What every object store must do, asked of a folder and of an S3 server."""
+"""The contract of object stores, tested on a folder and on an S3 server."""
 
 import pickle
 import threading

@@ -120,7 +120,7 @@ def break_with(proxy: FaultyProxy, breaks: Breaks, name: str, *, is_once: bool) 
 
 
 def written(direct: S3Store) -> bytes | None:
-    """What stands under the key that is written to."""
+    """Content of the object under the key."""
     try:
         return direct.get("new")
     except ObjectMissing:

@@ -1,4 +1,4 @@
-"""What only a folder store has to get right: temporary names, empty folders, a missing disk."""
+"""Rules of a folder store only: temporary names, empty folders, a missing disk."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What the S3 store does when the network or the store misbehaves."""
+"""The S3 store while the network or the store misbehaves."""
 
 import base64
 import dataclasses

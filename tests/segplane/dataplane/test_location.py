@@ -1,4 +1,4 @@
-"""Where the objects are: asked once, and again when meta's configuration has changed."""
+"""Location of the objects: asked once, and again when meta's configuration has changed."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -63,7 +63,7 @@ class Scene:
         return self.client.janitor.CreateMergeTasks(request).tasks_created
 
     def find(self) -> list[SegmentInfo]:
-        """What readers are told to read."""
+        """Segments that a lookup returns."""
         request = segment_lookup_pb2.FindSegmentsRequest()
         return list(self.client.segment_lookup.FindSegments(request).segments)
 

@@ -115,7 +115,7 @@ class Cluster:
 
     @property
     def temporary_folder(self) -> Path:
-        """Where executors put temporary files: what a task is busy with lies here."""
+        """Folder of the executors' temporary files, which shows what a task is working on."""
         return self.folder / "tmp"
 
     def add_worker(self, environment: Mapping[str, str] | None = None) -> Node:
@@ -199,7 +199,7 @@ class Cluster:
 
 
 def spark_home() -> Path:
-    """Where the installed pyspark keeps Spark."""
+    """Folder of Spark in the installed pyspark."""
     found = importlib.util.find_spec("pyspark")
     assert found is not None
     assert found.origin is not None

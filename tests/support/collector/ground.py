@@ -1,4 +1,4 @@
-"""What a collector under test stands on: meta, its database and the object store."""
+"""Surroundings of a collector under test: meta, its database and the object store."""
 
 from dataclasses import dataclass
 from uuid import uuid4
@@ -26,7 +26,7 @@ class IngestToken:
 
 @dataclass(frozen=True)
 class Ground:
-    """What a collector stands on: meta, its database and the object store."""
+    """Surroundings of a collector: meta, its database and the object store."""
 
     meta: MetaServer
     database_url: str

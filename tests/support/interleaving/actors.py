@@ -143,7 +143,7 @@ CALLS: dict[str, Callable[[Stage], object]] = {
 
 
 def verdict(call: Callable[[Stage], object], stage: Stage) -> str:
-    """How a call ended, as far as its caller can act on it."""
+    """Outcome of a call, as far as its caller can act on it."""
     answer = attempt_of(lambda: call(stage))
     if isinstance(answer, Exception):
         return type(answer).__name__

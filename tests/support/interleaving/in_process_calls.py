@@ -51,7 +51,7 @@ NO_CONTEXT = cast(grpc.ServicerContext, None)
 
 @dataclass(frozen=True)
 class Read:
-    """What FindSegments answered: the ids, and the version that they are of."""
+    """Answer of FindSegments: the ids, and their version."""
 
     ids: frozenset[str]
     version: int
@@ -206,7 +206,7 @@ def output_of(dataset_id: UUID, task_id: UUID, attempt: int, *, events: int) -> 
 
 
 def attempt_of(work: Callable[[], object]) -> object:
-    """What a call answers, or the error that it is refused for."""
+    """Run a call; returns its answer, or the error of its refusal."""
     try:
         return work()
     except MetaError as error:

@@ -42,7 +42,7 @@ class _Worker:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one schedule ended in; an error is an outcome too."""
+    """Outcome of one schedule; an error is an outcome too."""
 
     schedule: str
     first: object
@@ -51,7 +51,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Branch:
-    """Where to leave an explored schedule; `asleep` has been tried first at its end."""
+    """Branch from an explored schedule; `asleep` has been tried first at its end."""
 
     prefix: str
     asleep: frozenset[str]

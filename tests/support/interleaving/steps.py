@@ -1,4 +1,4 @@
-"""What one step of a session is, and which two steps may change places unnoticed.
+"""Steps of a session, and the pairs of steps that commute.
 
 Exploring both orders of two steps that do not touch each other would only repeat a schedule.
 READ COMMITTED makes most pairs such: what is not committed yet, nobody else sees.
@@ -18,7 +18,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Kind(Enum):
-    """What a step does to other sessions: nothing, lock and wait, or let go and show."""
+    """Effect of a step on other sessions: none, lock and wait, or release and show."""
 
     READ = auto()
     LOCK = auto()

@@ -87,7 +87,7 @@ class Writer:
         return list(self.client.segment_lookup.GetSegmentsByIds(request).segments)
 
     def due(self) -> list[segment_deletion_pb2.TombstonedSegmentInfo]:
-        """What may be deleted now."""
+        """List what may be deleted now."""
         request = segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest()
         return list(self.client.segment_deletion.GetTombstonedSegmentsForDeletion(request).segments)
 

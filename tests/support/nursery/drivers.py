@@ -161,7 +161,7 @@ class Collector:
         )
 
     def info(self) -> nursery_pb2.IngestStreamInfo | None:
-        """What meta says of the stream; None once it has retired."""
+        """The stream as meta returns it; None once it has retired."""
         reply = self.client.nursery.GetIngestStreamsForNursery(
             nursery_pb2.GetIngestStreamsRequest()
         )

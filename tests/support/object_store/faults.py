@@ -1,4 +1,4 @@
-"""What a test can do to one request and its answer on their way between the store and a server."""
+"""Faults of one request and its answer between the store and a server."""
 
 from collections.abc import Callable
 from dataclasses import replace

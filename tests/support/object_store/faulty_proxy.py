@@ -27,7 +27,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server answered, or what a fault answers in its place.
+    """Answer of the server, or of a fault in its place.
 
     `claimed_length` is what Content-Length says if that is not the body's; `is_reset` ends the
     connection after the body with a reset, and not in order.
@@ -74,7 +74,7 @@ class FaultyProxy(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where clients connect to."""
+        """URL for clients."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def forward(self, request: Request) -> Answer:

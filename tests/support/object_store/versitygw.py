@@ -19,7 +19,7 @@ STARTS = 5
 
 
 def find_versitygw() -> str | None:
-    """Where the server's program is, if anywhere."""
+    """Find the server's program, if it is installed."""
     found = shutil.which("versitygw", path=str(ROOT / "build" / "tools"))
     return found or shutil.which("versitygw")
 

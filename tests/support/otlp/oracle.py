@@ -1,4 +1,4 @@
-"""What decoding OTLP must yield, row by row from the official classes."""
+"""Expected rows of decoding OTLP, from the official classes."""
 
 import base64
 import math

@@ -1,4 +1,4 @@
-"""What a query engine would do: ask meta which segments to read, then read them."""
+"""Reading as a query engine does it: look segments up in meta, then read them."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ def find_all(client: MetaClient, dataset: str, version: int | None = None) -> li
 
 
 def paths(root: Path, segments: Iterable[SegmentInfo]) -> list[str]:
-    """Where the segments' objects are in a folder store."""
+    """Paths of the segments' objects in a folder store."""
     keys = (s.cloud_object_key for s in segments)
     return [str(root / k.prefix.prefix.strip("/") / k.key) for k in keys]
 

@@ -51,6 +51,8 @@ class Settings:
     threads: int = 64
     concurrent_rpcs_max: int = 512
     processes: int = 1
+    # False: the size of the database's pool is the default, which a start may reduce.
+    is_pool_set: bool = True
     metrics: MetricsAddress = NO_METRICS
     drain_secs: float = 20.0
     database_wait_secs: float = 30.0
@@ -83,6 +85,7 @@ def load(env: Environment) -> Settings:
         location=env.location("OBJECT_STORE_URL") or _default_location(),
         threads=threads,
         concurrent_rpcs_max=env.integer("CONCURRENT_RPCS_MAX", 512, low=2, high=100_000),
+        is_pool_set=env.is_set("DATABASE_POOL"),
         processes=env.integer("PROCESSES", 1, low=1, high=64),
         metrics=env.metrics(),
         drain_secs=env.seconds("DRAIN_SECS", 20.0),

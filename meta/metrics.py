@@ -74,6 +74,20 @@ COMMIT_BATCH_FAILURES = Counter(
     ["queue"],
     registry=META,
 )
+BACKGROUND_FAILURES = Counter(
+    "segplane_meta_background_failures_total",
+    "Runs of a background job or expiry rule that failed and are repeated. A rise: expired rows"
+    " stay or health is not watched; the log says why.",
+    ["job"],
+    registry=META,
+)
+BACKGROUND_SUCCESS = Gauge(
+    "segplane_meta_background_success_timestamp_seconds",
+    "Unix time of the last run without a failure, by background job or expiry rule. A rise of the"
+    " time since then: the job fails or hangs.",
+    ["job"],
+    registry=META,
+)
 
 EXPORTS = Counter(
     "segplane_collector_exports_total",

@@ -1,7 +1,6 @@
 """The composition root: builds the server, runs it and drains it."""
 
 import gc
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,16 +8,20 @@ from typing import Any, cast
 
 import grpc
 import structlog
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2_grpc
+from grpc_health.v1.health import SERVICE_NAME as HEALTH_NAME
 from grpc_health.v1.health import aio as health_aio
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
-from meta import expiry, migrations
+from meta import background, health
+from meta.background import BackgroundJob
 from meta.config import Settings
-from meta.errors import Unavailable
+from meta.database_start import open_database
 from meta.event_loop import EventLoop
-from meta.process import ConfigError, Shutdown, every
+from meta.expiry import ROUND_PAUSE_SECS, Expiry
+from meta.health import CHECK_PAUSE_SECS, HealthWatch
+from meta.process import ConfigError, Shutdown
 from meta.rpc.pipeline import Pipeline
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
@@ -30,6 +33,7 @@ from meta.services.operations import OperationsServicer
 from meta.services.segment_deletion import SegmentDeletionServicer
 from meta.services.segment_lookup import SegmentLookupServicer
 from meta.store import datasets
+from meta.store.database_probe import DatabaseProbe
 from meta.store.engine import Database
 from meta.transactions import Transactions
 from meta.v1 import (
@@ -46,8 +50,6 @@ from meta.v1 import (
 
 log = structlog.get_logger()
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
-HEALTH_EVERY_SECS = 2.0
-DATABASE_POLL_SECS = 0.5
 SERVICES = (
     "Catalog",
     "Ingestion",
@@ -75,7 +77,7 @@ class RunningServer:
 
     def report(self, *, is_up: bool) -> None:
         """Set the health status that health checks are answered with."""
-        self.loop.run(_report_health(self.health, self.names, is_up=is_up))
+        self.loop.run(health.report(self.health, self.names, is_up=is_up))
 
     def stop(self, drain_secs: float) -> None:
         """Refuse new calls, wait `drain_secs` for running ones, close the database."""
@@ -112,7 +114,7 @@ class _Methods(grpc.GenericRpcHandler):
 
 def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
     """Migrate, then serve on `settings.bind`. Raises ConfigError or Unavailable."""
-    database = _open_database(settings)
+    database = open_database(settings)
     transactions = Transactions(database)
     transactions.write(lambda tx: datasets.ensure_default(tx, settings.default_dataset))
     loop = EventLoop(settings.threads)
@@ -133,7 +135,7 @@ async def _serve(
     )
     names = _register(cast(grpc.Server, methods), transactions, settings)
     health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
-    _add_reflection(methods, (*names, health.SERVICE_NAME, reflection.SERVICE_NAME))
+    _add_reflection(methods, (*names, HEALTH_NAME, reflection.SERVICE_NAME))
     server = grpc.aio.server(
         handlers=(methods,),
         # A backstop: the pipeline refuses first, with a reason and a delay.
@@ -151,31 +153,9 @@ async def _serve(
         raise ConfigError(
             f"cannot listen on {settings.bind}: is another meta running? choose META_BIND"
         ) from error
-    await _report_health(checker, names, is_up=True)
+    await health.report(checker, names, is_up=True)
     await server.start()
     return RunningServer(server, loop, port, transactions.database, checker, names)
-
-
-def _open_database(settings: Settings) -> Database:
-    """Connect and migrate; waits for Postgres while it starts."""
-    try:
-        database = Database(settings.database)
-    except ValueError as error:
-        raise ConfigError(f"META_DATABASE_URL: {error}") from error
-    deadline = time.monotonic() + settings.database_wait_secs
-    while True:
-        try:
-            migrations.upgrade(database)
-        except Unavailable as error:
-            if time.monotonic() > deadline:
-                raise ConfigError(
-                    f"Postgres at {database.url.render_as_string()} does not answer: {error};"
-                    " check META_DATABASE_URL and that the server runs"
-                ) from error
-            log.info("waiting_for_database", error=str(error))
-            time.sleep(DATABASE_POLL_SECS)
-        else:
-            return database
 
 
 def _register(
@@ -218,40 +198,24 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("meta_started", bind=settings.bind, port=running.port)
     if settings.is_unsafe_grace:
         log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)
-    sweep = (Transactions(running.database), settings, shutdown)
-    background = [
-        threading.Thread(target=_watch, args=(running, shutdown), daemon=True),
-        threading.Thread(target=expiry.run, args=sweep, daemon=True),
-    ]
-    for thread in background:
-        thread.start()
+    probe = DatabaseProbe(running.database.url)
+    threads = background.start(_jobs(running, probe, settings, shutdown), shutdown)
     shutdown.wait()
     log.info("meta_draining", drain_secs=settings.drain_secs)
-    for thread in background:
-        thread.join()
+    deadline = time.monotonic() + settings.drain_secs
+    for thread in threads:
+        # A hung Postgres holds a thread for ever; the drain is bounded all the same.
+        thread.join(max(0.0, deadline - time.monotonic()))
     running.stop(settings.drain_secs)
     log.info("meta_stopped")
 
 
-def _watch(running: RunningServer, shutdown: Shutdown) -> None:
-    """Keep the health status in accord with whether Postgres answers."""
-    was_up = True
-    for _ in every(HEALTH_EVERY_SECS, shutdown):
-        try:
-            running.database.ping()
-            is_up = True
-        except Unavailable:
-            is_up = False
-        if is_up != was_up:
-            log.warning("database_state_changed", is_up=is_up)
-            running.report(is_up=is_up)
-        was_up = is_up
-
-
-async def _report_health(
-    checker: health_aio.HealthServicer, names: Iterable[str], *, is_up: bool
-) -> None:
-    status = health_pb2.HealthCheckResponse.ServingStatus
-    value = status.SERVING if is_up else status.NOT_SERVING
-    for name in ("", *names):
-        await checker.set(name, value)
+def _jobs(
+    running: RunningServer, probe: DatabaseProbe, settings: Settings, shutdown: Shutdown
+) -> tuple[BackgroundJob, ...]:
+    watch = HealthWatch(probe, lambda is_up: running.report(is_up=is_up))
+    expiry = Expiry(Transactions(running.database), settings, shutdown)
+    return (
+        BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
+        BackgroundJob("expiry", ROUND_PAUSE_SECS, expiry.run_round),
+    )

@@ -35,6 +35,11 @@ class Environment:
             raise ConfigError(f"{key} is not set")
         return default
 
+    def is_set(self, name: str) -> bool:
+        """True if the environment has the variable or its `_FILE`."""
+        key = self.prefix + name
+        return key in self.values or f"{key}_FILE" in self.values
+
     def integer(self, name: str, default: int, *, low: int = 0, high: int = 2**63 - 1) -> int:
         """A whole number in [low, high]."""
         raw = self.text(name, str(default))

@@ -46,6 +46,7 @@ class Database:
 
     def __init__(self, settings: DatabaseSettings) -> None:
         self.url = _normalized(settings.url)
+        self.pool_size = settings.pool_size
         options = (
             f"-c lock_timeout={settings.lock_timeout_ms}"
             f" -c statement_timeout={settings.statement_timeout_ms}"
@@ -138,6 +139,10 @@ def _normalized(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
+class OptionsRefused(Exception):
+    """Something between us and Postgres, such as PgBouncer, takes no options of connections."""
+
+
 class Conflict(Exception):
     """The transaction lost to another and may be run again. Never leaves meta."""
 
@@ -179,6 +184,8 @@ def translate(error: DBAPIError) -> Exception:
         return StatementTimeout("the query took longer than META_STATEMENT_TIMEOUT_MS")
     if isinstance(cause, psycopg.errors.NumericValueOutOfRange):
         return QuotaExceeded("a total of the dataset would exceed 2^63 - 1")
+    if "unsupported startup parameter" in str(cause):
+        return OptionsRefused()
     if error.connection_invalidated or isinstance(cause, psycopg.OperationalError):
         return Unavailable("the database is not answering", sqlstate=sqlstate or "")
     return error

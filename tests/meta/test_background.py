@@ -1,0 +1,57 @@
+"""Background jobs go on after whatever one run raises."""
+
+import psycopg
+import pytest
+
+from meta import expiry, metrics
+from meta.background import BackgroundJob, repeat
+from meta.config import Settings
+from meta.errors import Unavailable
+from meta.process import Shutdown
+from meta.transactions import Transactions
+from tests.support.meta.server import MetaServer
+
+
+def failures(job: str) -> float:
+    name = "segplane_meta_background_failures_total"
+    return metrics.META.get_sample_value(name, {"job": job}) or 0.0
+
+
+def last_success(job: str) -> float:
+    name = "segplane_meta_background_success_timestamp_seconds"
+    return metrics.META.get_sample_value(name, {"job": job}) or 0.0
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), ZeroDivisionError()], ids=repr)
+def test_a_job_goes_on_after_a_failure_and_counts_it(error: Exception) -> None:
+    shutdown, runs = Shutdown(), 0
+    name = f"fails_{type(error).__name__}"
+
+    def run() -> None:
+        nonlocal runs
+        runs += 1
+        if runs <= 2:
+            raise error
+        shutdown.request()
+
+    repeat(BackgroundJob(name, 0.001, run), shutdown)
+
+    assert runs == 3
+    assert failures(name) == 2
+    assert last_success(name) > 0
+
+
+def test_an_expiry_rule_that_fails_keeps_no_other_from_running(
+    meta_server: MetaServer, meta_settings: Settings, database_url: str
+) -> None:
+    transactions = Transactions(meta_server.running.database)
+    rounds = expiry.Expiry(transactions, meta_settings, Shutdown())
+    before, usage_before = failures("audit"), last_success("usage")
+    with psycopg.connect(database_url) as connection:
+        # The error is none that meta foresees.
+        connection.execute("ALTER TABLE audit_log RENAME TO elsewhere")
+
+    rounds.run_round()
+
+    assert failures("audit") == before + 1
+    assert last_success("usage") > usage_before

@@ -3,8 +3,9 @@
 Each task is a job of its own: in a shared job a poison input would end the other tasks too.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -13,10 +14,12 @@ from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
 from segments.errors import SegmentsError
 from segments.ids import new_uuid7
 from segments.keys import join_key
+from segments.location import StoreLocation
 from segments.merging.merge import InputFailed, MergeOrder, merge_segments
 from segments.parquet.upload import upload_segment
 from segments.spark.session import cancel_jobs, check_alive, check_versions, first_line
 from segments.spark.versions import guarded
+from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 
 
@@ -63,29 +66,49 @@ def merge_all(tasks: Iterable[ClaimedTask]) -> Iterator[Outcome]:
     return map(merge, tasks)
 
 
-def merge(task: ClaimedTask) -> Outcome:
+def merge(
+    task: ClaimedTask, open_location: Callable[[StoreLocation], ObjectStore] = open_store
+) -> Outcome:
     """Execute one task in an executor; errors are returned, so that no other task is affected."""
     try:
-        store = open_store(task.location)
-        # Spark may rerun a lost task: each run writes under a fresh key.
-        key = join_key(task.prefix, f"{new_uuid7()}.parquet")
+        store = open_location(task.location)
         with scratch_folder(task.work_dir, task.label) as folder:
-            order = MergeOrder(
-                task.dataset_id,
-                task.producer,
-                task.spec,
-                task.buffer_bytes_max,
-                progress_writer(folder),
-            )
-            result = merge_segments(store, task.inputs, order, folder)
-            upload_segment(store, key, folder / "merged.parquet", result.facts)
-    except InputFailed as error:
-        return Failed(error.message, error.segment_id)
+            try:
+                return _merge_in(folder, task, store)
+            except InputFailed as error:
+                is_proven = _fails_again(folder, task, store, error.segment_id)
+                return Failed(error.message, error.segment_id, is_proven=is_proven)
     except SegmentsError as error:
         return Failed(f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001 - the top of a task reports every error
         return Failed(f"unexpected {type(error).__name__}: {error}")
+
+
+def _merge_in(folder: Path, task: ClaimedTask, store: ObjectStore) -> Merged:
+    # Spark may rerun a lost task: each run writes under a fresh key.
+    key = join_key(task.prefix, f"{new_uuid7()}.parquet")
+    order = _order(task, progress_writer(folder))
+    result = merge_segments(store, task.inputs, order, folder)
+    upload_segment(store, key, folder / "merged.parquet", result.facts)
     return Merged(key, result.facts, result.unconverted)
+
+
+def _fails_again(folder: Path, task: ClaimedTask, store: ObjectStore, segment_id: str) -> bool:
+    """Read one input once more, alone: damage on the network does not prove a damaged object."""
+    again = folder / "again"
+    again.mkdir()
+    inputs = [segment for segment in task.inputs if segment.segment_id == segment_id]
+    try:
+        merge_segments(store, inputs, _order(task), again)
+    except InputFailed:
+        return True
+    except SegmentsError:
+        return False
+    return False
+
+
+def _order(task: ClaimedTask, progress: Callable[[int], None] = lambda _rows: None) -> MergeOrder:
+    return MergeOrder(task.dataset_id, task.producer, task.spec, task.buffer_bytes_max, progress)
 
 
 def _group(task: ClaimedTask) -> str:

@@ -174,6 +174,7 @@ class Worker:
             attempt=info.attempt,
             failed_segment_id=failed.segment_id,
             is_deferred=failed.is_deferred,
+            is_proven=failed.is_proven,
         )
         self._persist(lambda: self.meta.merge_task.FailSegmentMergeTask(request))
 

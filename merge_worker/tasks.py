@@ -48,11 +48,13 @@ class Failed:
     """The task failed; `segment_id` names the input at fault, or is "" if none is.
 
     `is_deferred`: the inputs are fine, and a worker of another release may merge them.
+    `is_proven`: a second read of the named input failed as well.
     """
 
     message: str
     segment_id: str = ""
     is_deferred: bool = False
+    is_proven: bool = False
 
 
 Outcome = Merged | Failed

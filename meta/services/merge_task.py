@@ -103,6 +103,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
                 error=error,
                 failed_segment_id=failed_id,
                 is_deferred=request.is_deferred,
+                is_proven=request.is_proven,
                 backoff_unit_secs=self._settings.lifetimes.fail_backoff,
             )
 

@@ -46,10 +46,12 @@ def fail(
     failed_segment_id: UUID | None,
     backoff_unit_secs: float,
     is_deferred: bool = False,
+    is_proven: bool = False,
 ) -> None:
     """Record the current claim's failure: back off, or split a task that failed too often.
 
-    `is_deferred` says that the worker is the cause: the failure counts against no input.
+    `is_deferred` says that the worker is the cause: the failure counts against no input. With
+    `is_proven` the named input is excluded from merging at once.
     """
     merge_attempts.end(
         tx,
@@ -62,6 +64,9 @@ def fail(
     assert task.claimed_at is not None
     if is_deferred:
         tx.execute(_COUNT, {"task": task.id, "poison": 0})
+    elif is_proven and failed_segment_id is not None:
+        _set_aside(tx, task, failed_segment_id)
+        return
     elif _count(tx, task, task.claimed_at, failed_segment_id) >= POISON_FAILURES_MAX:
         split(tx, task, failed_segment_id)
         return
@@ -79,13 +84,31 @@ def note_lapse(tx: Transaction, task: MergeTaskRow, claimed_at: datetime) -> boo
     return True
 
 
+def _set_aside(tx: Transaction, task: MergeTaskRow, segment_id: UUID) -> None:
+    """Exclude one input from merging and put the others into a task of their own."""
+    others = [
+        segment
+        for segment in task_inputs.list_live(tx, task.id)
+        if segment.segment_id != segment_id
+    ]
+    _exclude(tx, segment_id, f"merge task {task.id} could not read it twice")
+    merge_tasks.close(tx, task, TaskState.SPLIT if len(others) > 1 else TaskState.CANCELLED)
+    # A single one is free again: the next planning finds it.
+    if len(others) > 1:
+        merge_tasks.create(tx, TaskKind.MERGE, [others])
+
+
+def _exclude(tx: Transaction, segment_id: UUID, reason: str) -> None:
+    tx.execute(_QUARANTINE, {"segment": segment_id})
+    audit.note(tx, "quarantine", segment_id, reason)
+
+
 def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -> None:
     """Put a task's inputs into two tasks, or a single one into quarantine."""
     inputs = task_inputs.list_live(tx, task.id)
     if len(inputs) <= 1:
         for one in inputs:
-            tx.execute(_QUARANTINE, {"segment": one.segment_id})
-            audit.note(tx, "quarantine", one.segment_id, f"merge task {task.id} kept failing")
+            _exclude(tx, one.segment_id, f"merge task {task.id} kept failing")
         merge_tasks.close(tx, task, TaskState.CANCELLED)
         return
     blamed = [one for one in inputs if one.segment_id == failed_segment_id]

@@ -185,6 +185,7 @@ class FailSegmentMergeTaskRequest(_message.Message):
     ATTEMPT_FIELD_NUMBER: _builtins.int
     FAILED_SEGMENT_ID_FIELD_NUMBER: _builtins.int
     IS_DEFERRED_FIELD_NUMBER: _builtins.int
+    IS_PROVEN_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Task id."""
     error_message: _builtins.str
@@ -197,6 +198,10 @@ class FailSegmentMergeTaskRequest(_message.Message):
     """True if nothing is wrong with the inputs but this worker cannot merge them, such as one of an
     older release: the task waits as after a failure, and nothing counts against its inputs.
     """
+    is_proven: _builtins.bool
+    """True if a second, separate read of failed_segment_id failed as well. The input is then excluded
+    from merging at once and the others go into a task of their own.
+    """
     def __init__(
         self,
         *,
@@ -205,10 +210,11 @@ class FailSegmentMergeTaskRequest(_message.Message):
         attempt: _builtins.int = ...,
         failed_segment_id: _builtins.str = ...,
         is_deferred: _builtins.bool = ...,
+        is_proven: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "error_message", b"error_message", "failed_segment_id", b"failed_segment_id", "is_deferred", b"is_deferred", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "error_message", b"error_message", "failed_segment_id", b"failed_segment_id", "is_deferred", b"is_deferred", "is_proven", b"is_proven", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,8 +1,9 @@
 """A merge task in Spark: the object is written and verified, errors come back as values."""
 
+import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ import pytest
 
 from merge_worker.job import SparkMerger, merge
 from merge_worker.tasks import ClaimedTask, Failed, Merged
+from segments.errors import ObjectMissing
 from segments.keys import attempt_prefix, new_merged_key, parse_key
 from segments.location import StoreLocation
 from segments.merging.merge import MergeInput
@@ -18,6 +20,7 @@ from segments.parquet.reader import read_footer
 from segments.parquet.schema import SegmentSpec
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
+from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
@@ -83,6 +86,34 @@ def test_an_input_that_is_gone_is_named(store: ObjectStore, tmp_path: Path) -> N
 
     assert isinstance(outcome, Failed)
     assert outcome.segment_id == task.inputs[1].segment_id
+    assert outcome.is_proven
+
+
+@dataclass(frozen=True)
+class _FlakyFolder(FolderStore):
+    """A folder that does not find some objects the first time they are opened."""
+
+    missing: set[str] = field(default_factory=set)
+
+    def open_input(self, key: str) -> io.IOBase:
+        if key in self.missing:
+            self.missing.remove(key)
+            raise ObjectMissing(key)
+        # Not super(): a slotted dataclass is another class than the one that super() names.
+        return FolderStore.open_input(self, key)
+
+
+def test_an_input_that_is_read_the_second_time_is_not_proven_to_be_damaged(
+    store: ObjectStore, tmp_path: Path
+) -> None:
+    task = task_of(store, tmp_path, range(2))
+    bad = task.inputs[1]
+
+    outcome = merge(task, lambda location: _FlakyFolder(location, {bad.key}))
+
+    assert isinstance(outcome, Failed)
+    assert outcome.segment_id == bad.segment_id
+    assert not outcome.is_proven
 
 
 def test_a_folder_that_cannot_be_written_is_nobodys_fault(

@@ -109,6 +109,37 @@ def test_a_named_poison_segment_is_set_apart_at_the_first_split(
     assert sizes == [1, 15]
 
 
+def test_a_proven_damage_excludes_its_segment_at_once_and_the_others_are_merged(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 16)
+    worker.plan()
+
+    worker.fail(worker.poll(), failed_segment_id=ids[5], is_proven=True)
+    rest = worker.poll()
+    worker.complete(rest.task_id, worker.output(rest))
+
+    assert {segment.id for segment in rest.segments} == set(ids) - {ids[5]}
+    assert worker.find_task() is None
+    assert worker.plan().tasks_created == 0
+    live = writer.find_ids("web")
+    assert len(live) == 2
+    assert ids[5] in live
+
+
+def test_the_last_sound_input_of_a_task_is_free_again(
+    writer: Writer, worker: Worker, dataset: str
+) -> None:
+    ids = writer.save_many(dataset, 4)
+    worker.plan()
+    for damaged in ids[:3]:
+        worker.fail(worker.poll(), failed_segment_id=damaged, is_proven=True)
+
+    writer.save_many(dataset, 3)
+    assert worker.find_task() is None
+    assert worker.plan().segments_included == 4
+
+
 def test_a_task_that_kills_its_workers_is_split_too(
     meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
 ) -> None:

@@ -158,6 +158,7 @@ class Worker:
         failed_segment_id: str = "",
         attempt: int | None = None,
         is_deferred: bool = False,
+        is_proven: bool = False,
     ) -> None:
         self.client.merge_task.FailSegmentMergeTask(
             merge_task_pb2.FailSegmentMergeTaskRequest(
@@ -166,6 +167,7 @@ class Worker:
                 attempt=task.attempt if attempt is None else attempt,
                 failed_segment_id=failed_segment_id,
                 is_deferred=is_deferred,
+                is_proven=is_proven,
             )
         )
 

@@ -17,7 +17,7 @@ THREADS = 2
 GROUP_ROWS = 131_072
 # As ours.
 ZSTD_LEVEL = 1
-KEYS = ("signal", "service_name", "timestamp")
+KEYS = ("signal", "service_name", "timestamp", "timestamp_nanos")
 
 
 def main(peer: str, out: str, groups: list[list[str]]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
-KEYS = ("signal", "service_name", "timestamp")
+KEYS = ("signal", "service_name", "timestamp", "timestamp_nanos")
 THREADS = 2
 MEMORY = "6g"
 # As ours.
@@ -65,8 +65,6 @@ def _session(folder: Path, jar: str) -> SparkSession:
         "spark.driver.memory": MEMORY,
         "spark.local.dir": str(folder),
         "spark.scheduler.mode": "FAIR",
-        # Spark has no nanoseconds; as integers they sort alike.
-        "spark.sql.legacy.parquet.nanosAsLong": "true",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.hadoop.parquet.compression.codec.zstd.level": ZSTD_LEVEL,
     }

@@ -19,7 +19,8 @@ class SectionAdapter:
     def __init__(self, stored: StoredFooter, spec: SegmentSpec, signal: Signal) -> None:
         self.schema = section_schema(signal, spec.promoted)
         self.keys = sort_columns(spec, signal)
-        self._computed = tuple(c for c in spec.promoted if c not in stored.promoted)
+        present = {column.definition for column in stored.promoted}
+        self._computed = tuple(c for c in spec.promoted if c.definition not in present)
         self._unconverted = 0
         self.is_sorted = self._is_sorted(stored, signal)
 

@@ -16,7 +16,9 @@ from segments.offsets import OffsetSpan, coalesce
 from segments.parquet.schema import PromotedColumn
 from segments.signals import SIGNALS, Signal
 
-FORMAT_VERSION = 1
+# Written by this release, and the latest that it reads.
+FORMAT_VERSION = 2
+FORMAT_VERSION_MAX = 2
 # A footer is read whole by every query; lineage of this size means a plan without bounds.
 LINEAGE_BYTES_MAX = 16 * 1024 * 1024
 
@@ -123,7 +125,7 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         "end_time": stored.end_time,
         "sort_order": stored.sort_order,
         "sharding_fields": stored.sharding_fields,
-        "promoted": [[c.name, c.kql_type, c.scope, c.attribute] for c in stored.promoted],
+        "promoted": [_promoted_entry(column) for column in stored.promoted],
     }
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
     metadata[_PREFIX + b"lineage"] = _pack_lineage(footer)
@@ -135,9 +137,10 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
     try:
         found = {k.removeprefix(_PREFIX).decode(): v for k, v in (metadata or {}).items()}
         version = _int(json.loads(found["format_version"]))
-        if version > FORMAT_VERSION:
+        if version > FORMAT_VERSION_MAX:
             raise CorruptObject(
-                f"segment has format version {version}, this release reads up to {FORMAT_VERSION}"
+                f"segment has format version {version}, "
+                f"this release reads up to {FORMAT_VERSION_MAX}"
             )
         rows = json.loads(found["rows"])
         batches, ranges = _unpack_lineage(found["lineage"])
@@ -155,7 +158,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
             _int(json.loads(found["start_time"])),
             _int(json.loads(found["end_time"])),
             sort_order,
-            tuple(PromotedColumn(*map(str, item)) for item in json.loads(found["promoted"])),
+            tuple(map(_promoted_column, json.loads(found["promoted"]))),
             _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
         )
     except (KeyError, ValueError, TypeError, binascii.Error, zlib.error) as error:
@@ -169,6 +172,18 @@ def _fields_of(sort_order: tuple[str, ...]) -> tuple[str, ...]:
         if fields and fields[-1] == last:
             fields.pop()
     return tuple(fields)
+
+
+def _promoted_entry(column: PromotedColumn) -> list[str | int]:
+    entry: list[str | int] = list(column.definition)
+    return entry if column.field_id is None else [*entry, column.field_id]
+
+
+def _promoted_column(entry: list[object]) -> PromotedColumn:
+    name, kql_type, scope, attribute, *field_id = entry
+    return PromotedColumn(
+        str(name), str(kql_type), str(scope), str(attribute), *map(_int, field_id)
+    )
 
 
 def _pack_lineage(footer: SegmentFooter) -> bytes:

@@ -9,8 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from segments.parquet.field_ids import id_metadata, with_field_ids
 from segments.parquet.row_groups import GROUP_ROWS_MAX, ChecksumSink
 from segments.parquet.schema import Column
+from segments.parquet.stored_columns import StoredColumns
 
 PAGE_BYTES = 64 * 1024
 # The writer looks at a page's size only after so many values: 1,024 of 2 kB would be 2 MiB.
@@ -42,11 +44,10 @@ class Shape:
 class WriterSettings:
     """Options of Arrow's writer for files with these columns; serves any number of files."""
 
-    def __init__(self, columns: Sequence[Column], order: Sequence[str], shape: Shape) -> None:
-        self.schema = pa.schema(
-            pa.field(c.name, _stored_type(c, order, shape), nullable=not c.is_required)
-            for c in columns
-        )
+    def __init__(self, stored: StoredColumns, order: Sequence[str], shape: Shape) -> None:
+        """`order` is the order of the rows, by columns as they are in memory."""
+        columns = stored.columns
+        self.schema = pa.schema(_stored_field(c, order, shape) for c in columns)
         flat = [c for c in columns if not pa.types.is_nested(c.type)]
         levels = {
             path: COMPRESSION_LEVEL
@@ -72,7 +73,9 @@ class WriterSettings:
             if "trace_id" in self.schema.names
             else None,
             "sorting_columns": pq.SortingColumn.from_ordering(
-                self.schema, [(name, "ascending") for name in order], null_placement="at_end"
+                self.schema,
+                [(name, "ascending") for name in stored.order(order)],
+                null_placement="at_end",
             ),
         }
 
@@ -85,20 +88,22 @@ class ParquetLayout:
     """Writes tables that hold some of the file's columns; the others are null."""
 
     def __init__(
-        self, sink: ChecksumSink, columns: Sequence[Column], order: Sequence[str], first: pa.Table
+        self, sink: ChecksumSink, stored: StoredColumns, order: Sequence[str], first: pa.Table
     ) -> None:
         """Start the file; `first` is its first row group, whose longest values size the pages."""
-        settings = WriterSettings(columns, order, Shape(_write_batch_rows(first)))
+        settings = WriterSettings(stored, order, Shape(_write_batch_rows(first)))
         self._schema = settings.schema
+        self._stored = stored
         self._metadata: list[pq.FileMetaData] = []
         self._buffered = pa.BufferedOutputStream(pa.PythonFile(sink, "w"), _SINK_BUFFER_BYTES)
         self._writer = settings.open(self._buffered, self._metadata)
 
     def write(self, table: pa.Table) -> None:
         """Write one row group."""
-        rows, names = table.num_rows, set(table.schema.names)
+        rows = table.num_rows
+        present = self._stored.split(dict(zip(table.schema.names, table.columns, strict=True)))
         columns = [
-            _as(table[f.name], f.type) if f.name in names else pa.nulls(rows, f.type)
+            _as(present[f.name], f.type) if f.name in present else pa.nulls(rows, f.type)
             for f in self._schema
         ]
         self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=rows)
@@ -124,6 +129,18 @@ def _is_coded(column: Column) -> bool:
     if pa.types.is_dictionary(column.type):
         return column.is_sortable
     return pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+
+
+def _stored_field(column: Column, order: Sequence[str], shape: Shape) -> pa.Field[Any]:
+    type_ = _stored_type(column, order, shape)
+    if column.field_id is not None:
+        type_ = with_field_ids(type_, column.name)
+    return pa.field(
+        column.name,
+        type_,
+        nullable=not column.is_required,
+        metadata=id_metadata(column.field_id),
+    )
 
 
 def _stored_type(column: Column, order: Sequence[str], shape: Shape) -> pa.DataType:

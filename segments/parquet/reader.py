@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from segments.errors import CorruptObject
-from segments.parquet.footer import FORMAT_VERSION, StoredFooter, decode_footer
+from segments.parquet.field_ids import field_id_of
+from segments.parquet.footer import FORMAT_VERSION_MAX, StoredFooter, decode_footer
 from segments.parquet.schema import dictionary_columns, section_columns, wide_columns
+from segments.parquet.stored_columns import StoredColumns
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
 
@@ -28,6 +30,7 @@ class SegmentFile:
             self._footer_only = pq.read_metadata(where)
             self.stored: StoredFooter = decode_footer(self._footer_only.metadata)
             present = _checked_names(self._footer_only, self.stored)
+            self._present = present
             dictionaries = dictionary_columns(self.stored.promoted)
             self._file = pq.ParquetFile(
                 where,
@@ -75,10 +78,14 @@ class SegmentFile:
     def batches(self, signal: Signal, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Read a section in file order, only the columns that the file's format gives it.
 
-        At its end the rows are counted: raises CorruptObject if they are not what the footer says.
+        Times are nanoseconds, whatever the file's format. At its end the rows are counted: raises
+        CorruptObject if they are not what the footer says.
         """
-        present = set(self._file.schema_arrow.names)
-        columns = section_columns(signal, self.stored.promoted)
+        stored = StoredColumns(
+            section_columns(signal, self.stored.promoted),
+            self.stored.promoted,
+            self.stored.footer.format_version,
+        )
         rows = 0
         with _corruption_found(f"rows of {signal} cannot be read"):
             # One row group at a time: Arrow keeps the bytes of all that it was asked for.
@@ -86,11 +93,11 @@ class SegmentFile:
                 for batch in self._file.iter_batches(
                     batch_size=batch_rows,
                     row_groups=[row_group],
-                    columns=[c.name for c in columns if c.name in present],
+                    columns=[c.name for c in stored.columns if c.name in self._present],
                     use_threads=False,
                 ):
                     rows += batch.num_rows
-                    yield batch
+                    yield stored.join(batch)
         if rows != self.rows(signal):
             raise CorruptObject(
                 f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"
@@ -146,11 +153,18 @@ def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset
     Nothing but this finds a flipped bit in a column's name, which would read as a null column.
     """
     found = metadata.schema.to_arrow_schema()
-    columns = wide_columns(stored.rows_by_signal, stored.promoted)
+    columns = StoredColumns(
+        wide_columns(stored.rows_by_signal, stored.promoted),
+        stored.promoted,
+        stored.footer.format_version,
+    ).columns
     types = {c.name: pa.string() if pa.types.is_dictionary(c.type) else c.type for c in columns}
-    unknown = [f.name for f in found if types.get(f.name) != f.type]
+    ids = {c.name: c.field_id for c in columns}
+    unknown = [
+        f.name for f in found if types.get(f.name) != f.type or ids[f.name] != field_id_of(f)
+    ]
     missing = set(types).difference(found.names)
-    if unknown or (missing and stored.footer.format_version == FORMAT_VERSION):
+    if unknown or (missing and stored.footer.format_version == FORMAT_VERSION_MAX):
         raise CorruptObject(
             f"its columns are not those of the format: unknown {unknown}, missing {sorted(missing)}"
         )

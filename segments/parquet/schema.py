@@ -24,12 +24,20 @@ class PromotedColumn:
     """One typed column over an attribute, written beside the attribute JSON.
 
     `kql_type` is one of KqlName, `scope` one of Scope: the attribute list that is looked in.
+    `field_id` is its Parquet field id, which its dataset has for these four only; None in files of
+    format 1.
     """
 
     name: str
     kql_type: str
     scope: str
     attribute: str
+    field_id: int | None = None
+
+    @property
+    def definition(self) -> tuple[str, str, str, str]:
+        """All that a column's values depend on."""
+        return self.name, self.kql_type, self.scope, self.attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,7 @@ class Column:
     has_statistics: bool = False
     encoding: str | None = None
     is_required: bool = False
+    field_id: int | None = None
 
 
 def _time(name: str) -> Column:
@@ -179,8 +188,14 @@ _KQL_TYPES: dict[str, tuple[pa.DataType, str | None]] = {
 
 
 def reserved_names() -> frozenset[str]:
-    """Return every column name of the format, none of which a promoted column may take."""
+    """Return the name of every column of the format, none of which a promoted column may take."""
     return frozenset(c.name for columns in (_COMMON, *_OWN.values()) for c in columns)
+
+
+def time_columns() -> tuple[str, ...]:
+    """Return the names of the format's times, any signal."""
+    columns = (c for columns in (_COMMON, *_OWN.values()) for c in columns)
+    return tuple(c.name for c in columns if c.type == TIMESTAMP)
 
 
 def section_columns(signal: Signal, promoted: Sequence[PromotedColumn] = ()) -> tuple[Column, ...]:

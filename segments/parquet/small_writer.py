@@ -16,10 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from segments.parquet.footer import SegmentFacts, SegmentFooter, StoredFooter, encode_footer
+from segments.parquet.footer import (
+    FORMAT_VERSION,
+    SegmentFacts,
+    SegmentFooter,
+    StoredFooter,
+    encode_footer,
+)
 from segments.parquet.layout import Shape, WriterSettings
 from segments.parquet.schema import SegmentSpec, file_sort_columns, sort_columns, wide_columns
 from segments.parquet.sorting import sort_owned
+from segments.parquet.stored_columns import StoredColumns
 from segments.signals import SIGNALS, Signal
 
 # Above, a file is worth row groups with pages of its own.
@@ -53,13 +60,17 @@ class SmallSegment:
 class SmallFormat:
     """Writes small files that have the same signals and settings."""
 
-    def __init__(self, signals: Sequence[Signal], spec: SegmentSpec) -> None:
+    def __init__(
+        self, signals: Sequence[Signal], spec: SegmentSpec, format_version: int = FORMAT_VERSION
+    ) -> None:
         self._signals = signals
+        self._format_version = format_version
         self._spec = spec
         self._order = file_sort_columns(spec, signals)
         columns = wide_columns(signals, spec.promoted)
         shape = Shape(SMALL_ROWS_MAX, _PAGE_BYTES, SMALL_ROWS_MAX, is_small=True)
-        self._settings = WriterSettings(columns, self._order, shape)
+        self._stored = StoredColumns(columns, spec.promoted, format_version)
+        self._settings = WriterSettings(self._stored, self._order, shape)
 
     def sections(
         self, signal: Signal, table: pa.Table, owners: pa.Array[Any]
@@ -88,6 +99,7 @@ class SmallFormat:
 
     def write(self, sections: Mapping[Signal, SmallSection], footer: SegmentFooter) -> SmallSegment:
         """Make the file of one owner; it has a section of each of the format's signals."""
+        assert footer.format_version == self._format_version
         stored = StoredFooter(
             footer,
             {signal: sections[signal].table.num_rows for signal in self._signals},
@@ -119,14 +131,15 @@ class SmallFormat:
 
     def _widened(self, table: pa.Table) -> pa.Table:
         """Bring one section's rows to the columns of the file; absent ones are null."""
-        names = set(table.schema.names)
+        chunks = (column.chunk(0) for column in table.columns)
+        present = self._stored.split(dict(zip(table.schema.names, chunks, strict=True)))
         room = TEXT_BYTES_MAX
         columns: list[Any] = []
         for field in self._settings.schema:
-            if field.name not in names:
+            if field.name not in present:
                 columns.append(pa.nulls(table.num_rows, field.type))
                 continue
-            column: Any = table[field.name].chunk(0)
+            column: Any = present[field.name]
             if isinstance(column, pa.DictionaryArray):
                 values: Any = column.dictionary
                 room -= pc.sum(pc.binary_length(values).take(column.indices)).as_py() or 0

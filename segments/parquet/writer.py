@@ -17,6 +17,7 @@ from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
 from segments.parquet.schema import SegmentSpec, file_sort_columns, section_schema, wide_columns
 from segments.parquet.sorting import sort_table
+from segments.parquet.stored_columns import StoredColumns
 from segments.parquet.upload import upload_segment
 from segments.signals import SIGNALS, Signal
 
@@ -45,12 +46,16 @@ class SegmentWriter:
         spec: SegmentSpec,
         footer: SegmentFooter,
     ) -> None:
-        """Open the file, which must not exist; its columns are those of `signals`."""
+        """Open the file, which must not exist; its columns are those of `signals`.
+
+        The format is the one that `footer` names.
+        """
         present = set(signals)
         self._signals = tuple(s for s in SIGNALS if s in present)
         self._spec = spec
         self._footer = footer
-        self._columns = wide_columns(self._signals, spec.promoted)
+        columns = wide_columns(self._signals, spec.promoted)
+        self._stored = StoredColumns(columns, spec.promoted, footer.format_version)
         self._order = file_sort_columns(spec, self._signals)
         self._sections = {s: section_schema(s, spec.promoted) for s in self._signals}
         self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
@@ -125,7 +130,7 @@ class SegmentWriter:
             assert self._signal is not None
             self._note(self._signal, group)
             if self._writer is None:
-                self._writer = ParquetLayout(self._sink, self._columns, self._order, group)
+                self._writer = ParquetLayout(self._sink, self._stored, self._order, group)
             self._writer.write(group)
 
     def _note(self, signal: Signal, group: pa.Table) -> None:

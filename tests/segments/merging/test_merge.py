@@ -31,6 +31,7 @@ from tests.support.parquet.shelf import Shelf, order
 
 STATUS = PromotedColumn("status", "long", "record", "status")
 USER = PromotedColumn("user", "string", "resource", "user.id")
+WHEN = PromotedColumn("when", "datetime", "record", "status", 1_000)
 SPECS = [
     PLAIN,
     SegmentSpec(("severity_text", "metric_name")),
@@ -38,6 +39,7 @@ SPECS = [
     SegmentSpec(("user", "trace_id"), (USER, STATUS)),
     SegmentSpec(("timestamp",), (replace(STATUS, kql_type="string"),)),
     SegmentSpec(("value_double", "is_monotonic", "severity_number")),
+    SegmentSpec(("when", "start_timestamp"), (WHEN,)),
 ]
 
 
@@ -165,6 +167,20 @@ def test_a_newly_promoted_column_is_filled_from_the_attributes(shelf: Shelf) -> 
     assert result.unconverted == failed > 0
 
 
+def test_both_formats_merge_without_sorting_either_anew(shelf: Shelf) -> None:
+    spec = SegmentSpec(("when",), (WHEN,))
+    tables = [rows_of("traces", 100, spec, seed=version) for version in (1, 2)]
+    inputs = [
+        shelf.put({"traces": table}, spec, SegmentFooter(DATASET, "test", format_version=version))
+        for version, table in enumerate(tables, start=1)
+    ]
+
+    shelf.merge(inputs, order(spec))
+
+    assert Counter(plain(shelf.merged()["traces"])) == Counter(plain(concat(tables)))
+    assert not list(shelf.folder.glob("runs-*"))
+
+
 def test_a_merged_segment_can_be_merged_again(shelf: Shelf) -> None:
     first = [shelf.put({"logs": rows_of("logs", 50, seed=i)}) for i in range(3)]
     facts = shelf.merge(first, order()).facts
@@ -201,7 +217,9 @@ def _draw_inputs(
             )
             sections[signal] = rows_of(signal, rows, spec, data.draw(st.integers(0, 999)), times)
             tables.setdefault(signal, []).append(sections[signal])
-        inputs.append(shelf.put(sections, spec))
+        version = data.draw(st.sampled_from([1, 2]), "format")
+        footer = SegmentFooter(DATASET, "test", format_version=version)
+        inputs.append(shelf.put(sections, spec, footer))
     return inputs, {
         s: sum((Counter(_keyless({s: t})[s]) for t in found), Counter())
         for s, found in tables.items()
@@ -210,7 +228,7 @@ def _draw_inputs(
 
 def _keyless(tables: Mapping[Signal, pa.Table]) -> dict[Signal, list[Row]]:
     """Rows without promoted columns, which depend on the settings a segment is written with."""
-    return {s: plain(_without(t, {"status", "user"})) for s, t in tables.items()}
+    return {s: plain(_without(t, {"status", "user", "when"})) for s, t in tables.items()}
 
 
 def _without(table: pa.Table, names: set[str]) -> pa.Table:

@@ -12,13 +12,14 @@ import pytest
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.merging.merge import InputFailed, MergeInput, MergeOrder, merge_segments
-from segments.parquet.footer import FORMAT_VERSION
+from segments.parquet.footer import FORMAT_VERSION_MAX, SegmentFooter
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from tests.support.parquet.rows import DATASET, PLAIN, plain, rows_of, write_segment
+from tests.support.parquet.rows import DATASET, FOOTER, PLAIN, plain, rows_of, write_segment
 
+FORMAT_1 = replace(FOOTER, format_version=1)
 ORDER = MergeOrder(DATASET, "merge_worker test", PLAIN)
 
 
@@ -34,11 +35,12 @@ def put(
     table: pa.Table,
     metadata: Mapping[str, str] | None = None,
     without: tuple[str, ...] = (),
+    footer: SegmentFooter = FOOTER,
 ) -> MergeInput:
     """Write a segment of logs; `metadata` and `without` make it what our writer would not."""
     key = new_merged_key(DATASET)
     path = folder / key.rpartition("/")[2]
-    _, facts = write_segment(path, {"logs": table})
+    _, facts = write_segment(path, {"logs": table}, footer=footer)
     if metadata or without:
         forge(path, metadata or {}, without)
     store.put_file_if_absent(key, path)
@@ -71,7 +73,7 @@ def test_a_file_of_an_earlier_format_lacks_columns_which_become_null(
     now, earlier = rows_of("logs", 40, seed=1), rows_of("logs", 60, seed=2)
     inputs = [
         put(store, tmp_path, now),
-        put(store, tmp_path, earlier, {"format_version": str(FORMAT_VERSION - 1)}, missing),
+        put(store, tmp_path, earlier, {}, missing, FORMAT_1),
     ]
 
     result = merge_segments(store, inputs, ORDER, tmp_path)
@@ -88,9 +90,9 @@ def test_a_file_of_an_earlier_format_lacks_columns_which_become_null(
 def test_an_earlier_file_in_another_order_is_sorted_and_filled(
     store: ObjectStore, tmp_path: Path
 ) -> None:
-    version = {"format_version": str(FORMAT_VERSION - 1), "sort_order": '["signal","timestamp"]'}
+    another = {"sort_order": '["signal","timestamp"]'}
     table = rows_of("logs", 60, seed=2)
-    item = put(store, tmp_path, table, version, ("event_name",))
+    item = put(store, tmp_path, table, another, ("event_name",), FORMAT_1)
     spec = SegmentSpec(("severity_text",))
 
     result = merge_segments(store, [item], replace(ORDER, spec=spec), tmp_path)
@@ -105,7 +107,7 @@ def test_an_earlier_file_in_another_order_is_sorted_and_filled(
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        ({"format_version": str(FORMAT_VERSION + 1)}, "format version"),
+        ({"format_version": str(FORMAT_VERSION_MAX + 1)}, "format version"),
         ({"rows": '{"logs":41}'}, "row groups of logs"),
         ({"rows": '{"logs":39}'}, "row groups of logs"),
         ({"rows": '{"logs":40,"traces":1}'}, "missing"),

@@ -11,7 +11,7 @@ from segments.errors import CorruptObject
 from segments.offsets import OffsetSpan, coalesce
 from segments.parquet import footer as footers
 from segments.parquet.footer import (
-    FORMAT_VERSION,
+    FORMAT_VERSION_MAX,
     BatchPart,
     LineageTooLarge,
     SegmentFooter,
@@ -106,7 +106,7 @@ def test_many_streams_pack_small() -> None:
         {b"segplane.lineage": b"aGVsbG8="},
         {b"segplane.promoted": b"[[1,2]]"},
         {b"segplane.start_time": b"now"},
-        {b"segplane.format_version": json.dumps(FORMAT_VERSION + 1).encode()},
+        {b"segplane.format_version": json.dumps(FORMAT_VERSION_MAX + 1).encode()},
         {b"segplane.\xff": b"x"},
     ],
 )

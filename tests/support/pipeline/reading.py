@@ -62,7 +62,8 @@ def _records(
     database.register("segments", table.to_arrow_table())
     rows = database.execute(
         f"""
-        SELECT attributes->>'$."{ID}"', service_name, epoch_ns("timestamp"), {text}, {number}
+        SELECT attributes->>'$."{ID}"', service_name,
+            epoch_us("timestamp") * 1000 + timestamp_nanos, {text}, {number}
         FROM segments WHERE signal = '{signal}'
         """  # noqa: S608
     ).fetchall()

@@ -1,0 +1,165 @@
+"""The columns of a file as Parquet stores them, and the way there and back.
+
+In memory a time is one column of nanoseconds. Format 1 stores it so. Few engines read that, so
+format 2 stores whole microseconds, rounded down, beside a column of the remaining 0 to 999
+nanoseconds: time = microseconds * 1000 + remainder, also before 1970. Ordering by the pair is
+ordering by the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from segments.errors import CorruptObject
+from segments.parquet.field_ids import FIELD_IDS
+from segments.parquet.schema import (
+    TIMESTAMP,
+    Column,
+    PromotedColumn,
+    promoted_type,
+    reserved_names,
+    time_columns,
+)
+
+FORMAT_NANOSECONDS = 1
+FORMAT_MICROSECONDS = 2
+STORED_TIME = pa.timestamp("us", "UTC")
+REMAINDER = pa.int32()
+
+_NANOS_PER_MICRO = 1_000
+# Of the times that 64 bits of nanoseconds hold.
+_MICROS_MIN = -(2**63) // _NANOS_PER_MICRO
+_MICROS_MAX = (2**63 - 1) // _NANOS_PER_MICRO
+
+_AnyColumn = Any  # A pa.Array or pa.ChunkedArray: compute functions take and return either.
+
+
+class StoredColumns:
+    """How one version of the format stores columns that are `Column`s in memory."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        promoted: Sequence[PromotedColumn],
+        format_version: int,
+    ) -> None:
+        """`promoted` are the file's promoted columns, in whole."""
+        self.is_split = format_version >= FORMAT_MICROSECONDS
+        names = remainder_names(promoted) if self.is_split else {}
+        self._fields = {
+            c.name: pa.field(c.name, c.type, nullable=not c.is_required) for c in columns
+        }
+        # The remainder's column by the name of the time's.
+        self.remainders: Mapping[str, str] = {
+            c.name: names[c.name] for c in columns if c.name in names
+        }
+        ids = _field_ids(promoted, names) if self.is_split else {}
+        self.columns: tuple[Column, ...] = tuple(
+            replace(stored, field_id=ids.get(stored.name))
+            for column in columns
+            for stored in self._stored(column)
+        )
+
+    def order(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return a sort order with every time's remainder behind it."""
+        return tuple(
+            stored for name in names for stored in (name, self.remainders.get(name)) if stored
+        )
+
+    def split(self, columns: Mapping[str, _AnyColumn]) -> dict[str, _AnyColumn]:
+        """Turn columns as they are in memory into the stored ones."""
+        stored = dict(columns)
+        for name, remainder in self.remainders.items():
+            if name in stored:
+                stored[name], stored[remainder] = split_time(stored[name])
+        return stored
+
+    def join(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Turn stored columns into those in memory; raises CorruptObject for what is no time."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name, remainder in self.remainders.items():
+            if name in columns:
+                columns[name] = join_time(columns[name], columns.pop(remainder), name)
+        schema = pa.schema([self._fields[name] for name in columns])
+        return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
+
+    def _stored(self, column: Column) -> list[Column]:
+        if column.name not in self.remainders:
+            return [column]
+        remainder = Column(
+            self.remainders[column.name],
+            REMAINDER,
+            is_sortable=False,
+            is_required=column.is_required,
+        )
+        return [replace(column, type=STORED_TIME), remainder]
+
+
+def remainder_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
+    """Return the name of each time's remainder: `<name>_nanos`.
+
+    A promoted column from before these names were reserved keeps its own, and the remainder gets
+    further underscores.
+    """
+    taken = reserved_names() | {column.name for column in promoted}
+    times = [*time_columns(), *(c.name for c in promoted if promoted_type(c) == TIMESTAMP)]
+    names: dict[str, str] = {}
+    for time in times:
+        name = f"{time}_nanos"
+        while name in taken:
+            name += "_"
+        names[time] = name
+        taken |= {name}
+    return names
+
+
+def split_time(times: _AnyColumn) -> tuple[_AnyColumn, _AnyColumn]:
+    """Split times into microseconds, rounded down, and the nanoseconds that are left."""
+    nanos = times.cast(pa.int64())
+    micros = pc.divide(nanos, _NANOS_PER_MICRO)
+    remainder = pc.subtract(nanos, pc.multiply(micros, _NANOS_PER_MICRO))
+    # Division rounds towards zero, which is up before 1970.
+    if (pc.min(remainder).as_py() or 0) < 0:
+        is_early = pc.less(remainder, pa.scalar(0)).cast(pa.int64())
+        micros = pc.subtract(micros, is_early)
+        remainder = pc.add(remainder, pc.multiply(is_early, _NANOS_PER_MICRO))
+    return micros.cast(STORED_TIME), remainder.cast(REMAINDER)
+
+
+def join_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> _AnyColumn:
+    """Put a time together again; raises CorruptObject for a pair that is no time."""
+    whole = micros.cast(pa.int64())
+    _check_bounds(remainder, 0, _NANOS_PER_MICRO - 1, f"remainders of {name}")
+    _check_bounds(whole, _MICROS_MIN, _MICROS_MAX, f"microseconds of {name}")
+    # Unchecked: before the remainder is added, the first microsecond of the range is outside of it.
+    nanos = pc.add(pc.multiply(whole, _NANOS_PER_MICRO), remainder.cast(pa.int64()))
+    if not nanos.null_count == micros.null_count == remainder.null_count:
+        raise CorruptObject(f"values of {name} and of its remainder are not present together")
+    return nanos.cast(TIMESTAMP)
+
+
+def _check_bounds(values: _AnyColumn, lowest: int, highest: int, what: str) -> None:
+    bounds: Any = pc.min_max(values)
+    low, high = bounds["min"].as_py(), bounds["max"].as_py()
+    if low is not None and (low < lowest or high > highest):
+        raise CorruptObject(f"{what} lie in {low}..{high}, expected {lowest}..{highest}")
+
+
+def _field_ids(
+    promoted: Sequence[PromotedColumn], remainders: Mapping[str, str]
+) -> dict[str, int | None]:
+    ids: dict[str, int | None] = {}
+    for name in reserved_names():
+        ids[name] = FIELD_IDS[name]
+    for time in time_columns():
+        ids[remainders[time]] = FIELD_IDS[f"{time}_nanos"]
+    for column in promoted:
+        ids[column.name] = column.field_id
+        if column.name in remainders and column.field_id is not None:
+            ids[remainders[column.name]] = column.field_id + 1
+    return ids

@@ -11,14 +11,12 @@ from meta.store import (
     audit,
     datasets,
     routing,
-    stream_datasets,
-    streams,
+    routing_changes,
     token_secrets,
     tokens,
     versions,
 )
 from meta.store.engine import Transaction
-from meta.store.stream_datasets import NewEntry
 from meta.store.token_secrets import TokenHasher
 from meta.store.tokens import IngestToken, TokenRouting
 from meta.transactions import Transactions
@@ -156,35 +154,16 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
             if token.revoked_at is not None:
                 raise TokenRevoked("a revoked token takes no new routing", token_id=token_id)
             if token.routing != new_routing:
-                _route(tx, token_id, new_routing)
+                tokens.route(tx, token_id, new_routing)
+                routing_changes.begin(tx, token_id)
+                tokens.stamp(tx, token_id, versions.allocate(tx))
                 change = f"{_words(token.routing)} became {_words(new_routing)}"
                 audit.note(tx, "UpdateIngestTokenRouting", token_id, change)
 
         self._transactions.write(work)
+        while self._transactions.write(lambda tx: routing_changes.carry_on(tx, token_id)):
+            pass
         return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
-
-
-def _route(tx: Transaction, token_id: UUID, new_routing: TokenRouting) -> None:
-    """Change the routing of a locked token and add the new entries to all its active streams.
-
-    The heads are locked, so no baby at or below their offsets can hold records for the new
-    datasets, and none above is committed before the entries are there.
-    """
-    tokens.route(tx, token_id, new_routing)
-    heads = streams.lock_heads(tx, routing.carriers(tx, token_id))
-    active = [head for head in heads.values() if not head.is_stopped]
-    routing.begin_period(tx, token_id, new_routing, active)
-    created = stream_datasets.create_missing(
-        tx,
-        [
-            NewEntry(head.stream_id, dataset_id, head.committed_offset)
-            for head in active
-            for dataset_id in new_routing.datasets()
-        ],
-    )
-    version = versions.allocate(tx)
-    tokens.stamp(tx, token_id, version)
-    stream_datasets.stamp(tx, created, version)
 
 
 def _dataset_id(value: str, name: str) -> UUID | None:

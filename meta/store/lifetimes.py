@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import TextClause, text
 
-from meta.store import dataset_deletion, retention
+from meta.store import dataset_deletion, retention, routing_changes
 from meta.store.engine import Transaction
 
 ROWS_MAX = 5_000
@@ -221,6 +221,7 @@ FREQUENT: tuple[ExpiryRule, ...] = (
     ),
 )
 SLOW: tuple[ExpiryRule, ...] = (
+    ExpiryRule("routing_changes", lambda tx, _: routing_changes.carry_on_abandoned(tx), 1),
     ExpiryRule("checkpoints", _remove_checkpoints),
     ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
     ExpiryRule("removals", _remove_removals),

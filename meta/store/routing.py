@@ -20,8 +20,10 @@ _CARRIERS = (
     select(stream_tokens.c.stream_id)
     .join(ingest_streams, ingest_streams.c.id == stream_tokens.c.stream_id)
     .where(stream_tokens.c.token_id == bindparam("token"))
+    .where(stream_tokens.c.stream_id > bindparam("after", type_=Uuid))
     .where(ingest_streams.c.stopped_offset.is_(None))
     .order_by(stream_tokens.c.stream_id)
+    .limit(bindparam("most"))
 )
 _BEGIN = text(
     "INSERT INTO routing_periods (stream_id, token_id, from_offset, logs_dataset_id,"
@@ -49,10 +51,12 @@ _UNDRAINED = text(
     " WHERE t.token_id = :token AND e.merged_offset < t.revoked_offset"
     " ORDER BY t.stream_id LIMIT 1"
 )
+# A token whose change has not reached the stream still routes there as before.
 _ROUTES_TO = text(
     "SELECT EXISTS (SELECT FROM stream_tokens t JOIN ingest_tokens i ON i.id = t.token_id"
-    " WHERE t.stream_id = :stream AND i.revoked_at IS NULL"
-    " AND :dataset IN (i.logs_dataset_id, i.traces_dataset_id, i.metrics_dataset_id))"
+    " LEFT JOIN routing_changes c ON c.token_id = i.id AND c.last_stream_id < t.stream_id"
+    " WHERE t.stream_id = :stream AND i.revoked_at IS NULL AND (c.token_id IS NOT NULL"
+    " OR :dataset IN (i.logs_dataset_id, i.traces_dataset_id, i.metrics_dataset_id)))"
 ).bindparams(bindparam("dataset", type_=Uuid))
 
 
@@ -62,9 +66,10 @@ def add_token(tx: Transaction, stream_id: UUID, token_id: UUID) -> bool:
     return tx.execute(_ADD_TOKEN, values).one_or_none() is not None
 
 
-def carriers(tx: Transaction, token_id: UUID) -> list[UUID]:
-    """The active streams that carry a token."""
-    return list(tx.execute(_CARRIERS, {"token": token_id}).scalars())
+def carriers(tx: Transaction, token_id: UUID, after: UUID, most: int) -> list[UUID]:
+    """Active streams that carry a token, by id, behind `after`."""
+    values = {"token": token_id, "after": after, "most": most}
+    return list(tx.execute(_CARRIERS, values).scalars())
 
 
 def begin_period(

@@ -14,16 +14,23 @@ from meta.store.engine import Transaction
 from meta.store.streams import Head, IngestStream, Stop
 from meta.store.tables import baby_segments, stream_removals
 
+REAPED_AT_ONCE = 1_000
 # In stream_removals: the whole stream.
 WHOLE_STREAM = UUID(int=0)
 
 _STOP_MESSAGE = insert(baby_segments)
-_REAPED = text(
-    "UPDATE baby_segments SET reaped_at = now() WHERE stream_id = :stream"
-    ' AND "offset" <= :through AND reaped_at IS NULL'
-    # The reaped ones stay a while, so the range has to start above them.
-    ' AND "offset" > :above'
-)
+_REAPED = text("""
+    WITH page AS (
+      SELECT "offset" FROM baby_segments
+      -- The reaped ones stay a while, so the range has to start above them.
+      WHERE stream_id = :stream AND "offset" > :above AND "offset" <= :through
+        AND reaped_at IS NULL
+      ORDER BY "offset" LIMIT :most),
+    reaped AS (
+      UPDATE baby_segments b SET reaped_at = now() FROM page
+      WHERE b.stream_id = :stream AND b."offset" = page."offset")
+    SELECT count(*), max("offset") FROM page
+""")
 _REMOVED = insert(stream_removals)
 # A baby without stamps went by the routing in force at its offset: per token the last period that
 # began at or below it.
@@ -67,14 +74,18 @@ def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
     _finish(tx, stream)
 
 
-def reap(tx: Transaction, stream_id: UUID, offset: int, ingest_time_nanos: int) -> None:
+def reap(
+    tx: Transaction, stream_id: UUID, offset: int, ingest_time_nanos: int, *, above: int = -1
+) -> int | None:
     """Record that a stream's babies up to an offset are deleted; never backwards.
 
-    Raises NotFound, or NotDrained where some entry has not merged so far.
+    The head is locked, so a call marks a page of rows only: it returns the offset above which the
+    next call goes on, and None once the stream's own offset has moved. Raises NotFound, or
+    NotDrained where some entry has not merged so far.
     """
     head, stream = _lock(tx, stream_id)
     if offset <= stream.deleted_offset:
-        return
+        return None
     merged = min(stream_datasets.of_stream(tx, stream_id).values(), default=head.committed_offset)
     if offset > merged:
         raise NotDrained(
@@ -83,10 +94,13 @@ def reap(tx: Transaction, stream_id: UUID, offset: int, ingest_time_nanos: int) 
             merged_offset=merged,
             deleted_offset=stream.deleted_offset,
         )
+    span = {"above": max(above, stream.deleted_offset), "through": offset}
+    count, last = tx.execute(_REAPED, {"stream": stream_id, "most": REAPED_AT_ONCE, **span}).one()
+    if count == REAPED_AT_ONCE:
+        return int(last)
     streams.reap(tx, stream_id, offset, ingest_time_nanos)
-    span = {"stream": stream_id, "above": stream.deleted_offset, "through": offset}
-    tx.execute(_REAPED, span)
     _finish(tx, stream)
+    return None
 
 
 def remove_entry(tx: Transaction, stream_id: UUID, dataset_id: UUID, merged_offset: int) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
@@ -119,7 +120,16 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         stream_id = checks.uuid(request.stream_id, "stream_id")
         offset = checks.count(request.deleted_offset, "deleted_offset", low=-1)
         at = checks.count(request.deleted_ingest_time_nanos, "deleted_ingest_time_nanos")
-        self._transactions.write(lambda tx: stream_ends.reap(tx, stream_id, offset, at))
+        above: int | None = -1
+        while above is not None:
+            page = partial(
+                stream_ends.reap,
+                stream_id=stream_id,
+                offset=offset,
+                ingest_time_nanos=at,
+                above=above,
+            )
+            above = self._transactions.write(page)
         return nursery_pb2.UpdateDeletedOffsetResponse()
 
     def DeleteIngestStreamDataset(

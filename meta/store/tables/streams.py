@@ -134,6 +134,16 @@ stream_tokens = Table(
     Column("revoked_offset", BigInteger),
 )
 Index("stream_tokens_token_index", stream_tokens.c.token_id)
+Index("stream_tokens_carriers_index", stream_tokens.c.token_id, stream_tokens.c.stream_id)
+
+# Tokens whose streams do not all follow their routing yet; those up to last_stream_id do.
+routing_changes = Table(
+    "routing_changes",
+    metadata,
+    Column("token_id", Uuid, primary_key=True),
+    Column("last_stream_id", Uuid, nullable=False),
+    now("changed_at"),
+)
 
 # Routing of a token for babies of a stream from `from_offset` on, for unstamped babies.
 routing_periods = Table(

@@ -119,7 +119,17 @@ _LINEAGE_ENDS = text("""
       SELECT segment_id FROM lineage_ends LIMIT :most FOR UPDATE SKIP LOCKED))
     RETURNING segment_id
 """)
-_FORGET_REGISTRATIONS = text("DELETE FROM registrations WHERE segment_id = ANY(:ids)")
+_FORGET_FURTHER = text(
+    "DELETE FROM registration_segments WHERE segment_id = ANY(:ids) RETURNING first_segment_id"
+)
+# A registration is kept while any of its segments has a living descendant.
+_FORGET_REGISTRATIONS = text("""
+    DELETE FROM registrations WHERE segment_id IN (
+      SELECT i FROM unnest(cast(:ids AS uuid[])) AS i
+      WHERE NOT EXISTS (SELECT FROM registration_segments WHERE first_segment_id = i)
+        AND NOT EXISTS (SELECT FROM segment_lineage WHERE input_id = i)
+        AND NOT EXISTS (SELECT FROM segments WHERE id = i))
+""")
 _FORGET_INPUTS = text("DELETE FROM segment_lineage WHERE output_id = ANY(:ids) RETURNING input_id")
 # An input that is still a row ends when its own deletion is confirmed.
 _END_INPUTS = text("""
@@ -191,7 +201,8 @@ def _remove_retired_streams(tx: Transaction, ages: Ages) -> int:
 def _end_lineages(tx: Transaction, _ages: Ages) -> int:
     ids = list(tx.execute(_LINEAGE_ENDS, {"most": ROWS_MAX}).scalars())
     if ids:
-        tx.execute(_FORGET_REGISTRATIONS, {"ids": ids})
+        firsts = tx.execute(_FORGET_FURTHER, {"ids": ids}).scalars()
+        tx.execute(_FORGET_REGISTRATIONS, {"ids": [*ids, *firsts]})
         inputs = list(tx.execute(_FORGET_INPUTS, {"ids": ids}).scalars())
         tx.execute(_END_INPUTS, {"ids": inputs})
     return len(ids)

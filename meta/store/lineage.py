@@ -64,9 +64,12 @@ _ENTRIES = text(
     " WHERE stream_id = :stream AND base_offset < :offset"
 )
 _DESCENDANTS = text(
-    "WITH RECURSIVE chain (dataset_id, id) AS ("
+    "WITH RECURSIVE held AS ("
     " SELECT dataset_id, segment_id FROM registrations"
-    "  WHERE stream_id = :stream AND start_offset < :offset AND end_offset >= :offset"
+    "  WHERE stream_id = :stream AND start_offset < :offset AND end_offset >= :offset),"
+    " chain (dataset_id, id) AS ((SELECT dataset_id, segment_id FROM held"
+    "  UNION SELECT h.dataset_id, f.segment_id FROM held h JOIN registration_segments f"
+    "   ON f.first_segment_id = h.segment_id)"
     " UNION SELECT c.dataset_id, l.output_id FROM chain c JOIN segment_lineage l"
     "  ON l.input_id = c.id)"
     " SELECT dataset_id, id FROM chain ORDER BY dataset_id, id"

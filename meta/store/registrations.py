@@ -41,11 +41,19 @@ class _State:
 # Arrays travel as literals: see meta.store.pg_arrays.
 _REMEMBER = text(
     "INSERT INTO registrations (stream_id, dataset_id, start_offset, end_offset,"
-    " ingest_time_nanos, version, segment_id, part, created_at)"
-    " SELECT s, d, a, b, t, :version, g, p, clock_timestamp()"
+    " ingest_time_nanos, version, segment_id, created_at)"
+    " SELECT s, d, a, b, t, :version, g, clock_timestamp()"
     " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),"
-    "  cast(:ends AS bigint[]), cast(:times AS bigint[]), cast(:segments AS uuid[]),"
-    "  cast(:parts AS smallint[])) AS new (s, d, a, b, t, g, p)"
+    "  cast(:ends AS bigint[]), cast(:times AS bigint[]), cast(:segments AS uuid[]))"
+    "  AS new (s, d, a, b, t, g)"
+)
+_REMEMBER_FURTHER = text(
+    "INSERT INTO registration_segments (first_segment_id, segment_id)"
+    " SELECT * FROM unnest(cast(:firsts AS uuid[]), cast(:segments AS uuid[]))"
+)
+_FURTHER = text(
+    "SELECT segment_id FROM registration_segments"
+    " WHERE first_segment_id = ANY(cast(:ids AS uuid[]))"
 )
 # The entry's lock makes created_at rise with the version.
 _CHECKPOINT = text(
@@ -161,41 +169,46 @@ def _refused_moves(merge: Merge, state: _State) -> MetaError | None:
 
 def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Version | None:
     """The version of an earlier call that made exactly these moves with these segments."""
-    segment_ids: list[UUID | None] = [claimed.segment_id for claimed in claims]
-    wanted = {
-        (*m.key, m.offsets.start - 1, m.offsets.end, segment_id)
-        for m in merge.moves
-        for segment_id in segment_ids or [None]
-    }
     rows = tx.execute(_OF_MOVES, _columns(merge.moves)).all()
-    found = {(r.stream_id, r.dataset_id, r.start_offset, r.end_offset, r.segment_id) for r in rows}
-    found_versions = {row.version for row in rows}
-    if found != wanted or len(found_versions) != 1:
+    moves = {(*move.key, move.offsets.start - 1, move.offsets.end) for move in merge.moves}
+    # Of further segments, 0.1.0 stored a row per move too.
+    stored_ids = {row.segment_id for row in rows}
+    pairs = {(r.stream_id, r.dataset_id, r.start_offset, r.end_offset, r.segment_id) for r in rows}
+    if pairs != {(*move, segment_id) for move in moves for segment_id in stored_ids}:
         return None
-    return Version(found_versions.pop())
+    firsts = pg_arrays.uuids([i for i in stored_ids if i is not None])
+    further = set(tx.execute(_FURTHER, {"ids": firsts}).scalars())
+    requested_ids: set[UUID | None] = {claimed.segment_id for claimed in claims}
+    stored_versions = {row.version for row in rows}
+    if stored_ids | further != (requested_ids or {None}) or len(stored_versions) != 1:
+        return None
+    return Version(stored_versions.pop())
 
 
 def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
     moves = [move for merge, _ in fresh for move in merge.moves]
-    rows = [
-        (move, claimed.segment_id if claimed else None, part)
-        for merge, claims in fresh
-        for part, claimed in enumerate(claims or (None,))
-        for move in merge.moves
-    ]
     # Last of all locks; what follows writes rows that are new or locked already.
     version = versions.allocate(tx)
     segments.insert(tx, [claimed for _, claims in fresh for claimed in claims], version)
     stream_datasets.move(tx, moves, version)
     tx.execute(_CHECKPOINT, {**_columns(moves), "version": version})
+    firsts = [
+        claims[0].segment_id if claims else None for merge, claims in fresh for _ in merge.moves
+    ]
     remembered = {
-        **_columns([move for move, _, _ in rows]),
-        "starts": pg_arrays.numbers([move.offsets.start - 1 for move, _, _ in rows]),
-        "segments": pg_arrays.uuids([segment_id for _, segment_id, _ in rows]),
-        "parts": pg_arrays.numbers([part for _, _, part in rows]),
+        **_columns(moves),
+        "starts": pg_arrays.numbers([move.offsets.start - 1 for move in moves]),
+        "segments": pg_arrays.uuids(firsts),
         "version": version,
     }
     tx.execute(_REMEMBER, remembered)
+    further = [
+        (claims[0].segment_id, claimed.segment_id) for _, claims in fresh for claimed in claims[1:]
+    ]
+    if further:
+        firsts_of, ids = zip(*further, strict=True)
+        values = {"firsts": pg_arrays.uuids(firsts_of), "segments": pg_arrays.uuids(ids)}
+        tx.execute(_REMEMBER_FURTHER, values)
     return version
 
 

@@ -125,7 +125,7 @@ registrations = Table(
     Column("version", BigInteger, nullable=False),
     # Null where the babies held nothing for the dataset.
     Column("segment_id", Uuid),
-    # One per further segment of the same call (another UTC day).
+    # 0.1.0 and a rebuild: one per further segment of the same call.
     Column("part", SmallInteger, nullable=False, server_default=text("0")),
     now("created_at"),
     CheckConstraint("start_offset < end_offset", name="span"),
@@ -138,6 +138,15 @@ Index(
     postgresql_where=registrations.c.segment_id.is_(None),
 )
 Index("registrations_version_index", registrations.c.dataset_id, registrations.c.version)
+
+# The further segments of a registration of several (other UTC days), by its first one.
+registration_segments = Table(
+    "registration_segments",
+    metadata,
+    Column("first_segment_id", Uuid, primary_key=True),
+    Column("segment_id", Uuid, primary_key=True),
+)
+Index("registration_segments_segment_index", registration_segments.c.segment_id)
 
 # Which segment's merge took a segment in. A row goes once nothing lives that holds the input.
 segment_lineage = Table(

@@ -21,8 +21,14 @@ from merge_worker.loop import Worker
 from merge_worker.tasks import ClaimedTask, Failed, Outcome
 from meta.client import MetaClient
 from meta.process import Shutdown
+from meta.v1 import (
+    ingestion_pb2,
+    ingestion_pb2_grpc,
+    merge_task_pb2_grpc,
+    operations_pb2,
+    operations_pb2_grpc,
+)
 from meta.v1 import merge_task_pb2 as pb
-from meta.v1 import merge_task_pb2_grpc, operations_pb2, operations_pb2_grpc
 from meta.v1.common_pb2 import (
     CloudBucket,
     CloudObjectKey,
@@ -38,6 +44,21 @@ from segments.store.open import open_store
 from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
 
 DEADLINE_SECS = 60.0
+
+
+@dataclass(frozen=True)
+class Located(ingestion_pb2_grpc.IngestionServiceServicer):
+    """Says where the objects are."""
+
+    bucket: CloudBucket
+
+    def DownloadConfig(
+        self, request: ingestion_pb2.DownloadConfigRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.DownloadConfigResponse:
+        """Give the configuration, which never changes."""
+        return ingestion_pb2.DownloadConfigResponse(
+            config_version="1", cloud_object_prefix=CloudObjectPrefix(bucket=self.bucket)
+        )
 
 
 class Scripted(
@@ -183,6 +204,8 @@ def scripted_stage(tmp_path: Path) -> Iterator[Stage]:
     server = grpc.server(futures.ThreadPoolExecutor(4))
     merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(scripted, server)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(scripted, server)
+    located = Located(CloudBucket(provider="file", path=str(tmp_path / "store").strip("/")))
+    ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(located, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     store = open_store(StoreLocation.from_url(f"file://{tmp_path}/store"))

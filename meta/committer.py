@@ -4,9 +4,11 @@ It runs on the event loop and needs no locks: a call joins the queue and awaits 
 takes the queue, runs it as one batch in a thread, and answers every call. A call that finds the
 queue empty is a batch of one.
 
-A batch is optimistic. A call that the batch cannot answer (another transaction has locked its row,
-or the whole batch failed) is run in a transaction of its own. A call that is cancelled before its
-batch begins is left out; later, it is committed, and its repetition finds the committed state.
+A batch is optimistic. A call that the batch cannot answer, because another transaction has locked
+its row, runs in a transaction of its own. If one call makes its batch fail, the halves of the batch
+run again, so that a refused call costs its neighbours a few transactions instead of one each. A
+call that is cancelled before its batch begins is left out; later, it is committed, and its
+repetition finds the committed state.
 """
 
 import asyncio
@@ -20,8 +22,8 @@ from typing import Generic, TypeVar
 import structlog
 
 from meta import metrics
-from meta.errors import MetaError
-from meta.store.engine import Transaction
+from meta.errors import DeadlineExceeded, MetaError, RaceLost, Unavailable
+from meta.store.engine import Conflict, Transaction
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
@@ -82,9 +84,7 @@ class Committer(Generic[Request, Answer]):
     async def _work(self) -> None:
         """Run batches until the queue is empty."""
         while batch := self._take():
-            for call, answer in await self._run(batch):
-                if not call.answer.done():
-                    call.answer.set_result(answer)
+            await self._run(batch)
             if self._waiting and len(self._waiting) < self.gather_calls:
                 await asyncio.sleep(self.gather_secs)
         self._task = None
@@ -105,22 +105,36 @@ class Committer(Generic[Request, Answer]):
         self._waiting = left
         return batch
 
-    async def _run(
-        self, batch: list[_Call[Request, Answer]]
-    ) -> list[tuple[_Call[Request, Answer], Answer | MetaError | None]]:
-        """Answer a batch; if it fails as a whole, each of its calls runs alone."""
+    async def _run(self, batch: list[_Call[Request, Answer]]) -> None:
+        """Run and answer a batch; if it fails as a whole, its halves or each of its calls alone."""
         metrics.COMMIT_BATCH_CALLS.labels(self.name).observe(len(batch))
         requests = [call.request for call in batch]
         loop = asyncio.get_running_loop()
         try:
             answers = await loop.run_in_executor(self._thread, self._run_in_thread, requests)
-            return list(zip(batch, answers, strict=True))
-        except Exception as error:  # noqa: BLE001 - every call then runs alone
-            # The calls run alone now; the one at fault gets the error.
+            pairs = list(zip(batch, answers, strict=True))
+        except Exception as error:  # noqa: BLE001 - every call is then run again
             metrics.COMMIT_BATCH_FAILURES.labels(self.name).inc()
             log.info("batch_failed", queue=self.name, calls=len(batch), error=str(error))
-            return [(call, None) for call in batch]
+            if len(batch) > 1 and _is_of_one_call(error):
+                middle = len(batch) // 2
+                await self._run(batch[:middle])
+                await self._run(batch[middle:])
+                return
+            pairs = [(call, None) for call in batch]
+        for call, answer in pairs:
+            if not call.answer.done():
+                call.answer.set_result(answer)
 
     def _run_in_thread(self, requests: Sequence[Request]) -> Sequence[Answer | MetaError | None]:
         with self.begin() as tx:
             return self.run_batch(tx, requests)
+
+
+def _is_of_one_call(error: Exception) -> bool:
+    """True for an error that one call of a batch causes, so that its halves may succeed.
+
+    A batch that met a lock or got no answer is not tried in halves: they would wait one after the
+    other, while calls that run alone wait at the same time.
+    """
+    return not isinstance(error, Conflict | DeadlineExceeded | RaceLost | Unavailable)

@@ -1,6 +1,7 @@
 """Group commit: who shares a batch, and what becomes of those it cannot answer."""
 
 import asyncio
+import string
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from meta.committer import Committer
-from meta.errors import MetaError, OffsetGap, Unavailable
+from meta.errors import MetaError, NotFound, OffsetGap, Unavailable
 from meta.store.engine import Transaction
 from tests.support.waiting import let_tasks_run
 
@@ -144,6 +145,22 @@ def test_after_a_failed_batch_everyone_runs_alone() -> None:
 
     assert answers_behind_another(bench, "a", "b") == ["z done", "a alone", "b alone"]
     assert sorted(bench.alone) == ["a", "b"]
+
+
+def test_a_call_that_makes_its_batch_fail_costs_the_others_few_transactions() -> None:
+    def fail_with_the_bad_one(batch: Sequence[str]) -> list[str | MetaError | None]:
+        if "?" in batch:
+            raise NotFound("there is no such dataset")
+        return done(batch)
+
+    bench = Bench(fail_with_the_bad_one)
+    requests = [*string.ascii_lowercase[:15], "?"]
+
+    # 16, then 8 + 8, 4 + 4, 2 + 2 and 1 + 1, beside the first call.
+    answers = answers_behind_another(bench, *requests, batches=10)
+
+    assert answers == ["z done", *(f"{r} done" for r in requests[:-1]), "? alone"]
+    assert bench.alone == ["?"]
 
 
 @pytest.mark.parametrize("answers", [AssertionError("a fault of ours"), []], ids=str)

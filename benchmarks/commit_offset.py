@@ -27,9 +27,11 @@ def run() -> list[Result]:
         echo, commit, shared = [], [], []
         offset = 0
         for _ in range(ROUNDS):
-            echo.append(grpc_load.run(grpc_load.Load(server.address, CALLERS, SECONDS)).per_second)
+            echo.append(
+                grpc_load.run(grpc_load.GrpcLoad(server.address, CALLERS, SECONDS)).per_second
+            )
             before = _commits(postgres.url)
-            load = grpc_load.Load(server.address, CALLERS, SECONDS, streams, offset)
+            load = grpc_load.GrpcLoad(server.address, CALLERS, SECONDS, streams, offset)
             rate = grpc_load.run(load)
             whole_secs = SECONDS + grpc_load.WARM_UP_SECS
             calls = rate.per_second * whole_secs

@@ -43,7 +43,7 @@ def run() -> list[Result]:
     with bench_postgres() as postgres, bench_server(postgres.url) as server:
         with psycopg.connect(postgres.url, autocommit=True) as connection:
             connection.execute(_FILL)
-        echo = grpc_load.run(grpc_load.Load(server.address, CALLERS, SECONDS)).per_second
+        echo = grpc_load.run(grpc_load.GrpcLoad(server.address, CALLERS, SECONDS)).per_second
         pgbench = _pgbench(postgres.url)
         alone = asyncio.run(_psycopg(postgres.url))
         with psycopg.connect(postgres.url) as connection:

@@ -22,7 +22,7 @@ LATE_NANOS_MAX = 5 * DAY_NANOS
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class IngestLoad:
     """Segments an hour and their largest size in bytes; the same of a trickle, and its age."""
 
     per_hour: int
@@ -35,13 +35,13 @@ class Load:
 # A quiet, a common and a busy dataset; then a trickle every 50 seconds into one old day and into
 # five of them, beside a common and a quiet dataset, and one an hour.
 LOADS = (
-    Load(7, 10_000),
-    Load(60, 1 << 20),
-    Load(60, 40 << 20),
-    Load(60, 1 << 20, 72),
-    Load(60, 1 << 20, 72, trickle_days=(1, 2, 3, 4, 5)),
-    Load(7, 10_000, 72),
-    Load(7, 10_000, 1),
+    IngestLoad(7, 10_000),
+    IngestLoad(60, 1 << 20),
+    IngestLoad(60, 40 << 20),
+    IngestLoad(60, 1 << 20, 72),
+    IngestLoad(60, 1 << 20, 72, trickle_days=(1, 2, 3, 4, 5)),
+    IngestLoad(7, 10_000, 72),
+    IngestLoad(7, 10_000, 1),
 )
 
 
@@ -120,7 +120,7 @@ class _Month:
                 self.live[segment_id] = _merged(group, segment_id, now_ns)
 
 
-def _simulate(load: Load) -> _Month:
+def _simulate(load: IngestLoad) -> _Month:
     month = _Month(random.Random(11))
     due = trickle_due = 0.0
     for now_ns in range(STEP_NANOS, (DAYS + DAYS_AFTER) * DAY_NANOS, STEP_NANOS):

@@ -19,7 +19,7 @@ WARM_UP_SECS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class GrpcLoad:
     """Load on an RPC. `streams` has one id per caller for CommitOffset, none for the echo."""
 
     target: str
@@ -39,7 +39,7 @@ class Rate:
     calls_per_caller_max: int
 
 
-def run(load: Load) -> Rate:
+def run(load: GrpcLoad) -> Rate:
     """Run the load in a child process."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.harness.grpc_load"],
@@ -51,7 +51,7 @@ def run(load: Load) -> Rate:
     return Rate(**json.loads(done.stdout))
 
 
-async def _measure(load: Load) -> Rate:
+async def _measure(load: GrpcLoad) -> Rate:
     # One connection a few callers, as a fleet of collectors would have.
     channels = [
         grpc.aio.insecure_channel(load.target, options=[("grpc.use_local_subchannel_pool", 1)])
@@ -76,7 +76,9 @@ async def _measure(load: Load) -> Rate:
     )
 
 
-def _call(load: Load, number: int, channel: grpc.aio.Channel) -> Callable[[int], Awaitable[bytes]]:
+def _call(
+    load: GrpcLoad, number: int, channel: grpc.aio.Channel
+) -> Callable[[int], Awaitable[bytes]]:
     method = COMMIT if load.streams else ECHO
     call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method)
     if not load.streams:
@@ -100,7 +102,7 @@ def _call(load: Load, number: int, channel: grpc.aio.Channel) -> Callable[[int],
 
 
 async def _caller(
-    call: Callable[[int], Awaitable[bytes]], began: float, load: Load, latencies: list[float]
+    call: Callable[[int], Awaitable[bytes]], began: float, load: GrpcLoad, latencies: list[float]
 ) -> int:
     counted_from, until = began + WARM_UP_SECS, began + WARM_UP_SECS + load.seconds
     count = 0
@@ -113,4 +115,4 @@ async def _caller(
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asdict(asyncio.run(_measure(Load(**json.load(sys.stdin)))))))
+    sys.stdout.write(json.dumps(asdict(asyncio.run(_measure(GrpcLoad(**json.load(sys.stdin)))))))

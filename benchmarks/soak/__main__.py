@@ -22,7 +22,7 @@ from benchmarks.soak.probe import Probe, WrittenBytes
 from benchmarks.soak.proof import read_back
 from benchmarks.soak.run import SoakFailed, describe, drain, run_load
 from benchmarks.soak.stack import SoakStack, make_datasets, soak_stack
-from benchmarks.soak.verdict import Allowance, Sample, TooShort, Trend, trends
+from benchmarks.soak.verdict import GrowthAllowance, Sample, TooShort, Trend, trends
 from meta.client import MetaClient
 from segplane import fsck
 from segplane.dev import COLLECTOR, WORKERS
@@ -37,17 +37,17 @@ AMPLIFICATION_MAX = 5.0
 LATE_SECS_MAX = 10.0
 MIB = 2**20
 ALLOWANCES = {
-    "memory": Allowance(0.15, 64 * MIB),
-    "files": Allowance(0.0, 10),
+    "memory": GrowthAllowance(0.15, 64 * MIB),
+    "files": GrowthAllowance(0.0, 10),
     # Each backend keeps open what it has touched, up to every relation there is.
-    "files.postgres": Allowance(0.25, 50),
-    "connections": Allowance(0.0, 5),
+    "files.postgres": GrowthAllowance(0.25, 50),
+    "connections": GrowthAllowance(0.0, 5),
     # A few cycles' worth: what waits swings with each merge.
-    "backlog": Allowance(0.25, 10),
-    "temporary": Allowance(0.0, 5),
-    "objects": Allowance(0.25, 10),
+    "backlog": GrowthAllowance(0.25, 10),
+    "temporary": GrowthAllowance(0.0, 5),
+    "objects": GrowthAllowance(0.25, 10),
     # Live segments become more with the data.
-    "segments": Allowance(float("inf"), 0),
+    "segments": GrowthAllowance(float("inf"), 0),
 }
 
 
@@ -159,7 +159,7 @@ class Soak:
 
     def _check_growth(self) -> None:
         try:
-            found = trends(self.samples, ALLOWANCES, Allowance(0.0, 0.0))
+            found = trends(self.samples, ALLOWANCES, GrowthAllowance(0.0, 0.0))
         except TooShort as error:
             self.findings.append(f"too short to judge growth: {error}")
             return

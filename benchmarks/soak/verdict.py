@@ -18,7 +18,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class GrowthAllowance:
     """Allowed growth of a figure: by this share of itself or by this amount, whichever is more."""
 
     share: float
@@ -45,7 +45,7 @@ class TooShort(Exception):
 
 
 def trends(
-    samples: Sequence[Sample], allowances: Mapping[str, Allowance], default: Allowance
+    samples: Sequence[Sample], allowances: Mapping[str, GrowthAllowance], default: GrowthAllowance
 ) -> list[Trend]:
     """Compare the halves of every figure after a warm-up of a fifth of the time.
 
@@ -67,7 +67,7 @@ def trends(
     return found
 
 
-def _trend(name: str, first: float, second: float, allowance: Allowance) -> Trend:
+def _trend(name: str, first: float, second: float, allowance: GrowthAllowance) -> Trend:
     limit = first + max(allowance.share * first, allowance.slack)
     return Trend(name, first, second, limit)
 

@@ -11,7 +11,7 @@ from sqlalchemy import Uuid, bindparam, insert, text
 from meta.errors import MetaError, NotDrained, NotFound, StopMismatch
 from meta.store import routing, stream_datasets, streams, versions
 from meta.store.engine import Transaction
-from meta.store.streams import Head, IngestStream, Stop
+from meta.store.streams import Head, Stop, StoredStream
 from meta.store.tables import baby_segments, stream_removals
 
 REAPED_AT_ONCE = 1_000
@@ -124,7 +124,7 @@ def remove_entry(tx: Transaction, stream_id: UUID, dataset_id: UUID, merged_offs
 
 
 def _refusal(
-    tx: Transaction, stream: IngestStream, dataset_id: UUID, stored: int, merged_offset: int
+    tx: Transaction, stream: StoredStream, dataset_id: UUID, stored: int, merged_offset: int
 ) -> MetaError | None:
     """The refusal to remove an entry, or None."""
     ids: Mapping[str, object] = {
@@ -150,7 +150,7 @@ def _refusal(
     return None
 
 
-def _lock(tx: Transaction, stream_id: UUID) -> tuple[Head, IngestStream]:
+def _lock(tx: Transaction, stream_id: UUID) -> tuple[Head, StoredStream]:
     head = streams.lock_heads(tx, [stream_id]).get(stream_id)
     stream = streams.find_locked(tx, stream_id)
     if head is None or stream is None:
@@ -158,7 +158,7 @@ def _lock(tx: Transaction, stream_id: UUID) -> tuple[Head, IngestStream]:
     return head, stream
 
 
-def _finish(tx: Transaction, stream: IngestStream, removed: UUID | None = None) -> None:
+def _finish(tx: Transaction, stream: StoredStream, removed: UUID | None = None) -> None:
     """Retire the stream if it is drained, draw the version, and tell pollers what went."""
     gone = [removed] if removed is not None else []
     if streams.retire_if_drained(tx, stream.id):

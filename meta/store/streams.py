@@ -28,7 +28,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestStream:
+class StoredStream:
     """The cold half of a stream; stopped_offset is None while it is active."""
 
     id: UUID
@@ -160,10 +160,10 @@ def find_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
     return {row[0]: Head(*row) for row in tx.execute(_HEADS, {"ids": list(stream_ids)})}
 
 
-def find_locked(tx: Transaction, stream_id: UUID) -> IngestStream | None:
+def find_locked(tx: Transaction, stream_id: UUID) -> StoredStream | None:
     """Lock the cold half of a stream, after its head."""
     row: Row[*tuple[Any, ...]] | None = tx.execute(_LOCK_STREAM, {"id": stream_id}).one_or_none()
-    return None if row is None else IngestStream(*row)
+    return None if row is None else StoredStream(*row)
 
 
 def touch(tx: Transaction, stream_id: UUID) -> None:

@@ -40,7 +40,7 @@ _AnyColumn = Any  # A pa.Array or pa.ChunkedArray: compute functions take and re
 
 
 class StoredColumns:
-    """How one version of the format stores columns that are `Column`s in memory."""
+    """Columns of one version of the format, which are `Column`s in memory."""
 
     def __init__(
         self,

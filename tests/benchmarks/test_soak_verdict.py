@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.soak.verdict import Allowance, Sample, TooShort, Trend, trends
+from benchmarks.soak.verdict import GrowthAllowance, Sample, TooShort, Trend, trends
 
 MIB = 2.0**20
-ALLOWANCES = {"memory": Allowance(0.15, 64 * MIB), "files": Allowance(0.0, 10)}
-NONE = Allowance(0.0, 0.0)
+ALLOWANCES = {"memory": GrowthAllowance(0.15, 64 * MIB), "files": GrowthAllowance(0.0, 10)}
+NONE = GrowthAllowance(0.0, 0.0)
 
 
 def _run(name: str, value: Callable[[int], float], count: int = 180) -> Trend:
@@ -66,7 +66,7 @@ def test_a_name_is_judged_by_its_part_before_the_dot() -> None:
 
 def test_a_name_of_its_own_wins() -> None:
     samples = [Sample(float(i), {"files.postgres": 100.0}) for i in range(100)]
-    allowances = {**ALLOWANCES, "files.postgres": Allowance(0.5, 0.0)}
+    allowances = {**ALLOWANCES, "files.postgres": GrowthAllowance(0.5, 0.0)}
 
     (trend,) = trends(samples, allowances, NONE)
 

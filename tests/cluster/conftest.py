@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from meta import config
-from tests.support.cluster.stack import Scene
+from tests.support.cluster.stack import ClusterScene
 from tests.support.cluster.standalone import WORKERS, Cluster
 from tests.support.meta.server import MetaServer
 
@@ -37,7 +37,7 @@ def meta_settings(meta_settings: config.Settings) -> config.Settings:
 
 
 @pytest.fixture
-def scene(meta_server: MetaServer, cluster: Cluster, tmp_path: Path) -> Scene:
+def scene(meta_server: MetaServer, cluster: Cluster, tmp_path: Path) -> ClusterScene:
     """Give an empty meta beside the cluster."""
     Path("/", meta_server.settings.location.path).mkdir()
-    return Scene(meta_server.client, meta_server.address, tmp_path, cluster)
+    return ClusterScene(meta_server.client, meta_server.address, tmp_path, cluster)

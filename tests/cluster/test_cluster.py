@@ -2,13 +2,15 @@
 
 import pytest
 
-from tests.support.cluster.stack import MERGE_INPUTS, Scene
+from tests.support.cluster.stack import MERGE_INPUTS, ClusterScene
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
 
-def test_a_batch_and_a_merge_on_a_cluster_leave_every_record_exactly_once(scene: Scene) -> None:
+def test_a_batch_and_a_merge_on_a_cluster_leave_every_record_exactly_once(
+    scene: ClusterScene,
+) -> None:
     collector = scene.add_dataset()
     scene.save_segments(collector, MERGE_INPUTS - 1)
     with scene.running("nursery") as nursery, scene.running("merge_worker") as worker:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from segplane.processes import Child
-from tests.support.cluster.stack import MERGE_INPUTS, Scene
+from tests.support.cluster.stack import MERGE_INPUTS, ClusterScene
 from tests.support.cluster.standalone import executors_of
 from tests.support.process_tree import children_of, command_of
 from tests.support.waiting import wait_until
@@ -22,25 +22,25 @@ MERGE_PADDING = 120_000
 NURSERY_BUSY = "segplane-nursery-*"
 MERGE_BUSY = "segplane-merge-*"
 
-Kill = Callable[[Scene, Child], None]
+Kill = Callable[[ClusterScene, Child], None]
 
 
-def kill_an_executor(scene: Scene, child: Child) -> None:
+def kill_an_executor(scene: ClusterScene, child: Child) -> None:
     os.kill(scene.cluster.executors()[0], signal.SIGKILL)
 
 
-def kill_a_worker(scene: Scene, child: Child) -> None:
+def kill_a_worker(scene: ClusterScene, child: Child) -> None:
     cluster = scene.cluster
     cluster.kill_worker(next(w for w in cluster.workers if executors_of(w)))
 
 
-def kill_the_drivers_jvm(scene: Scene, child: Child) -> None:
+def kill_the_drivers_jvm(scene: ClusterScene, child: Child) -> None:
     assert child.pid is not None
     (jvm,) = (pid for pid in children_of(child.pid) if "SparkSubmit" in command_of(pid))
     os.kill(jvm, signal.SIGKILL)
 
 
-def is_busy(scene: Scene, pattern: str) -> bool:
+def is_busy(scene: ClusterScene, pattern: str) -> bool:
     return any(scene.cluster.temporary_folder.glob(pattern))
 
 
@@ -52,7 +52,7 @@ KILLS = pytest.mark.parametrize(
 
 
 @KILLS
-def test_a_batch_survives_the_death_of(scene: Scene, kill: Kill, restarts: int) -> None:
+def test_a_batch_survives_the_death_of(scene: ClusterScene, kill: Kill, restarts: int) -> None:
     collectors = [scene.add_dataset() for _ in range(2)]
     with scene.running("nursery", cores=2) as nursery:
         scene.wait(nursery, lambda: nursery.spec.is_ready(nursery), "the nursery is ready")
@@ -72,7 +72,7 @@ def test_a_batch_survives_the_death_of(scene: Scene, kill: Kill, restarts: int) 
 
 
 @KILLS
-def test_a_merge_survives_the_death_of(scene: Scene, kill: Kill, restarts: int) -> None:
+def test_a_merge_survives_the_death_of(scene: ClusterScene, kill: Kill, restarts: int) -> None:
     collector = scene.add_dataset()
     scene.save_segments(collector, MERGE_INPUTS, MERGE_PADDING)
     with scene.running("merge_worker", cores=1) as worker:
@@ -89,7 +89,7 @@ def test_a_merge_survives_the_death_of(scene: Scene, kill: Kill, restarts: int) 
 
 
 @pytest.fixture(autouse=True)
-def _no_task_of_before(scene: Scene) -> None:
+def _no_task_of_before(scene: ClusterScene) -> None:
     """Wait until the executors of the test before are gone, and remove what they left."""
     wait_until(lambda: not scene.cluster.executors(), "the executors end with their driver")
     for pattern in (NURSERY_BUSY, MERGE_BUSY):

@@ -8,7 +8,7 @@ import pytest
 
 from segplane import spark_env
 from segplane.processes import ChildFailed
-from tests.support.cluster.stack import Scene
+from tests.support.cluster.stack import ClusterScene
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -22,7 +22,7 @@ def bare_python(tmp_path: Path) -> str:
 
 
 def test_executors_without_our_packages_are_refused_in_one_line(
-    scene: Scene, bare_python: str
+    scene: ClusterScene, bare_python: str
 ) -> None:
     with scene.running("merge_worker", conf=f"spark.pyspark.python={bare_python}") as worker:
         with pytest.raises(ChildFailed, match=r"the executor on .* has segplane none") as refusal:
@@ -33,7 +33,7 @@ def test_executors_without_our_packages_are_refused_in_one_line(
 
 
 def test_executors_run_from_the_archive_of_spark_env(
-    scene: Scene, bare_python: str, tmp_path: Path
+    scene: ClusterScene, bare_python: str, tmp_path: Path
 ) -> None:
     archive = tmp_path / "env.tar.gz"
     spark_env.build(archive)
@@ -51,7 +51,7 @@ def test_executors_run_from_the_archive_of_spark_env(
     assert scene.read() == scene.sent
 
 
-def test_a_process_that_no_worker_has_room_for_says_so_in_one_line(scene: Scene) -> None:
+def test_a_process_that_no_worker_has_room_for_says_so_in_one_line(scene: ClusterScene) -> None:
     with scene.running("nursery", conf="spark.executor.memory=8g", start_secs=3) as nursery:
         with pytest.raises(ChildFailed, match=r"no executor of .* was free within 3 s"):
             scene.wait(nursery, lambda: False, "it ends")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from segplane.processes import ChildFailed
-from tests.support.cluster.stack import MERGE_INPUTS, Scene
+from tests.support.cluster.stack import MERGE_INPUTS, ClusterScene
 from tests.support.cluster.standalone import Cluster, executors_of
 from tests.support.cluster.versions import pretend_release
 
@@ -23,7 +23,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_a_merge_worker_ends_in_one_line_and_its_tasks_are_not_to_blame(
-    scene: Scene, tmp_path: Path
+    scene: ClusterScene, tmp_path: Path
 ) -> None:
     for _ in range(2):
         scene.save_segments(scene.add_dataset(), MERGE_INPUTS)

@@ -15,7 +15,13 @@ from segments.store.open import open_store
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector, Stub
-from tests.support.object_store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
+from tests.support.object_store.faulty_proxy import (
+    DroppedConnection,
+    FaultyProxy,
+    Forward,
+    ProxyAnswer,
+    Request,
+)
 from tests.support.object_store.fixtures import aws_credentials, proxy, s3_endpoint, s3_location
 
 __all__ = ["aws_credentials", "proxy", "s3_endpoint", "s3_location"]  # Fixtures.
@@ -32,19 +38,21 @@ class Weather:
         self.is_on = False
         self.broken = 0
 
-    def __call__(self, request: Request, forward: Forward) -> Answer:
+    def __call__(self, request: Request, forward: Forward) -> ProxyAnswer:
         with self._lock:
             draw = self._random.random() if self.is_on else 1.0
             self.broken += draw < 0.32
         if draw < 0.08:
-            return Answer(503, (("Retry-After", "0"),), b"<Error><Code>SlowDown</Code></Error>")
+            return ProxyAnswer(
+                503, (("Retry-After", "0"),), b"<Error><Code>SlowDown</Code></Error>"
+            )
         if draw < 0.14:
-            raise Dropped
+            raise DroppedConnection
         answer = forward(request)
         if draw < 0.24:
-            raise Dropped
+            raise DroppedConnection
         if draw < 0.28:
-            return Answer(500, (), b"<Error><Code>InternalError</Code></Error>")
+            return ProxyAnswer(500, (), b"<Error><Code>InternalError</Code></Error>")
         if draw < 0.32 and request.method == "GET":
             half = answer.body[: len(answer.body) // 2]
             return replace(answer, body=half, claimed_length=len(answer.body))

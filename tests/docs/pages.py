@@ -12,7 +12,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DocumentPage:
     """One Markdown file; `name` is its path below the repository's root."""
 
     name: str
@@ -32,7 +32,7 @@ class Page:
         return _LINK.findall(self.prose)
 
 
-def pages() -> Iterator[Page]:
+def pages() -> Iterator[DocumentPage]:
     """Read README, CONTRIBUTING, CHANGELOG and everything below docs/."""
     for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))):
-        yield Page(str(path.relative_to(ROOT)), path.read_text())
+        yield DocumentPage(str(path.relative_to(ROOT)), path.read_text())

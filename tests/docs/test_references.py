@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.docs.pages import ROOT, Page, pages
+from tests.docs.pages import ROOT, DocumentPage, pages
 from tests.docs.references import broken
 
 # What changelog entries name may be gone since.
@@ -38,17 +38,17 @@ def test_a_reference_is_resolved(reference: str, is_broken: bool) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_names_modules_and_files_that_exist(page: Page) -> None:
+def test_a_page_names_modules_and_files_that_exist(page: DocumentPage) -> None:
     assert [span for span in page.spans() if broken(span)] == []
 
 
 @pytest.mark.parametrize("page", [*pages()], ids=lambda page: page.name)
-def test_a_page_links_to_files_and_headings_that_exist(page: Page) -> None:
+def test_a_page_links_to_files_and_headings_that_exist(page: DocumentPage) -> None:
     assert [link for link in page.links() if not _leads_somewhere(page, link)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_names_make_targets_that_exist(page: Page) -> None:
+def test_a_page_names_make_targets_that_exist(page: DocumentPage) -> None:
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     code = "\n".join((*page.spans(), *re.findall(r"^ *make .*$", page.text, re.MULTILINE)))
@@ -56,7 +56,7 @@ def test_a_page_names_make_targets_that_exist(page: Page) -> None:
     assert set(_TARGET.findall(code)) - targets == set()
 
 
-def _leads_somewhere(page: Page, link: str) -> bool:
+def _leads_somewhere(page: DocumentPage, link: str) -> bool:
     if re.match(r"[a-z]+:", link):
         return True
     path, _, anchor = link.partition("#")

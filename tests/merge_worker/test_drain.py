@@ -29,7 +29,7 @@ LEASE_SECS = 60.0
 
 
 @dataclass
-class Scene:
+class MergeDrainScene:
     """A merge task that is to be made, and a worker that takes it."""
 
     meta: MetaServer
@@ -66,14 +66,14 @@ class Scene:
 
 
 @pytest.fixture
-def scene(meta_server: MetaServer, tmp_path: Path) -> Scene:
+def scene(meta_server: MetaServer, tmp_path: Path) -> MergeDrainScene:
     (tmp_path / "work").mkdir()
     case = Case(meta_server.client, tmp_path)
     rows = Counter(row for seed in range(INPUTS) for row in case.save(seed))
-    return Scene(meta_server, case, tmp_path / "work", rows)
+    return MergeDrainScene(meta_server, case, tmp_path / "work", rows)
 
 
-def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: Scene) -> None:
+def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: MergeDrainScene) -> None:
     case = scene.case
     path = Path("/", scene.meta.settings.location.path, case.key(case.find()[7]))
     body = path.read_bytes()
@@ -99,7 +99,7 @@ def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: Scene) -> 
 
 
 @pytest.mark.slow
-def test_a_merge_that_ends_within_the_drain_is_completed(scene: Scene) -> None:
+def test_a_merge_that_ends_within_the_drain_is_completed(scene: MergeDrainScene) -> None:
     with scene.worker(drain_secs=LONG_SECS) as process:
         pythons = executors_pythons(process.pid)
         assert pythons

@@ -18,7 +18,7 @@ from segments.parquet.reader import read_footer
 from tests.support.merge_worker.scripted import (
     DEADLINE_SECS,
     Here,
-    Stage,
+    ScriptedStage,
     scripted_stage,
     until_cancelled,
 )
@@ -26,12 +26,12 @@ from tests.support.parquet.rows import DATASET
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path) -> Iterator[ScriptedStage]:
     with scripted_stage(tmp_path) as stage:
         yield stage
 
 
-def test_a_task_is_merged_and_its_output_reported(stage: Stage) -> None:
+def test_a_task_is_merged_and_its_output_reported(stage: ScriptedStage) -> None:
     task = stage.task(3)
     stage.meta.tasks.put(task)
 
@@ -51,7 +51,7 @@ def test_a_task_is_merged_and_its_output_reported(stage: Stage) -> None:
     assert stored.footer.producer.startswith("segplane merge_worker")
 
 
-def test_an_input_that_cannot_be_read_is_named_to_meta(stage: Stage) -> None:
+def test_an_input_that_cannot_be_read_is_named_to_meta(stage: ScriptedStage) -> None:
     task = stage.task(2)
     bad = task.segments[1]
     stage.store.delete([join_key(bad.cloud_object_key.prefix.prefix, bad.cloud_object_key.key)])
@@ -64,7 +64,9 @@ def test_an_input_that_cannot_be_read_is_named_to_meta(stage: Stage) -> None:
     assert (report.attempt, report.failed_segment_id) == (2, bad.id)
 
 
-def test_a_layout_of_a_later_release_defers_the_task_and_blames_no_input(stage: Stage) -> None:
+def test_a_layout_of_a_later_release_defers_the_task_and_blames_no_input(
+    stage: ScriptedStage,
+) -> None:
     later = stage.task(2)
     later.promoted_columns.add(name="status", type=99, scope=1)
     stage.meta.tasks.put(later)
@@ -80,7 +82,7 @@ def test_a_layout_of_a_later_release_defers_the_task_and_blames_no_input(stage: 
     assert isinstance(completed, pb.CompleteSegmentMergeTaskRequest)
 
 
-def test_a_lost_claim_stops_the_work_and_reports_nothing(stage: Stage) -> None:
+def test_a_lost_claim_stops_the_work_and_reports_nothing(stage: ScriptedStage) -> None:
     stage.meta.still_yours = False
     stage.meta.tasks.put(stage.task())
     merger = Here(until_cancelled)
@@ -92,7 +94,7 @@ def test_a_lost_claim_stops_the_work_and_reports_nothing(stage: Stage) -> None:
     assert stage.meta.reports.empty()
 
 
-def test_a_long_merge_beats_three_times_a_lease(stage: Stage) -> None:
+def test_a_long_merge_beats_three_times_a_lease(stage: ScriptedStage) -> None:
     stage.meta.lease_secs = 1
     stage.meta.tasks.put(stage.task())
 
@@ -106,7 +108,7 @@ def test_a_long_merge_beats_three_times_a_lease(stage: Stage) -> None:
     assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
 
 
-def test_a_beat_tells_how_many_rows_are_done(stage: Stage) -> None:
+def test_a_beat_tells_how_many_rows_are_done(stage: ScriptedStage) -> None:
     task = stage.task()
     stage.meta.tasks.put(task)
 
@@ -123,7 +125,9 @@ def test_a_beat_tells_how_many_rows_are_done(stage: Stage) -> None:
     assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
 
 
-def test_a_verdict_against_the_output_is_dropped_and_the_next_task_taken(stage: Stage) -> None:
+def test_a_verdict_against_the_output_is_dropped_and_the_next_task_taken(
+    stage: ScriptedStage,
+) -> None:
     stage.meta.verdict = pb.CompleteSegmentMergeTaskResponse(
         error=pb.CompleteSegmentMergeTaskError(message="fenced", reason="TASK_FENCED")
     )
@@ -140,7 +144,7 @@ def test_a_verdict_against_the_output_is_dropped_and_the_next_task_taken(stage: 
 
 @pytest.mark.parametrize("status", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED])
 def test_a_completion_that_got_no_answer_is_repeated(
-    stage: Stage, status: grpc.StatusCode, monkeypatch: pytest.MonkeyPatch
+    stage: ScriptedStage, status: grpc.StatusCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("merge_worker.loop.RETRY_SECS", 0.01)
     stage.meta.refusals = [status]
@@ -152,7 +156,7 @@ def test_a_completion_that_got_no_answer_is_repeated(
     assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
 
 
-def test_a_task_given_up_at_shutdown_is_left_to_its_lease(stage: Stage) -> None:
+def test_a_task_given_up_at_shutdown_is_left_to_its_lease(stage: ScriptedStage) -> None:
     stage.meta.tasks.put(stage.task())
     merger = Here(until_cancelled)
 
@@ -168,7 +172,7 @@ def test_a_task_given_up_at_shutdown_is_left_to_its_lease(stage: Stage) -> None:
     assert stage.meta.reports.empty()
 
 
-def test_an_error_text_goes_to_meta_printable_and_short(stage: Stage) -> None:
+def test_an_error_text_goes_to_meta_printable_and_short(stage: ScriptedStage) -> None:
     stage.meta.tasks.put(stage.task())
 
     with stage.worker(Here(lambda _: Failed("a\x00b\nc" + "é" * 9_000))):
@@ -179,7 +183,9 @@ def test_an_error_text_goes_to_meta_printable_and_short(stage: Stage) -> None:
     assert len(report.error_message.encode()) <= 8 * 1024
 
 
-def test_a_task_this_release_does_not_understand_fails_before_any_work(stage: Stage) -> None:
+def test_a_task_this_release_does_not_understand_fails_before_any_work(
+    stage: ScriptedStage,
+) -> None:
     task = stage.task()
     task.promoted_columns.add(name="c", attribute="a")
     stage.meta.tasks.put(task)
@@ -191,12 +197,12 @@ def test_a_task_this_release_does_not_understand_fails_before_any_work(stage: St
     assert "does not know" in report.error_message
 
 
-def test_an_idle_worker_keeps_polling_and_ends_when_asked(stage: Stage) -> None:
+def test_an_idle_worker_keeps_polling_and_ends_when_asked(stage: ScriptedStage) -> None:
     with stage.worker(Here()):
         _await_polls(stage, 5)
 
 
-def test_the_worker_can_be_told_where_the_objects_are(stage: Stage) -> None:
+def test_the_worker_can_be_told_where_the_objects_are(stage: ScriptedStage) -> None:
     task = stage.task()
     task.cloud_object_prefix.bucket.path = "no/such/folder"
     stage.meta.tasks.put(task)
@@ -207,6 +213,6 @@ def test_the_worker_can_be_told_where_the_objects_are(stage: Stage) -> None:
     assert isinstance(report, pb.CompleteSegmentMergeTaskRequest)
 
 
-def _await_polls(stage: Stage, count: int) -> None:
+def _await_polls(stage: ScriptedStage, count: int) -> None:
     for _ in range(count):
         assert stage.meta.polls.acquire(timeout=DEADLINE_SECS)

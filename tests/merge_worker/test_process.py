@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from meta.v1.merge_task_pb2 import CompleteSegmentMergeTaskRequest
-from tests.support.merge_worker.scripted import Stage, scripted_stage
+from tests.support.merge_worker.scripted import ScriptedStage, scripted_stage
 from tests.support.worker_process import DEADLINE_SECS, WorkerProcess
 
 pytestmark = pytest.mark.spark
@@ -17,7 +17,7 @@ Start = Callable[[str], WorkerProcess]
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path) -> Iterator[ScriptedStage]:
     with scripted_stage(tmp_path) as stage:
         yield stage
 
@@ -43,7 +43,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def test_it_merges_tasks_at_once_and_ends_cleanly(
-    stage: Stage, start: Start, tmp_path: Path
+    stage: ScriptedStage, start: Start, tmp_path: Path
 ) -> None:
     tasks = [stage.task() for _ in range(3)]
     for task in tasks:
@@ -60,7 +60,7 @@ def test_it_merges_tasks_at_once_and_ends_cleanly(
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_it_ends_with_an_error_when_its_jvm_dies(stage: Stage, start: Start) -> None:
+def test_it_ends_with_an_error_when_its_jvm_dies(stage: ScriptedStage, start: Start) -> None:
     process = start(stage.address)
     process.wait_for("merge_worker_started")
 

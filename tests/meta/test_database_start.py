@@ -1,4 +1,4 @@
-"""What a start says of a Postgres that does not fit the settings, in one line."""
+"""Refusals of a start by a Postgres that does not fit the settings, each in one line."""
 
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit

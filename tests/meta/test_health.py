@@ -28,7 +28,7 @@ NOTICE_SECS = 5.0
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedHealth:
     """A server with its background jobs, over a Postgres of its own."""
 
     postgres: EmbeddedPostgres
@@ -40,7 +40,7 @@ class Watched:
 
 
 @pytest.fixture
-def watched(meta_settings: Settings) -> Iterator[Watched]:
+def watched(meta_settings: Settings) -> Iterator[WatchedHealth]:
     folder = Path(tempfile.mkdtemp(prefix="segplane-health-"))
     folder.chmod(0o711)
     port = claim_ports({"meta": 0})["meta"]
@@ -57,7 +57,7 @@ def watched(meta_settings: Settings) -> Iterator[Watched]:
             thread.start()
             with grpc.insecure_channel(settings.bind) as channel:
                 grpc.channel_ready_future(channel).result(60)
-                yield Watched(postgres, health_pb2_grpc.HealthStub(channel))
+                yield WatchedHealth(postgres, health_pb2_grpc.HealthStub(channel))
             shutdown.request()
             thread.join()
     finally:
@@ -65,13 +65,13 @@ def watched(meta_settings: Settings) -> Iterator[Watched]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def seconds_until(watched: Watched, status: int) -> float:
+def seconds_until(watched: WatchedHealth, status: int) -> float:
     began = time.monotonic()
     wait_until(lambda: watched.status() == status, f"status {status}", seconds=30, poll_secs=0.05)
     return time.monotonic() - began
 
 
-def test_health_follows_postgres_down_and_up_again(watched: Watched) -> None:
+def test_health_follows_postgres_down_and_up_again(watched: WatchedHealth) -> None:
     seconds_until(watched, SERVING)
 
     watched.postgres.stop()
@@ -81,7 +81,7 @@ def test_health_follows_postgres_down_and_up_again(watched: Watched) -> None:
     assert seconds_until(watched, SERVING) < NOTICE_SECS
 
 
-def test_health_notices_a_postgres_that_hangs(watched: Watched) -> None:
+def test_health_notices_a_postgres_that_hangs(watched: WatchedHealth) -> None:
     seconds_until(watched, SERVING)
     assert watched.postgres.pid is not None
     processes = [watched.postgres.pid, *children_of(watched.postgres.pid)]

@@ -18,7 +18,7 @@ from meta.errors import (
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
 from tests.property.guards import when
 from tests.property.instances import Call, Instances
-from tests.property.model import Dataset, Model, Refusal, Token
+from tests.property.model import Model, ModelDataset, ModelToken, Refusal
 
 Item = TypeVar("Item")
 Reply = TypeVar("Reply")
@@ -70,7 +70,7 @@ class CatalogRules(RuleBasedStateMachine):
 
         assert made is not None
         assert known is None or known.id == made.id
-        self.model.datasets.setdefault(made.id, Dataset(made.id, name))
+        self.model.datasets.setdefault(made.id, ModelDataset(made.id, name))
 
     @rule(pick=PICK)
     @when(lambda self: self.model.datasets)
@@ -121,7 +121,7 @@ class CatalogRules(RuleBasedStateMachine):
         reply = self.meta.call(lambda c: c.ingest_token.CreateIngestToken(request))
 
         one = dataset.id
-        token = Token(reply.token.id, reply.plaintext_token, logs=one, traces=one, metrics=one)
+        token = ModelToken(reply.token.id, reply.plaintext_token, logs=one, traces=one, metrics=one)
         self.model.tokens[token.id] = token
 
     @rule(pick=PICK, logs=PICK, traces=PICK, twice=TWICE)

@@ -8,20 +8,20 @@ from meta import metrics
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
-from tests.support.interleaving.in_process_calls import Scene
+from tests.support.interleaving.in_process_calls import InProcessScene
 from tests.support.interleaving.interleaver import Interleaver
 from tests.support.interleaving.operators import Operator
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def scene(meta_server: MetaServer) -> Scene:
+def scene(meta_server: MetaServer) -> InProcessScene:
     """Prepare state and make calls over the server's own database."""
-    return Scene(meta_server)
+    return InProcessScene(meta_server)
 
 
 @pytest.fixture
-def operator(scene: Scene) -> Operator:
+def operator(scene: InProcessScene) -> Operator:
     """Manage tokens and datasets over the server's own database."""
     part = (scene.transactions, scene.settings)
     return Operator(

@@ -22,7 +22,7 @@ Facts = tuple[int, int, int, bytes]
 
 
 @dataclass
-class Dataset:
+class ModelDataset:
     """A dataset that was created; its versions below `horizon` have expired."""
 
     id: str
@@ -32,7 +32,7 @@ class Dataset:
 
 
 @dataclass
-class Token:
+class ModelToken:
     """An ingest token; logs and traces go to one dataset each, metrics nowhere ("")."""
 
     id: str
@@ -55,7 +55,7 @@ class Token:
 
 
 @dataclass
-class Baby:
+class ModelBaby:
     """A committed baby. `routing` = each token's datasets at its commit, if it has no stamps."""
 
     facts: Facts
@@ -70,7 +70,7 @@ class Baby:
 
 
 @dataclass
-class Entry:
+class ModelEntry:
     """One dataset of a stream: nothing at or below `base` is of it, `merged` is merged."""
 
     base: int
@@ -84,8 +84,8 @@ class Stream:
     id: str
     collector: str
     tokens: set[str] = field(default_factory=set)
-    babies: list[Baby] = field(default_factory=list)
-    entries: dict[str, Entry] = field(default_factory=dict)
+    babies: list[ModelBaby] = field(default_factory=list)
+    entries: dict[str, ModelEntry] = field(default_factory=dict)
     stopped: int | None = None
     deleted: int = -1
 
@@ -136,7 +136,7 @@ class Stream:
 
     def add_entries(self, dataset_ids: frozenset[str], base: int) -> None:
         for dataset_id in dataset_ids - self.entries.keys():
-            self.entries[dataset_id] = Entry(base, base)
+            self.entries[dataset_id] = ModelEntry(base, base)
 
 
 @dataclass
@@ -157,7 +157,7 @@ class Segment:
 
 
 @dataclass
-class Task:
+class ModelTask:
     """A merge task that was claimed at least once."""
 
     id: str
@@ -186,7 +186,7 @@ class Move:
 class Pin:
     """A dataset as a reader saw it at a version."""
 
-    dataset: Dataset
+    dataset: ModelDataset
     version: int
     keys: frozenset[str]
 
@@ -199,19 +199,19 @@ class Pin:
 class Model:
     """All of it."""
 
-    datasets: dict[str, Dataset] = field(default_factory=dict)
-    tokens: dict[str, Token] = field(default_factory=dict)
+    datasets: dict[str, ModelDataset] = field(default_factory=dict)
+    tokens: dict[str, ModelToken] = field(default_factory=dict)
     streams: dict[str, Stream] = field(default_factory=dict)
     segments: dict[str, Segment] = field(default_factory=dict)
-    tasks: dict[str, Task] = field(default_factory=dict)
+    tasks: dict[str, ModelTask] = field(default_factory=dict)
     condemned: set[str] = field(default_factory=set)
     moves: list[Move] = field(default_factory=list)
     pins: list[Pin] = field(default_factory=list)
 
-    def live_datasets(self) -> list[Dataset]:
+    def live_datasets(self) -> list[ModelDataset]:
         return [d for d in self.datasets.values() if d.is_live]
 
-    def named(self, name: str) -> Dataset | None:
+    def named(self, name: str) -> ModelDataset | None:
         return next((d for d in self.live_datasets() if d.name == name), None)
 
     def is_referenced(self, dataset_id: str) -> bool:
@@ -236,7 +236,7 @@ class Model:
     def open_inputs(self) -> list[str]:
         return [s.key for t in self.tasks.values() if t.is_open for s in t.inputs]
 
-    def is_undrained(self, token: Token) -> bool:
+    def is_undrained(self, token: ModelToken) -> bool:
         """True until every stream that carried a revoked token has merged past the revocation."""
         ends = (token.revoked_at or {}).items()
         return any(e.merged < end for s, end in ends for e in self.streams[s].entries.values())

@@ -10,7 +10,7 @@ from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, segment_lookup_pb2
 from segments.keys import join_key
 from tests.property.catalog_rules import PICK, TWICE, CatalogRules, chosen
 from tests.property.guards import when
-from tests.property.model import Baby, Facts, Move, Segment, Stream
+from tests.property.model import Facts, ModelBaby, Move, Segment, Stream
 
 EVENTS = 10
 # Long ago, so that a few small segments of the day are worth a merge.
@@ -125,7 +125,7 @@ class StreamRules(CatalogRules):
         live = frozenset(d for d in stamped if self.model.datasets[d].is_live)
         stream.add_entries(live, stream.committed)
         routing = {t: self.model.tokens[t].datasets for t in stream.tokens}
-        stream.babies.append(Baby(facts, stamped, routing))
+        stream.babies.append(ModelBaby(facts, stamped, routing))
 
     @rule(pick=PICK, ahead=st.sampled_from((-1, 0, 0, 1)), twice=TWICE)
     @when(lambda self: self.model.streams)
@@ -141,7 +141,7 @@ class StreamRules(CatalogRules):
 
         if refusal is None and stream.stopped is None:
             if final > stream.committed:
-                stream.babies.append(Baby(STOP_MESSAGE, (), {}))
+                stream.babies.append(ModelBaby(STOP_MESSAGE, (), {}))
             stream.stopped = final
 
     @rule(pick=PICK, beyond=st.sampled_from((0, 0, 0, 1, -1)), twice=TWICE)

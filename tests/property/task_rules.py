@@ -14,7 +14,7 @@ from meta.v1 import (
 )
 from tests.property.catalog_rules import PICK, TWICE, chosen
 from tests.property.guards import when
-from tests.property.model import Task
+from tests.property.model import ModelTask
 from tests.property.segment_rules import SegmentRules
 from tests.property.stream_rules import full_key, new_segment
 
@@ -51,7 +51,7 @@ class TaskRules(SegmentRules):
         known = self.model.tasks.get(info.task_id)
         if known is None:
             assert not {s.key for s in inputs} & set(self.model.open_inputs())
-            known = Task(info.task_id, info.dataset_id, inputs, 0)
+            known = ModelTask(info.task_id, info.dataset_id, inputs, 0)
             self.model.tasks[known.id] = known
         assert known.is_open
         assert {s.key for s in known.inputs} == {s.key for s in inputs}
@@ -89,7 +89,7 @@ class TaskRules(SegmentRules):
         if expected == "DONE" and task.is_open:
             self._swapped(task, output)
 
-    def _output(self, task: Task, kind: str) -> common_pb2.CreateSegment:
+    def _output(self, task: ModelTask, kind: str) -> common_pb2.CreateSegment:
         """Output of the task's current attempt, or of another one."""
         attempt = task.attempt - (kind == "stale")
         events = sum(s.events for s in task.inputs) + (kind == "wrong")
@@ -98,7 +98,7 @@ class TaskRules(SegmentRules):
         segment.cloud_object_key.prefix.prefix += f"/{task.id}-{attempt}"
         return segment
 
-    def _verdict(self, task: Task, kind: str) -> str:
+    def _verdict(self, task: ModelTask, kind: str) -> str:
         if task.output is not None:
             key = full_key(self._output(task, kind))
             return "DONE" if key == task.output.key else "TASK_NOT_OPEN"
@@ -108,7 +108,7 @@ class TaskRules(SegmentRules):
             return "TASK_FENCED"
         return "OUTPUT_MISMATCH" if kind == "wrong" else "DONE"
 
-    def _swapped(self, task: Task, output: common_pb2.CreateSegment) -> None:
+    def _swapped(self, task: ModelTask, output: common_pb2.CreateSegment) -> None:
         """I6: the output is there from the version on at which its inputs are not."""
         name = self.model.datasets[task.dataset_id].name
         find = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name])

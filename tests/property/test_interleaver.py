@@ -5,7 +5,7 @@ from collections import Counter
 from sqlalchemy import text
 
 from meta.store import versions
-from tests.support.interleaving.in_process_calls import Scene
+from tests.support.interleaving.in_process_calls import InProcessScene
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.meta.server import MetaServer
 
@@ -61,7 +61,7 @@ def test_the_interleaver_finds_a_lost_update_and_leaves_no_other_outcome_out(
 
 
 def test_versions_drawn_from_a_sequence_would_break_stable_reads(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     """The counter row is needed: versions drawn otherwise violate I5, and the test detects it."""
     scene.execute("CREATE SEQUENCE drawn")
@@ -87,6 +87,6 @@ def test_versions_drawn_from_a_sequence_would_break_stable_reads(
     assert broken > 0
 
 
-def _up_to(scene: Scene, version: object) -> object:
+def _up_to(scene: InProcessScene, version: object) -> object:
     statement = "SELECT version FROM stream_removals WHERE version <= :version ORDER BY version"
     return scene.rows(statement, version=version)

@@ -8,11 +8,17 @@ import pytest
 from meta.errors import MetaError
 from meta.store.segments import NewSegment
 from meta.store.versions import Version
-from tests.support.interleaving.in_process_calls import Read, Scene, attempt_of, baby, new_segment
-from tests.support.interleaving.interleaver import Interleaver, Outcome, Work
+from tests.support.interleaving.in_process_calls import (
+    InProcessScene,
+    Read,
+    attempt_of,
+    baby,
+    new_segment,
+)
+from tests.support.interleaving.interleaver import Interleaver, ScheduleOutcome, Work
 
 
-def kinds(outcomes: Iterable[Outcome]) -> set[tuple[str, str]]:
+def kinds(outcomes: Iterable[ScheduleOutcome]) -> set[tuple[str, str]]:
     """Outcomes of the two calls of each schedule: "ok", or the name of an error's class."""
     return {(_kind(one.first), _kind(one.second)) for one in outcomes}
 
@@ -22,7 +28,7 @@ def _kind(answer: object) -> str:
 
 
 def test_of_two_merges_of_the_same_babies_exactly_one_is_registered(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     dataset_id, streams = scene.dataset(), list[UUID]()
 
@@ -45,7 +51,7 @@ def test_of_two_merges_of_the_same_babies_exactly_one_is_registered(
 
 
 def test_the_same_registration_sent_twice_at_once_is_one_at_one_version(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     dataset_id = scene.dataset()
 
@@ -61,7 +67,7 @@ def test_the_same_registration_sent_twice_at_once_is_one_at_one_version(
 
 
 def test_what_a_version_shows_never_changes_while_others_commit(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     """I4 and I5: the reader comes right after a commit, the other writer is anywhere."""
     dataset_id, reads = scene.dataset(), list[Read]()
@@ -85,7 +91,7 @@ def test_what_a_version_shows_never_changes_while_others_commit(
 
 @pytest.mark.parametrize("way", ["register", "save"])
 def test_an_object_is_never_both_live_and_condemned(
-    interleaver: Interleaver, scene: Scene, way: str
+    interleaver: Interleaver, scene: InProcessScene, way: str
 ) -> None:
     dataset_id, made = scene.dataset(), list[tuple[UUID, NewSegment]]()
 
@@ -111,7 +117,7 @@ def test_an_object_is_never_both_live_and_condemned(
 
 @pytest.mark.parametrize("call", ["commit_one", "commit_batch"])
 def test_of_two_flushes_at_one_offset_exactly_one_is_committed(
-    interleaver: Interleaver, scene: Scene, call: str
+    interleaver: Interleaver, scene: InProcessScene, call: str
 ) -> None:
     dataset_id, streams = scene.dataset(), list[UUID]()
 
@@ -133,7 +139,7 @@ def test_of_two_flushes_at_one_offset_exactly_one_is_committed(
 
 @pytest.mark.parametrize("ahead", [0, 1])
 def test_nothing_is_committed_beyond_a_stop(
-    interleaver: Interleaver, scene: Scene, ahead: int
+    interleaver: Interleaver, scene: InProcessScene, ahead: int
 ) -> None:
     dataset_id, streams = scene.dataset(), list[UUID]()
 
@@ -162,7 +168,7 @@ def test_nothing_is_committed_beyond_a_stop(
 
 
 def test_a_removed_entry_comes_back_with_a_commit_that_is_stamped_with_it(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     dataset_id, streams = scene.dataset(), list[UUID]()
 
@@ -184,7 +190,7 @@ def test_a_removed_entry_comes_back_with_a_commit_that_is_stamped_with_it(
 
 
 def test_babies_are_never_reaped_beyond_an_entry_that_a_commit_makes(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     old, new, streams = scene.dataset(), scene.dataset(), list[UUID]()
 
@@ -204,7 +210,9 @@ def test_babies_are_never_reaped_beyond_an_entry_that_a_commit_makes(
         assert scene.merged_offset(stream_id, new) == 1
 
 
-def _commit(scene: Scene, call: str, stream_id: UUID, dataset_id: UUID, *, flush: int) -> object:
+def _commit(
+    scene: InProcessScene, call: str, stream_id: UUID, dataset_id: UUID, *, flush: int
+) -> object:
     """Commit offset 1 alone, or in a batch of one and then, unanswered, alone."""
     commit = baby(stream_id, 1, dataset_id, flush=flush)
     if call == "commit_one":
@@ -215,7 +223,7 @@ def _commit(scene: Scene, call: str, stream_id: UUID, dataset_id: UUID, *, flush
     return answer or scene.commit(commit)
 
 
-def _registered(scene: Scene, stream_id: UUID) -> list[tuple[object, ...]]:
+def _registered(scene: InProcessScene, stream_id: UUID) -> list[tuple[object, ...]]:
     return scene.rows(
         "SELECT start_offset, end_offset FROM registrations WHERE stream_id = :stream"
         " ORDER BY end_offset",
@@ -223,11 +231,11 @@ def _registered(scene: Scene, stream_id: UUID) -> list[tuple[object, ...]]:
     )
 
 
-def _segments_of(scene: Scene, new: NewSegment) -> list[tuple[object, ...]]:
+def _segments_of(scene: InProcessScene, new: NewSegment) -> list[tuple[object, ...]]:
     statement = "SELECT id FROM segments WHERE object_name = :name"
     return scene.rows(statement, name=new.object_name)
 
 
-def _babies(scene: Scene, stream_id: UUID) -> list[tuple[object, ...]]:
+def _babies(scene: InProcessScene, stream_id: UUID) -> list[tuple[object, ...]]:
     statement = 'SELECT "offset", flush_id FROM baby_segments WHERE stream_id = :s ORDER BY 1'
     return scene.rows(statement, s=stream_id)

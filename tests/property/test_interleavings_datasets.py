@@ -11,8 +11,13 @@ from meta.store import dataset_deletion, merge_planning
 from meta.store.engine import Transaction
 from meta.store.merge_tasks import TaskKind
 from meta.v1 import merge_task_pb2
-from tests.support.interleaving.in_process_calls import NO_CONTEXT, Scene, baby, new_segment
-from tests.support.interleaving.interleaver import Interleaver, Outcome, Work
+from tests.support.interleaving.in_process_calls import (
+    NO_CONTEXT,
+    InProcessScene,
+    baby,
+    new_segment,
+)
+from tests.support.interleaving.interleaver import Interleaver, ScheduleOutcome, Work
 from tests.support.interleaving.operators import Operator
 
 
@@ -130,7 +135,7 @@ def _reference(
     return lambda: operator.route(token_id, dataset_id)
 
 
-def _plan(scene: Scene, dataset_id: UUID, ids: list[UUID]) -> tuple[int, int]:
+def _plan(scene: InProcessScene, dataset_id: UUID, ids: list[UUID]) -> tuple[int, int]:
     def work(tx: Transaction) -> tuple[int, int]:
         ((key,),) = tx.exec_driver_sql("SELECT key FROM datasets WHERE id = %s", (dataset_id,))
         if not merge_planning.lock_dataset(tx, key):
@@ -140,7 +145,9 @@ def _plan(scene: Scene, dataset_id: UUID, ids: list[UUID]) -> tuple[int, int]:
     return scene.transactions.write(work)
 
 
-def _last_failure(scene: Scene, worker: MergeTaskServicer, ids: list[UUID]) -> Callable[[], object]:
+def _last_failure(
+    scene: InProcessScene, worker: MergeTaskServicer, ids: list[UUID]
+) -> Callable[[], object]:
     """Claim the open task and prepare the failure after which it is split."""
     task = scene.claim()
     assert task is not None
@@ -151,7 +158,7 @@ def _last_failure(scene: Scene, worker: MergeTaskServicer, ids: list[UUID]) -> C
     return lambda: worker.FailSegmentMergeTask(failure, NO_CONTEXT)
 
 
-def _visible(scene: Scene, dataset_id: UUID) -> list[tuple[object, ...]]:
+def _visible(scene: InProcessScene, dataset_id: UUID) -> list[tuple[object, ...]]:
     return scene.rows(
         "SELECT s.id FROM segments s JOIN datasets d ON d.key = s.dataset_key"
         " JOIN dataset_visibility v ON v.dataset_key = d.key"
@@ -160,7 +167,7 @@ def _visible(scene: Scene, dataset_id: UUID) -> list[tuple[object, ...]]:
     )
 
 
-def _refusals(outcomes: Iterable[Outcome]) -> set[str]:
+def _refusals(outcomes: Iterable[ScheduleOutcome]) -> set[str]:
     return {_reason(one.second) for one in outcomes}
 
 

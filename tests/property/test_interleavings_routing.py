@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.support.interleaving.in_process_calls import Scene, baby
+from tests.support.interleaving.in_process_calls import InProcessScene, baby
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.interleaving.operators import Operator
 
@@ -113,12 +113,12 @@ def _is_id(answer: object) -> bool:
     return True
 
 
-def _routed_to(scene: Scene, stream_id: UUID, offset: int) -> object:
+def _routed_to(scene: InProcessScene, stream_id: UUID, offset: int) -> object:
     ((dataset_id,),) = scene.rows(_ROUTES, stream=stream_id, offset=offset)
     return dataset_id
 
 
-def _takers(scene: Scene, stream_id: UUID, offset: int) -> set[object]:
+def _takers(scene: InProcessScene, stream_id: UUID, offset: int) -> set[object]:
     """The datasets whose entries still wait for a baby or have merged it: not those begun later."""
     statement = (
         "SELECT dataset_id FROM stream_datasets WHERE stream_id = :s AND base_offset < :offset"

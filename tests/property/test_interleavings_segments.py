@@ -10,8 +10,8 @@ from meta.services.janitor import JanitorServicer
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
     NO_CONTEXT,
+    InProcessScene,
     Read,
-    Scene,
     attempt_of,
     new_segment,
     output_of,
@@ -26,7 +26,7 @@ EVENTS = 10 * INPUTS
 class Workshop:
     """Plans and claims merge tasks of one dataset at a time."""
 
-    scene: Scene
+    scene: InProcessScene
     janitor: JanitorServicer
 
     def plan(self, name: str) -> int:
@@ -64,7 +64,7 @@ class Workshop:
 
 
 @pytest.fixture
-def workshop(scene: Scene) -> Workshop:
+def workshop(scene: InProcessScene) -> Workshop:
     part = (scene.transactions, scene.settings)
     return Workshop(scene, JanitorServicer(*part))
 
@@ -167,7 +167,7 @@ def test_polls_at_two_servers_never_claim_one_task(
 
 
 def test_an_old_version_is_read_whole_or_has_expired_while_its_objects_go(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     """The janitor lists, deletes objects and confirms; a reader pages at the version before."""
     dataset_id = scene.dataset()
@@ -199,7 +199,7 @@ def test_an_old_version_is_read_whole_or_has_expired_while_its_objects_go(
 
 
 def test_nothing_is_confirmed_that_was_not_handed_out(
-    interleaver: Interleaver, scene: Scene
+    interleaver: Interleaver, scene: InProcessScene
 ) -> None:
     dataset_id, made = scene.dataset(), list[UUID]()
 
@@ -217,7 +217,7 @@ def test_nothing_is_confirmed_that_was_not_handed_out(
         assert bool(left) == (one.second == "error")
 
 
-def _bury(scene: Scene, segment_id: UUID) -> int:
+def _bury(scene: InProcessScene, segment_id: UUID) -> int:
     """Tombstone a segment long ago, as a merge would."""
     scene.execute("UPDATE meta_state SET version = version + 1")
     ((version,),) = scene.rows("SELECT version FROM meta_state")

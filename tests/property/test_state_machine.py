@@ -21,7 +21,7 @@ from tests.property import instances
 from tests.property.catalog_rules import PICK
 from tests.property.guards import when
 from tests.property.instances import Instances
-from tests.property.model import Dataset, Move
+from tests.property.model import ModelDataset, Move
 from tests.property.reader_rules import ReaderRules
 from tests.property.stream_rules import full_key
 from tests.property.streams_seen import (
@@ -177,7 +177,7 @@ class ControlPlane(ReaderRules):
         check_poll(self.model, first)
         check_babies(self.model, first)
 
-    def _check_stats(self, dataset: Dataset) -> None:
+    def _check_stats(self, dataset: ModelDataset) -> None:
         """I20: the maintained figures equal a recount."""
         request = janitor_pb2.GetJanitorStatsRequest(dataset_name=dataset.name)
         stats = self.meta.call(lambda c: c.janitor.GetJanitorStats(request))
@@ -189,7 +189,7 @@ class ControlPlane(ReaderRules):
         assert stats.segments_incl_tombstoned == sum(not s.is_confirmed for s in own)
         assert stats.outstanding_merge_tasks == len(self.list_tasks(dataset.name))
 
-    def _check_checkpoints(self, dataset: Dataset) -> None:
+    def _check_checkpoints(self, dataset: ModelDataset) -> None:
         """I14: at a registration's version exactly the offsets up to its end are visible."""
         moves = [m for m in self.model.moves if m.dataset_id == dataset.id]
         for move in moves[-3:]:

@@ -22,7 +22,7 @@ from segplane.__main__ import app
 Run = Callable[..., Result]
 
 
-class MetaServer(Protocol):
+class ServerFixture(Protocol):
     """The part of the `meta_server` fixture that these tests use."""
 
     settings: Settings
@@ -120,7 +120,7 @@ def test_fsck_finds_a_segment_without_its_object(run: Run, meta_client: MetaClie
 
 
 def test_fsck_lists_objects_that_no_row_knows(
-    run: Run, meta_client: MetaClient, meta_server: MetaServer
+    run: Run, meta_client: MetaClient, meta_server: ServerFixture
 ) -> None:
     dataset_id = run("datasets", "create", "checkout").stdout.strip()
     store = open_store(meta_server.settings.location)

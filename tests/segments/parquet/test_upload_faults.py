@@ -16,7 +16,13 @@ from segments.parquet.upload import upload_segment, upload_small_segment
 from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.store import S3Store
 from tests.support.object_store import faults
-from tests.support.object_store.faulty_proxy import Answer, Fault, FaultyProxy, Forward, Request
+from tests.support.object_store.faulty_proxy import (
+    Fault,
+    FaultyProxy,
+    Forward,
+    ProxyAnswer,
+    Request,
+)
 from tests.support.object_store.operations import asks
 from tests.support.parquet.rows import (
     DATASET,
@@ -145,7 +151,7 @@ def test_a_merge_never_takes_a_row_that_was_changed_on_the_way(
     order = MergeOrder(DATASET, "test", PLAIN)
     registered = MergeInput("segment", KEY, facts.rows, facts.start_time, facts.end_time)
 
-    def flip(request: Request, forward: Forward) -> Answer:
+    def flip(request: Request, forward: Forward) -> ProxyAnswer:
         answer = forward(request)
         at = len(answer.body) * position // 100
         body = answer.body[:at] + bytes([answer.body[at] ^ 0x10]) + answer.body[at + 1 :]

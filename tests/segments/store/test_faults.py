@@ -13,10 +13,10 @@ from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.store import S3Store
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import (
-    Answer,
     Fault,
     FaultyProxy,
     Forward,
+    ProxyAnswer,
     Request,
     running_proxy,
 )
@@ -186,7 +186,7 @@ def test_a_fault_that_stays_is_an_error_by_the_deadline_and_nothing_half_done(
 def test_a_lost_answer_to_a_write_that_another_beat_is_that_it_exists(
     direct: S3Store, broken: FaultyProxy, body: bytes
 ) -> None:
-    def other_writes(request: Request, forward: Forward) -> Answer:
+    def other_writes(request: Request, forward: Forward) -> ProxyAnswer:
         direct.put_if_absent("new", b"?" * len(body))
         return faults.drop(request, forward)
 
@@ -214,7 +214,7 @@ def test_a_damaged_comparison_does_not_make_our_object_anothers(
 def test_a_store_that_sends_all_for_a_range_is_refused(
     direct: S3Store, broken: FaultyProxy
 ) -> None:
-    def forget_range(request: Request, forward: Forward) -> Answer:
+    def forget_range(request: Request, forward: Forward) -> ProxyAnswer:
         answer = forward(request)
         return replace(answer, status=200, headers=(), body=SMALL)
 

@@ -41,7 +41,13 @@ from tests.support.object_store.answers import (
     on_first,
     truncate,
 )
-from tests.support.object_store.faulty_proxy import Answer, Dropped, FaultyProxy, Forward, Request
+from tests.support.object_store.faulty_proxy import (
+    DroppedConnection,
+    FaultyProxy,
+    Forward,
+    ProxyAnswer,
+    Request,
+)
 
 
 @pytest.fixture
@@ -70,9 +76,9 @@ def test_a_put_whose_answer_was_lost_is_recognised_as_its_own(
 def test_a_put_that_another_beat_is_refused_although_it_was_repeated(
     store: ObjectStore, proxy: FaultyProxy, s3_location: StoreLocation
 ) -> None:
-    def other_writes(request: Request, forward: Forward) -> Answer:
+    def other_writes(request: Request, forward: Forward) -> ProxyAnswer:
         open_store(s3_location).put_if_absent("key", b"other")
-        raise Dropped
+        raise DroppedConnection
 
     proxy.fault = on_first(is_put, other_writes)
 
@@ -95,9 +101,9 @@ def test_an_upload_whose_completion_was_lost_is_recognised_as_its_own(
 def test_an_upload_that_another_aborted_is_begun_again(
     store: ObjectStore, proxy: FaultyProxy
 ) -> None:
-    def abort_first(request: Request, forward: Forward) -> Answer:
+    def abort_first(request: Request, forward: Forward) -> ProxyAnswer:
         forward(Request("DELETE", request.target, {}, b""))
-        return Answer(404, body=b"<Error><Code>NoSuchUpload</Code></Error>")
+        return ProxyAnswer(404, body=b"<Error><Code>NoSuchUpload</Code></Error>")
 
     proxy.fault = on_first(is_complete, abort_first)
 
@@ -108,7 +114,7 @@ def test_an_upload_that_another_aborted_is_begun_again(
 
 @pytest.mark.parametrize("body", [b"small", TWO_PARTS], ids=["put", "multipart"])
 def test_a_conflict_is_tried_again(store: ObjectStore, proxy: FaultyProxy, body: bytes) -> None:
-    conflict = Answer(409, body=b"<Error><Code>ConditionalRequestConflict</Code></Error>")
+    conflict = ProxyAnswer(409, body=b"<Error><Code>ConditionalRequestConflict</Code></Error>")
     is_last = is_put if body == b"small" else is_complete
     proxy.fault = on_first(is_last, always(conflict))
 
@@ -119,7 +125,7 @@ def test_a_conflict_is_tried_again(store: ObjectStore, proxy: FaultyProxy, body:
 
 
 def test_a_failing_server_is_asked_again(store: ObjectStore, proxy: FaultyProxy) -> None:
-    proxy.fault = on_first(is_put, always(Answer(503)))
+    proxy.fault = on_first(is_put, always(ProxyAnswer(503)))
 
     store.put_if_absent("key", b"body")
 
@@ -156,7 +162,7 @@ def test_a_body_that_does_not_match_the_stores_checksum_is_refused(
     hasty.put_if_absent("key", b"0123456789")
     digest = base64.b64encode(hashlib.sha256(b"0123456789").digest()).decode()
 
-    def flip(request: Request, forward: Forward) -> Answer:
+    def flip(request: Request, forward: Forward) -> ProxyAnswer:
         answer = forward(request)
         headers = [*answer.headers, ("x-amz-checksum-sha256", digest)]
         return dataclasses.replace(answer, headers=headers, body=b"0123456_89")
@@ -185,7 +191,7 @@ def test_an_echoed_checksum_of_other_bytes_is_an_error(
 ) -> None:
     echo = ("x-amz-checksum-sha256", base64.b64encode(hashlib.sha256(b"x").digest()).decode())
 
-    def answer_other(request: Request, forward: Forward) -> Answer:
+    def answer_other(request: Request, forward: Forward) -> ProxyAnswer:
         return dataclasses.replace(forward(request), headers=[echo])
 
     proxy.fault = answer_other
@@ -196,7 +202,7 @@ def test_an_echoed_checksum_of_other_bytes_is_an_error(
 
 def test_a_key_that_was_not_deleted_is_an_error(hasty: ObjectStore, proxy: FaultyProxy) -> None:
     failure = b"<DeleteResult><Error><Key>k</Key><Code>InternalError</Code></Error></DeleteResult>"
-    proxy.fault = always(Answer(200, body=failure))
+    proxy.fault = always(ProxyAnswer(200, body=failure))
 
     with pytest.raises(StoreUnavailable, match="InternalError"):
         hasty.delete(["k"])
@@ -205,7 +211,7 @@ def test_a_key_that_was_not_deleted_is_an_error(hasty: ObjectStore, proxy: Fault
 def test_only_uploads_started_before_the_given_time_are_aborted(
     store: ObjectStore, proxy: FaultyProxy
 ) -> None:
-    def started_now(request: Request, forward: Forward) -> Answer:
+    def started_now(request: Request, forward: Forward) -> ProxyAnswer:
         # moto says that every upload was started in 2010.
         answer, now = forward(request), datetime.now(UTC).isoformat().encode()
         body = re.sub(rb"<Initiated>.*?<", b"<Initiated>" + now + b"<", answer.body)

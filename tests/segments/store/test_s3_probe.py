@@ -14,7 +14,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.s3.store import S3Store
 from tests.support.object_store.answers import SOON, always, ignore_condition, is_complete, is_put
-from tests.support.object_store.faulty_proxy import Answer, FaultyProxy, Forward, Request
+from tests.support.object_store.faulty_proxy import FaultyProxy, Forward, ProxyAnswer, Request
 
 
 @pytest.fixture
@@ -48,10 +48,10 @@ def test_the_probe_refuses_a_store_that_ignores_the_condition_of_uploads(
 def test_the_probe_refuses_a_store_that_says_exists_and_overwrites(
     store: ObjectStore, proxy: FaultyProxy
 ) -> None:
-    def lie(request: Request, forward: Forward) -> Answer:
+    def lie(request: Request, forward: Forward) -> ProxyAnswer:
         answer = ignore_condition(request, forward)
         refusal = b"<Error><Code>PreconditionFailed</Code></Error>"
-        return Answer(412, body=refusal) if is_put(request) else answer
+        return ProxyAnswer(412, body=refusal) if is_put(request) else answer
 
     proxy.fault = lie
 
@@ -88,7 +88,7 @@ def test_the_probe_names_an_endpoint_that_nobody_listens_at(s3_location: StoreLo
 
 
 def test_the_probe_names_refused_credentials(store: ObjectStore, proxy: FaultyProxy) -> None:
-    proxy.fault = always(Answer(403))
+    proxy.fault = always(ProxyAnswer(403))
 
     with pytest.raises(StoreUnusable, match="check the keys"):
         store.probe()

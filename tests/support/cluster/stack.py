@@ -27,7 +27,7 @@ QUICK_JVMS = f"spark.driver.extraJavaOptions={_QUICK},spark.executor.extraJavaOp
 
 
 @dataclass
-class Scene:
+class ClusterScene:
     """One meta, some datasets, and what must be found in them."""
 
     client: MetaClient

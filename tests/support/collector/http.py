@@ -13,7 +13,7 @@ JSON = "application/json"
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """An HTTP response."""
 
     status: int
@@ -29,13 +29,13 @@ class Answer:
 
 def post(
     collector: CollectorProcess, body: bytes, headers: dict[str, str], signal: Signal = "logs"
-) -> Answer:
+) -> HttpAnswer:
     """Send one request on a connection of its own."""
     connection = http.client.HTTPConnection("127.0.0.1", collector.http_port, timeout=20)
     try:
         connection.request("POST", f"/v1/{signal}", body, headers)
         response = connection.getresponse()
-        return Answer(
+        return HttpAnswer(
             response.status,
             response.getheader("Content-Type"),
             response.getheader("Retry-After"),

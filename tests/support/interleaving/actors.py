@@ -9,7 +9,7 @@ from meta.store.segments import NewSegment
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
     NO_CONTEXT,
-    Scene,
+    InProcessScene,
     attempt_of,
     baby,
     new_segment,
@@ -39,7 +39,7 @@ class Stage:
     new: Mapping[str, NewSegment]
 
     @property
-    def scene(self) -> Scene:
+    def scene(self) -> InProcessScene:
         return self.operator.scene
 
     def plan(self, dataset: str) -> int:

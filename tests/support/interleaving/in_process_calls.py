@@ -57,7 +57,7 @@ class Read:
     version: int
 
 
-class Scene:
+class InProcessScene:
     """One database with the calls of a collector, a nursery, a worker and a reader."""
 
     def __init__(self, server: MetaServer) -> None:

@@ -41,7 +41,7 @@ class _Worker:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScheduleOutcome:
     """Outcome of one schedule; an error is an outcome too."""
 
     schedule: str
@@ -68,7 +68,7 @@ class Interleaver:
         self._changed = threading.Condition()
         self._workers: dict[int, _Worker] = {}
 
-    def explore(self, make: Callable[[], tuple[Work, Work]]) -> Iterator[Outcome]:
+    def explore(self, make: Callable[[], tuple[Work, Work]]) -> Iterator[ScheduleOutcome]:
         """Yield the outcome of every schedule; `make` prepares fresh state for each."""
         pending = [_Branch("", frozenset())]
         with self._gated(), psycopg.connect(self._admin_url, autocommit=True) as admin:
@@ -114,7 +114,7 @@ class Interleaver:
 
     def _run(
         self, first: Work, second: Work, branch: _Branch, admin: psycopg.Connection[Any]
-    ) -> tuple[Outcome, list[_Branch]]:
+    ) -> tuple[ScheduleOutcome, list[_Branch]]:
         pair = {"a": _Worker("a"), "b": _Worker("b")}
         threads = [
             threading.Thread(target=self._body, args=(pair[name], work), daemon=True)
@@ -127,7 +127,7 @@ class Interleaver:
             thread.join(STEP_SECS_MAX)
             assert not thread.is_alive(), f"stuck after schedule {schedule}"
         self._workers.clear()
-        return Outcome(schedule, pair["a"].outcome, pair["b"].outcome), branches
+        return ScheduleOutcome(schedule, pair["a"].outcome, pair["b"].outcome), branches
 
     def _body(self, worker: _Worker, work: Work) -> None:
         self._workers[threading.get_ident()] = worker

@@ -7,14 +7,14 @@ from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
 from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2
-from tests.support.interleaving.in_process_calls import NO_CONTEXT, Scene
+from tests.support.interleaving.in_process_calls import NO_CONTEXT, InProcessScene
 
 
 @dataclass(frozen=True)
 class Operator:
     """Manages tokens and datasets, and registers collectors."""
 
-    scene: Scene
+    scene: InProcessScene
     catalog: CatalogServicer
     tokens: IngestTokenServicer
     ingestion: IngestionServicer

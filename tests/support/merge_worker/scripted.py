@@ -135,7 +135,7 @@ def until_cancelled(cancelled: threading.Event) -> Outcome:
 
 
 @dataclass(frozen=True)
-class Stage:
+class ScriptedStage:
     """A scripted meta, a store with segments, and a worker to run."""
 
     meta: Scripted
@@ -198,7 +198,7 @@ class Stage:
 
 
 @contextmanager
-def scripted_stage(tmp_path: Path) -> Iterator[Stage]:
+def scripted_stage(tmp_path: Path) -> Iterator[ScriptedStage]:
     (tmp_path / "store").mkdir()
     scripted = Scripted()
     server = grpc.server(futures.ThreadPoolExecutor(4))
@@ -209,5 +209,5 @@ def scripted_stage(tmp_path: Path) -> Iterator[Stage]:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     store = open_store(StoreLocation.from_url(f"file://{tmp_path}/store"))
-    yield Stage(scripted, f"127.0.0.1:{port}", store, tmp_path)
+    yield ScriptedStage(scripted, f"127.0.0.1:{port}", store, tmp_path)
     server.stop(None).wait()

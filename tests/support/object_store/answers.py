@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.write import PART_BYTES
-from tests.support.object_store.faulty_proxy import Answer, Dropped, Forward, Request
+from tests.support.object_store.faulty_proxy import DroppedConnection, Forward, ProxyAnswer, Request
 
 SOON = RequestTimeouts(deadline_secs=60.0, wait_secs_min=0.01)
 HASTY = dataclasses.replace(SOON, deadline_secs=0.5)
@@ -13,12 +13,12 @@ TWO_PARTS = b"p" * (PART_BYTES + 5)
 
 
 def on_first(
-    matches: Callable[[Request], bool], fault: Callable[[Request, Forward], Answer]
-) -> Callable[[Request, Forward], Answer]:
+    matches: Callable[[Request], bool], fault: Callable[[Request, Forward], ProxyAnswer]
+) -> Callable[[Request, Forward], ProxyAnswer]:
     """Break the first request that matches and forward all others."""
     seen: list[Request] = []
 
-    def act(request: Request, forward: Forward) -> Answer:
+    def act(request: Request, forward: Forward) -> ProxyAnswer:
         if matches(request) and not seen:
             seen.append(request)
             return fault(request, forward)
@@ -27,10 +27,10 @@ def on_first(
     return act
 
 
-def always(answer: Answer) -> Callable[[Request, Forward], Answer]:
+def always(answer: ProxyAnswer) -> Callable[[Request, Forward], ProxyAnswer]:
     """Answer every request so, and forward none."""
 
-    def act(request: Request, forward: Forward) -> Answer:
+    def act(request: Request, forward: Forward) -> ProxyAnswer:
         return answer
 
     return act
@@ -48,16 +48,16 @@ def is_get(request: Request) -> bool:
     return request.method == "GET" and "list-type" not in request.target
 
 
-def lose_answer(request: Request, forward: Forward) -> Answer:
+def lose_answer(request: Request, forward: Forward) -> ProxyAnswer:
     forward(request)
-    raise Dropped
+    raise DroppedConnection
 
 
-def ignore_condition(request: Request, forward: Forward) -> Answer:
+def ignore_condition(request: Request, forward: Forward) -> ProxyAnswer:
     headers = {k: v for k, v in request.headers.items() if k.lower() != "if-none-match"}
     return forward(dataclasses.replace(request, headers=headers))
 
 
-def truncate(request: Request, forward: Forward) -> Answer:
+def truncate(request: Request, forward: Forward) -> ProxyAnswer:
     answer = forward(request)
     return dataclasses.replace(answer, body=answer.body[:-3], claimed_length=len(answer.body))

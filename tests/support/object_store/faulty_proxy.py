@@ -26,7 +26,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProxyAnswer:
     """Answer of the server, or of a fault in its place.
 
     `claimed_length` is what Content-Length says if that is not the body's; `is_reset` ends the
@@ -40,7 +40,7 @@ class Answer:
     is_reset: bool = False
 
 
-class Dropped(Exception):
+class DroppedConnection(Exception):
     """Raised by a fault: the client gets no answer, its connection is closed."""
 
 
@@ -48,8 +48,8 @@ class Held(Exception):
     """Raised by a fault: the client gets no answer, its connection stays open until it leaves."""
 
 
-Forward = Callable[[Request], Answer]
-Fault = Callable[[Request, Forward], Answer]
+Forward = Callable[[Request], ProxyAnswer]
+Fault = Callable[[Request, Forward], ProxyAnswer]
 
 
 class FaultyProxy(ThreadingHTTPServer):
@@ -77,7 +77,7 @@ class FaultyProxy(ThreadingHTTPServer):
         """URL for clients."""
         return f"http://127.0.0.1:{self.server_port}"
 
-    def forward(self, request: Request) -> Answer:
+    def forward(self, request: Request) -> ProxyAnswer:
         """Ask the server behind."""
         connection = HTTPConnection(self.upstream, timeout=30)
         try:
@@ -87,7 +87,7 @@ class FaultyProxy(ThreadingHTTPServer):
             body = reply.read()
             length = int(reply.getheader("Content-Length") or 0)
             claimed = length if request.method == "HEAD" else None
-            return Answer(reply.status, kept, body, claimed)
+            return ProxyAnswer(reply.status, kept, body, claimed)
         finally:
             connection.close()
 
@@ -130,14 +130,14 @@ class _ProxyHandler(BaseHTTPRequestHandler):
         self.server.requests.append(request)
         try:
             answer = self.server.fault(request, self.server.forward)
-        except Dropped:
+        except DroppedConnection:
             return
         except Held:
             self._hold()
             return
         self._answer(answer)
 
-    def _answer(self, answer: Answer) -> None:
+    def _answer(self, answer: ProxyAnswer) -> None:
         self.send_response_only(answer.status)
         for name, value in answer.headers:
             self.send_header(name, value)

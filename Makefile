@@ -39,7 +39,7 @@ demo: $(READY) ## The main job on real input, start to finish; exit code 0 only 
 
 # Two workers: the tests with Spark run on one of them, the others on the other.
 test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -32,17 +33,13 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("segplane")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep tests with Spark on one of several workers: JVMs side by side would starve each other.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Spread tests over workers, those with Spark on one of them."""
+    # Only now: without workers, nothing needs xdist.
+    from tests.support.scheduling import SparkTogether
 
-    As the largest group it is begun first, and the other workers take the rest test by test.
-    """
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    return SparkTogether(config, log)
 
 
 # A test's database never has to survive a power cut.

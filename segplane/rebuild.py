@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from meta.store.engine import Database
 from meta.store.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.keys import split_key
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
@@ -30,14 +31,7 @@ def read_plan(store: ObjectStore) -> Rebuild:
     """Read the whole bucket and decide what was live in it; changes nothing."""
     found = read_inventory(store)
     planned = plan(found.segments, found.babies)
-    return Rebuild(
-        planned.dataset_ids,
-        planned.segments,
-        planned.streams,
-        (*found.unread, *planned.dropped),
-        planned.warnings,
-        planned.specs,
-    )
+    return replace(planned, dropped=(*found.unread, *planned.dropped))
 
 
 def read_names(path: Path) -> dict[str, str]:
@@ -83,6 +77,10 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
         tuple(_segment(one) for one in rebuilt.segments),
         tuple(_stream(one) for one in rebuilt.streams),
         {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
+        {
+            UUID(dataset_id): tuple(map(_promoted_row, columns))
+            for dataset_id, columns in rebuilt.numbered.items()
+        },
     )
     with database.write() as tx:
         return tables.write(tx, catalog, default)
@@ -93,15 +91,17 @@ def _layout(spec: SegmentSpec) -> Layout:
     heaviest_first = enumerate(spec.sharding_fields)
     return Layout(
         tuple(ShardingField(n, float(len(spec.sharding_fields) - i)) for i, n in heaviest_first),
-        tuple(
-            PromotedColumnRow(
-                column.name,
-                KqlType.Value(f"KQL_TYPE_{column.kql_type.upper()}"),
-                AttributeScope.Value(f"ATTRIBUTE_SCOPE_{column.scope.upper()}"),
-                column.attribute,
-            )
-            for column in spec.promoted
-        ),
+        tuple(map(_promoted_row, spec.promoted)),
+    )
+
+
+def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
+    return PromotedColumnRow(
+        column.name,
+        KqlType.Value(f"KQL_TYPE_{column.kql_type.upper()}"),
+        AttributeScope.Value(f"ATTRIBUTE_SCOPE_{column.scope.upper()}"),
+        column.attribute,
+        column.field_id,
     )
 
 

@@ -213,6 +213,7 @@ def promoted_messages(columns: Sequence[PromotedColumnRow]) -> list[common_pb2.P
             type=common_pb2.KqlType.ValueType(c.kql_type),
             scope=common_pb2.AttributeScope.ValueType(c.scope),
             attribute=c.attribute,
+            field_id=c.field_id,
         )
         for c in columns
     ]

@@ -1,13 +1,22 @@
-"""Dataset layouts: sharding fields and promoted columns, which shape a dataset's segments."""
+"""Dataset layouts: sharding fields and promoted columns, which shape a dataset's segments.
+
+A promoted column has a Parquet field id for good. It belongs to all four parts of its definition:
+the same column promoted again gets its old id, a changed one a new id. Ids are even; the odd one
+behind is for the remainder that a datetime is stored with.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, delete, func, insert, select
+from sqlalchemy import ARRAY, Uuid, and_, bindparam, delete, func, insert, select
+from sqlalchemy.dialects import postgresql
 
 from meta.store.engine import Transaction
-from meta.store.tables import promoted_columns, sharding_fields
+from meta.store.tables import promoted_columns, promoted_field_ids, sharding_fields
+
+FIELD_ID_MIN = 1_000
+_FIELD_ID_STEP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +29,26 @@ class ShardingField:
 
 @dataclass(frozen=True, slots=True)
 class PromotedColumnRow:
-    """A typed column over an attribute; type and scope are numbers of the contract's enums."""
+    """A typed column over an attribute; type and scope are numbers of the contract's enums.
+
+    `field_id` is None before it is stored, and where a server of 0.1.0 stored the column.
+    """
 
     name: str
     kql_type: int
     scope: int
     attribute: str
+    field_id: int | None = field(default=None, compare=False)
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The columns of the tables that tell promoted columns apart."""
+        return {
+            "name": self.name,
+            "type": self.kql_type,
+            "scope": self.scope,
+            "attribute": self.attribute,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +72,16 @@ _COLUMNS = (
         promoted_columns.c.type,
         promoted_columns.c.scope,
         promoted_columns.c.attribute,
+        promoted_field_ids.c.field_id,
+    )
+    .outerjoin(
+        promoted_field_ids,
+        and_(
+            *(
+                promoted_columns.c[name] == promoted_field_ids.c[name]
+                for name in ("dataset_id", "name", "type", "scope", "attribute")
+            )
+        ),
     )
     .where(promoted_columns.c.dataset_id == func.any(_IDS))
     .order_by(promoted_columns.c.dataset_id, promoted_columns.c.position)
@@ -59,6 +92,16 @@ _CLEAR_COLUMNS = delete(promoted_columns).where(
 )
 _ADD_FIELD = insert(sharding_fields)
 _ADD_COLUMN = insert(promoted_columns)
+_LAST_FIELD_ID = select(func.max(promoted_field_ids.c.field_id)).where(
+    promoted_field_ids.c.dataset_id == bindparam("dataset")
+)
+_NUMBERED = select(
+    promoted_field_ids.c.name,
+    promoted_field_ids.c.type,
+    promoted_field_ids.c.scope,
+    promoted_field_ids.c.attribute,
+).where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
+_ADD_FIELD_ID = postgresql.insert(promoted_field_ids).on_conflict_do_nothing()
 
 
 def read(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, Layout]:
@@ -92,15 +135,35 @@ def replace_promoted_columns(
     """Store the whole list; the caller holds the dataset's row."""
     tx.execute(_CLEAR_COLUMNS, {"dataset": dataset_id})
     rows = [
-        {
-            "dataset_id": dataset_id,
-            "position": n,
-            "name": c.name,
-            "type": c.kql_type,
-            "scope": c.scope,
-            "attribute": c.attribute,
-        }
-        for n, c in enumerate(columns)
+        {"dataset_id": dataset_id, "position": n, **column.definition}
+        for n, column in enumerate(columns)
     ]
     if rows:
         tx.execute(_ADD_COLUMN, rows)
+        _allocate_field_ids(tx, dataset_id, columns)
+
+
+def restore_field_ids(
+    tx: Transaction, dataset_id: UUID, columns: Iterable[PromotedColumnRow]
+) -> None:
+    """Store the ids that segments carry; of two columns that claim one, the first has it."""
+    for column in columns:
+        if column.field_id is not None:
+            values = {"dataset_id": dataset_id, "field_id": column.field_id}
+            tx.execute(_ADD_FIELD_ID, values | column.definition)
+
+
+def _allocate_field_ids(
+    tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]
+) -> None:
+    """Number the columns that never were the dataset's; the caller holds the dataset's row."""
+    known = {PromotedColumnRow(*row) for row in tx.execute(_NUMBERED, {"dataset": dataset_id})}
+    last = tx.execute(_LAST_FIELD_ID, {"dataset": dataset_id}).scalar_one()
+    next_id = FIELD_ID_MIN if last is None else last - last % _FIELD_ID_STEP + _FIELD_ID_STEP
+    new = [column for column in columns if column not in known]
+    rows = [
+        {"dataset_id": dataset_id, "field_id": next_id + _FIELD_ID_STEP * n, **column.definition}
+        for n, column in enumerate(new)
+    ]
+    if rows:
+        tx.execute(_ADD_FIELD_ID, rows)

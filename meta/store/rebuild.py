@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import Executable, bindparam, insert, select, text, update
 
 from meta.store import dataset_layouts, segments
-from meta.store.dataset_layouts import Layout
+from meta.store.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.engine import Transaction
 from meta.store.segments import NewSegment
 from meta.store.tables import (
@@ -91,12 +91,16 @@ class RestoredStream:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All that is written; `names` has one for every dataset, `layouts` for those with segments."""
+    """All that is written; `names` has one for every dataset, `layouts` for those with segments.
+
+    `numbered_columns` are the promoted columns whose field ids segments carry.
+    """
 
     names: Mapping[UUID, str]
     segments: tuple[RestoredSegment, ...]
     streams: tuple[RestoredStream, ...]
     layouts: Mapping[UUID, Layout]
+    numbered_columns: Mapping[UUID, tuple[PromotedColumnRow, ...]]
 
 
 _HOLDS = text(
@@ -138,6 +142,8 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
         tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
         layout = catalog.layouts.get(dataset_id, Layout())
         dataset_layouts.replace_sharding_fields(tx, dataset_id, layout.sharding_fields)
+        numbered = catalog.numbered_columns.get(dataset_id, ())
+        dataset_layouts.restore_field_ids(tx, dataset_id, numbered)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, layout.promoted_columns)
     # Several segments may end at one offset of a stream: each gets a number.
     parts: Counter[tuple[UUID, UUID, int]] = Counter()

@@ -454,6 +454,7 @@ class PromotedColumn(_message.Message):
     TYPE_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
     ATTRIBUTE_FIELD_NUMBER: _builtins.int
+    FIELD_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Column name in the segment; must not collide with a column of the format."""
     type: Global___KqlType.ValueType
@@ -462,6 +463,11 @@ class PromotedColumn(_message.Message):
     """Attributes that are searched for the key."""
     attribute: _builtins.str
     """Attribute key, matched exactly."""
+    field_id: _builtins.int
+    """Parquet field id of the column in the dataset's segments; the next number is that of the
+    remainder that a datetime is stored with. Allocated by the server and never given to another
+    column; ignored in requests. Unset where a server of 0.1.0 stored the column.
+    """
     def __init__(
         self,
         *,
@@ -469,11 +475,14 @@ class PromotedColumn(_message.Message):
         type: Global___KqlType.ValueType = ...,
         scope: Global___AttributeScope.ValueType = ...,
         attribute: _builtins.str = ...,
+        field_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "field_id", b"field_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "attribute", b"attribute", "field_id", b"field_id", "name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__field_id: _TypeAlias = _typing.Literal["field_id"]  # noqa: Y015
+    _WhichOneofArgType__field_id: _TypeAlias = _typing.Literal["_field_id", b"_field_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__field_id) -> _WhichOneofReturnType__field_id | None: ...
 
 Global___PromotedColumn: _TypeAlias = PromotedColumn  # noqa: Y015

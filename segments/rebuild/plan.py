@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import coalesce
 from segments.parquet.footer import SegmentFooter
-from segments.parquet.schema import SegmentSpec
+from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, greedy, settle
 from segments.rebuild.exact_cover import choose, components
 
@@ -81,7 +81,8 @@ class RebuiltStream:
 class Rebuild:
     """The whole answer; `dropped` stay in the bucket as orphans, `warnings` want to be read.
 
-    `specs` are the datasets' settings by their newest live segments.
+    `specs` are the datasets' settings by their newest live segments. `numbered` are all promoted
+    columns with a field id in any segment of a dataset, the newest segment's first.
     """
 
     dataset_ids: tuple[str, ...]
@@ -90,6 +91,7 @@ class Rebuild:
     dropped: tuple[Dropped, ...]
     warnings: tuple[str, ...]
     specs: Mapping[str, SegmentSpec]
+    numbered: Mapping[str, tuple[PromotedColumn, ...]]
 
 
 def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebuild:
@@ -137,12 +139,19 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
         tuple(sorted(dropped)),
         tuple(warnings),
         _specs(live),
+        {dataset_id: _numbered(own) for dataset_id, own in by_dataset.items()},
     )
 
 
 def _specs(live: Iterable[LiveSegment]) -> dict[str, SegmentSpec]:
     oldest_first = sorted(live, key=lambda one: (one.found.modified_at_nanos, one.found.key))
     return {one.found.footer.dataset_id: one.found.spec for one in oldest_first}
+
+
+def _numbered(segments: Iterable[SegmentFound]) -> tuple[PromotedColumn, ...]:
+    newest_first = sorted(segments, key=lambda s: (s.modified_at_nanos, s.key), reverse=True)
+    columns = (column for segment in newest_first for column in segment.spec.promoted)
+    return tuple(dict.fromkeys(column for column in columns if column.field_id is not None))
 
 
 def _history(

@@ -70,4 +70,5 @@ def _promoted(column: pb.PromotedColumn) -> PromotedColumn:
             f"promoted column {column.name} has type {column.type} and scope {column.scope}, "
             "which this release does not know"
         )
-    return PromotedColumn(column.name, kql_type, scope, column.attribute)
+    field_id = column.field_id if column.HasField("field_id") else None
+    return PromotedColumn(column.name, kql_type, scope, column.attribute, field_id)

@@ -1,24 +1,31 @@
 """Settings of a dataset: retention, promoted columns, sharding fields."""
 
+from collections.abc import Sequence
+from uuid import UUID
+
 import pytest
 from google.protobuf.duration_pb2 import Duration
+from sqlalchemy import text
 
 from meta.client import MetaClient
 from meta.errors import (
     InvalidArgument,
 )
-from meta.services.operations.promoted_columns import FORMAT_COLUMNS
-from meta.store import retention
+from meta.services.operations.promoted_columns import FORMAT_COLUMNS, TIME_COLUMNS
+from meta.store import dataset_layouts, retention
+from meta.store.dataset_layouts import FIELD_ID_MIN, PromotedColumnRow
 from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, operations_pb2
 from meta.v1.common_pb2 import (
     ATTRIBUTE_SCOPE_RECORD,
+    KQL_TYPE_DATETIME,
     KQL_TYPE_DYNAMIC,
     KQL_TYPE_LONG,
     PromotedColumn,
     ShardingField,
 )
 from segments.parquet import schema
+from segments.parquet.field_ids import PROMOTED_FIELD_ID_MIN
 from tests.support.meta.catalog import Catalog
 from tests.support.meta.dataset_life import get_settings, set_settings
 from tests.support.meta.segments import EPOCH, Worker, Writer, segment_of
@@ -33,6 +40,29 @@ def dataset(catalog: Catalog) -> str:
 @pytest.fixture
 def transactions(meta_server: MetaServer) -> Transactions:
     return Transactions(meta_server.running.database)
+
+
+def promoted(name: str, attribute: str = "a") -> PromotedColumn:
+    return PromotedColumn(
+        name=name, type=KQL_TYPE_LONG, scope=ATTRIBUTE_SCOPE_RECORD, attribute=attribute
+    )
+
+
+def numbered(column: PromotedColumn, field_id: int) -> PromotedColumn:
+    copy = PromotedColumn()
+    copy.CopyFrom(column)
+    copy.field_id = field_id
+    return copy
+
+
+def set_promoted(
+    meta_client: MetaClient, dataset: str, *columns: PromotedColumn
+) -> Sequence[PromotedColumn]:
+    """Set the whole list; returns what the server has then."""
+    settings = operations_pb2.DatasetSettings(
+        promoted_columns=operations_pb2.PromotedColumns(columns=columns)
+    )
+    return set_settings(meta_client, dataset, settings).promoted_columns.columns
 
 
 def test_settings_that_are_not_given_stay(meta_client: MetaClient, dataset: str) -> None:
@@ -59,7 +89,7 @@ def test_settings_that_are_not_given_stay(meta_client: MetaClient, dataset: str)
     assert changed.event_retention.seconds == 86_400
     assert changed.created_retention.seconds == 8
     assert changed.records_per_month == -1
-    assert list(changed.promoted_columns.columns) == [column]
+    assert list(changed.promoted_columns.columns) == [numbered(column, FIELD_ID_MIN)]
     cleared = set_settings(
         meta_client,
         dataset,
@@ -111,6 +141,58 @@ def test_settings_that_make_no_sense_are_refused(
 
 def test_meta_knows_the_columns_of_the_segment_format() -> None:
     assert schema.reserved_names() == FORMAT_COLUMNS
+    assert set(schema.time_columns()) == TIME_COLUMNS
+    assert FIELD_ID_MIN == PROMOTED_FIELD_ID_MIN
+
+
+def test_a_promoted_column_keeps_its_field_id_and_no_other_gets_it(
+    meta_client: MetaClient, dataset: str
+) -> None:
+    status, user, changed = promoted("status"), promoted("user"), promoted("status", "http.code")
+
+    first = set_promoted(meta_client, dataset, status, user)
+    set_promoted(meta_client, dataset)
+    second = set_promoted(meta_client, dataset, changed, promoted("new"))
+    third = set_promoted(meta_client, dataset, user, numbered(status, 7))
+
+    ids = [[column.field_id for column in columns] for columns in (first, second, third)]
+    assert ids == [[1_000, 1_002], [1_004, 1_006], [1_002, 1_000]]
+
+
+def test_a_column_that_a_server_of_0_1_0_promoted_gets_an_id_when_it_is_set_again(
+    meta_client: MetaClient, dataset: str, transactions: Transactions
+) -> None:
+    set_promoted(meta_client, dataset, promoted("status"), promoted("user"))
+    transactions.write(lambda tx: tx.execute(text("DELETE FROM promoted_field_ids")))
+
+    without = get_settings(meta_client, dataset).promoted_columns.columns
+    again = set_promoted(meta_client, dataset, promoted("user"), promoted("status"))
+
+    assert not any(column.HasField("field_id") for column in without)
+    assert [column.field_id for column in again] == [1_000, 1_002]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["seen", "timestamp_nanos"], id="of the format"),
+        pytest.param(["seen", "End_Timestamp_Nanos"], id="in other letters"),
+        pytest.param(["seen", "seen_nanos"], id="of a promoted datetime"),
+    ],
+)
+def test_the_name_of_a_time_s_nanoseconds_is_refused_unless_it_is_stored(
+    meta_client: MetaClient, dataset: str, transactions: Transactions, names: list[str]
+) -> None:
+    messages = [promoted(name) for name in names]
+    messages[0].type = KQL_TYPE_DATETIME
+    with pytest.raises(InvalidArgument, match="nanoseconds"):
+        set_promoted(meta_client, dataset, *messages)
+    rows = [PromotedColumnRow(m.name, m.type, m.scope, m.attribute) for m in messages]
+    transactions.write(lambda tx: dataset_layouts.replace_promoted_columns(tx, UUID(dataset), rows))
+
+    stored = set_promoted(meta_client, dataset, promoted("other"), *messages)
+
+    assert [column.name for column in stored] == ["other", *names]
 
 
 def test_sharding_fields_replace_the_list_and_keep_their_order(

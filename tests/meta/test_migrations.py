@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 from pathlib import Path
+from uuid import UUID
 
 import grpc
 import psycopg
@@ -9,6 +10,7 @@ import pytest
 
 from meta import migrations
 from meta.config import Settings
+from meta.store import dataset_layouts
 from meta.store.engine import Database, DatabaseSettings
 from meta.v1 import common_pb2, operations_pb2, operations_pb2_grpc
 from tests.support.meta.nursery import Nursery
@@ -54,6 +56,27 @@ def test_an_upgraded_database_has_this_release_s_revision(
 
     assert migrations.current_revision(database) == migrations.head_revision()
     database.close()
+
+
+def test_promoted_columns_of_0_1_0_are_numbered_in_their_order(empty_database_url: str) -> None:
+    database = Database(DatabaseSettings(url=empty_database_url))
+    migrations.upgrade(database, revision="0001")
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(ROWS.read_bytes())
+        for position, name in enumerate(["zone", "code"]):
+            connection.execute(
+                "INSERT INTO promoted_columns (dataset_id, position, name, type, scope, attribute)"
+                " SELECT id, %s, %s, 3, 1, 'a' FROM datasets WHERE id IN (%s, %s)",
+                (position, name, LOGS, TRACES),
+            )
+
+    migrations.upgrade(database)
+
+    with database.read() as tx:
+        layouts = dataset_layouts.read(tx, [UUID(LOGS), UUID(TRACES)]).values()
+    database.close()
+    numbers = [[(c.name, c.field_id) for c in layout.promoted_columns] for layout in layouts]
+    assert numbers == [[("zone", 1_000), ("code", 1_002)]] * 2
 
 
 def test_segments_of_0_1_0_are_found_at_the_versions_they_were_written_at(

@@ -131,9 +131,21 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
         scope=common_pb2.ATTRIBUTE_SCOPE_RECORD,
         attribute="http.status",
     )
-    wanted = operations_pb2.DatasetSettings(
-        promoted_columns=operations_pb2.PromotedColumns(columns=[column])
+    former = common_pb2.PromotedColumn(
+        name="former",
+        type=common_pb2.KQL_TYPE_STRING,
+        scope=common_pb2.ATTRIBUTE_SCOPE_RESOURCE,
+        attribute="host",
     )
+    settings = [
+        operations_pb2.DatasetSettings(
+            promoted_columns=operations_pb2.PromotedColumns(columns=[promoted])
+        )
+        for promoted in (former, column)
+    ]
+    third = common_pb2.PromotedColumn()
+    third.CopyFrom(column)
+    third.name = "third"
     fields = [
         common_pb2.ShardingField(field_name="light", weight=1),
         common_pb2.ShardingField(field_name="severity_text", weight=7),
@@ -141,23 +153,39 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
     with running(store_settings) as client:
         collector = Collector(client, dataset(client))
         name = collector.dataset_id
-        client.operations.SetDatasetSettings(
-            operations_pb2.SetDatasetSettingsRequest(dataset_id=name, settings=wanted)
-        )
         client.catalog.SetShardingFields(
             catalog_pb2.SetShardingFieldsRequest(id=name, fields=fields)
         )
-        collector.send("a")
-        nursery(client).cycle()
+        for wanted in settings:
+            client.operations.SetDatasetSettings(
+                operations_pb2.SetDatasetSettingsRequest(dataset_id=name, settings=wanted)
+            )
+            collector.send("a")
+            nursery(client).cycle()
 
     done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
 
     assert "sharding fields [severity_text, light], promoted columns [status]" in done.stdout
     with running(on(store_settings, empty_database_url)) as client:
         get = operations_pb2.GetDatasetSettingsRequest(dataset_id=name)
-        settings = client.operations.GetDatasetSettings(get).settings
+        rebuilt = client.operations.GetDatasetSettings(get).settings
+        both = operations_pb2.DatasetSettings(
+            promoted_columns=operations_pb2.PromotedColumns(
+                columns=[former, *rebuilt.promoted_columns.columns, third]
+            )
+        )
+        again = client.operations.SetDatasetSettings(
+            operations_pb2.SetDatasetSettingsRequest(dataset_id=name, settings=both)
+        ).settings
         found = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=name))
-    assert list(settings.promoted_columns.columns) == [column]
+    (restored,) = rebuilt.promoted_columns.columns
+    assert (restored.name, restored.attribute, restored.field_id) == (
+        "status",
+        "http.status",
+        1_002,
+    )
+    # Ids go on above the largest in the bucket, and a former column gets its own again.
+    assert [c.field_id for c in again.promoted_columns.columns] == [1_000, 1_002, 1_004]
     assert [(f.field_name, f.weight) for f in found.fields] == [("severity_text", 2), ("light", 1)]
 
 

@@ -26,6 +26,7 @@ from meta.v1 import operations_pb2, operations_pb2_grpc
 
 # A hundred years; a longer time is a mistake in the unit.
 SECONDS_MAX = 3_155_760_000
+_PROMOTED_FIELD = "settings.promoted_columns.columns"
 
 
 class DatasetAdminCalls(operations_pb2_grpc.OperationsServiceServicer):
@@ -61,7 +62,7 @@ class DatasetAdminCalls(operations_pb2_grpc.OperationsServiceServicer):
         promoted = None
         if request.settings.HasField("promoted_columns"):
             promoted = promoted_columns.checked(
-                request.settings.promoted_columns.columns, "settings.promoted_columns.columns"
+                request.settings.promoted_columns.columns, _PROMOTED_FIELD
             )
         settings = self._transactions.write(lambda tx: _change(tx, dataset_id, changes, promoted))
         return operations_pb2.SetDatasetSettingsResponse(settings=settings)
@@ -112,6 +113,7 @@ def _change(
         audit.note(tx, "SetDatasetSettings", dataset_id, f"{old} became {new}")
     layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
     if promoted is not None and promoted != layout.promoted_columns:
+        promoted_columns.check_remainders(promoted, layout.promoted_columns, _PROMOTED_FIELD)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
         # Nurseries read the columns: equal response_seq must mean equal columns.
         versions.allocate(tx)

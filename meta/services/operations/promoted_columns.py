@@ -73,6 +73,7 @@ FORMAT_COLUMNS = frozenset(
         "dropped_links_count",
     ]
 )
+TIME_COLUMNS = frozenset(["timestamp", "observed_timestamp", "start_timestamp", "end_timestamp"])
 _TYPES = frozenset(common_pb2.KqlType.values()) - {common_pb2.KQL_TYPE_DYNAMIC}
 _SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_SCOPE_UNSPECIFIED}
 
@@ -99,3 +100,21 @@ def checked(
         columns.append(PromotedColumnRow(name, message.type, message.scope, attribute))
     checks.distinct([column.name.casefold() for column in columns], field)
     return tuple(columns)
+
+
+def check_remainders(
+    columns: Sequence[PromotedColumnRow], stored: Sequence[PromotedColumnRow], field: str
+) -> None:
+    """Refuse new columns with the name of a time's remainder, `<time>_nanos`.
+
+    One that is stored already, from before these names were reserved, may stay.
+    """
+    times = {c.name.casefold() for c in columns if c.kql_type == common_pb2.KQL_TYPE_DATETIME}
+    reserved = {f"{time}_nanos" for time in TIME_COLUMNS | times}
+    stored_names = {column.name.casefold() for column in stored}
+    for index, column in enumerate(columns):
+        if column.name.casefold() in reserved - stored_names:
+            raise InvalidArgument(
+                f"{column.name} is the name of a time's nanoseconds",
+                field=f"{field}[{index}].name",
+            )

@@ -84,6 +84,20 @@ promoted_columns = Table(
     UniqueConstraint("dataset_id", "name"),
 )
 
+# One row for each promoted column that a dataset ever had, kept for good: an id that segments
+# carry is never given to another column, and a column that comes back gets its own again.
+promoted_field_ids = Table(
+    "promoted_field_ids",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id"), primary_key=True),
+    Column("field_id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("type", SmallInteger, nullable=False),
+    Column("scope", SmallInteger, nullable=False),
+    Column("attribute", Text, nullable=False),
+    UniqueConstraint("dataset_id", "name", "type", "scope", "attribute"),
+)
+
 # Records committed per dataset and calendar month (UTC), for quotas.
 dataset_usage = Table(
     "dataset_usage",

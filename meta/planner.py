@@ -83,6 +83,7 @@ class Eligibility(Enum):
     """Reason why a candidate is or is not in a group."""
 
     ELIGIBLE = "the next planning puts it in a task"
+    DAY_NOT_QUIET = "its day is merged further once nothing was added to it for a while"
     FEW_SEGMENTS = "its day has few enough segments below the target size"
     LARGE_ENOUGH = "it is as large as the target"
 
@@ -109,20 +110,34 @@ def eligibilities(
 ) -> tuple[tuple[Candidate, Eligibility], ...]:
     """Say of each candidate why `plan` takes or leaves it."""
     planned = {c.segment_id for group in plan(candidates, policy, now_ns) for c in group.inputs}
-    return tuple((c, _eligibility(c, planned, policy)) for c in candidates)
+    days: dict[DayKey, list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.compressed_size_bytes < policy.target_bytes:
+            days.setdefault(day_key(candidate), []).append(candidate)
+    waiting = {
+        key
+        for key, segments in days.items()
+        if len(segments) > policy.files_quiet and not _is_quiet(segments, policy, now_ns)
+    }
+
+    def eligibility(candidate: Candidate) -> Eligibility:
+        if candidate.segment_id in planned:
+            return Eligibility.ELIGIBLE
+        if candidate.compressed_size_bytes >= policy.target_bytes:
+            return Eligibility.LARGE_ENOUGH
+        is_waiting = day_key(candidate) in waiting
+        return Eligibility.DAY_NOT_QUIET if is_waiting else Eligibility.FEW_SEGMENTS
+
+    return tuple((candidate, eligibility(candidate)) for candidate in candidates)
 
 
-def _eligibility(candidate: Candidate, planned: set[UUID], policy: Policy) -> Eligibility:
-    if candidate.segment_id in planned:
-        return Eligibility.ELIGIBLE
-    if candidate.compressed_size_bytes >= policy.target_bytes:
-        return Eligibility.LARGE_ENOUGH
-    return Eligibility.FEW_SEGMENTS
+def _is_quiet(segments: Iterable[Candidate], policy: Policy, now_ns: int) -> bool:
+    return now_ns - max(c.created_ns for c in segments) >= policy.quiet_nanos
 
 
 def _plan_day(segments: list[Candidate], policy: Policy, now_ns: int) -> Iterator[Group]:
     """Choose the merges of one day."""
-    is_quiet = now_ns - max(c.created_ns for c in segments) >= policy.quiet_nanos
+    is_quiet = _is_quiet(segments, policy, now_ns)
     if len(segments) <= (policy.files_quiet if is_quiet else policy.files_max):
         return
     remaining: list[Candidate] = []

@@ -35,7 +35,7 @@ class _MergeEligibilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Merg
     MERGE_ELIGIBILITY_IN_TASK: _MergeEligibility.ValueType  # 2
     """It is in an open task."""
     MERGE_ELIGIBILITY_TOO_YOUNG: _MergeEligibility.ValueType  # 3
-    """It is younger than the policy's minimum age."""
+    """Its day received segments lately; the day is merged further once it has been quiet for a while."""
     MERGE_ELIGIBILITY_TIER_NOT_FULL: _MergeEligibility.ValueType  # 4
     """Its day has few enough segments below the target size."""
     MERGE_ELIGIBILITY_AT_MAX_MERGES: _MergeEligibility.ValueType  # 5
@@ -55,7 +55,7 @@ MERGE_ELIGIBILITY_ELIGIBLE: MergeEligibility.ValueType  # 1
 MERGE_ELIGIBILITY_IN_TASK: MergeEligibility.ValueType  # 2
 """It is in an open task."""
 MERGE_ELIGIBILITY_TOO_YOUNG: MergeEligibility.ValueType  # 3
-"""It is younger than the policy's minimum age."""
+"""Its day received segments lately; the day is merged further once it has been quiet for a while."""
 MERGE_ELIGIBILITY_TIER_NOT_FULL: MergeEligibility.ValueType  # 4
 """Its day has few enough segments below the target size."""
 MERGE_ELIGIBILITY_AT_MAX_MERGES: MergeEligibility.ValueType  # 5

@@ -140,10 +140,18 @@ def _by_plan(
 ) -> tuple[pb.MergeEligibility.ValueType, str]:
     if eligibility is Eligibility.ELIGIBLE:
         return pb.MERGE_ELIGIBILITY_ELIGIBLE, eligibility.value
+    counted = f"its day has {day_counts[day_key(candidate)]} segments below the target size"
+    quiet_secs = policy.quiet_nanos / 1e9
+    if eligibility is Eligibility.DAY_NOT_QUIET:
+        return (
+            pb.MERGE_ELIGIBILITY_TOO_YOUNG,
+            f"{counted}: more than {policy.files_quiet} are merged after {quiet_secs:g} s without"
+            " a new one",
+        )
     return (
         pb.MERGE_ELIGIBILITY_TIER_NOT_FULL,
-        f"its day has {day_counts[day_key(candidate)]} segments below the target size: more than"
-        f" {policy.files_max} are merged, and after {policy.quiet_nanos / 1e9:g} s without a new"
+        f"{counted}: more than"
+        f" {policy.files_max} are merged, and after {quiet_secs:g} s without a new"
         f" one more than {policy.files_quiet}",
     )
 

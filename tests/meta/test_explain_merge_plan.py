@@ -1,0 +1,21 @@
+"""ExplainMergePlan under the default policy."""
+
+from meta.config import Settings
+from meta.v1 import operations_pb2 as pb
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.janitor import explain
+from tests.support.meta.segments import DAY, EPOCH, Writer
+
+
+def test_segments_of_a_day_that_still_receives_are_explained_as_too_young(
+    meta_settings: Settings, catalog: Catalog, writer: Writer
+) -> None:
+    dataset_id = catalog.dataset()
+    files_quiet = meta_settings.merge_policy.files_quiet
+    young = writer.save_many(dataset_id, files_quiet + 1)
+    few = writer.save_many(dataset_id, files_quiet, EPOCH + DAY)
+
+    eligibility = {e.segment.id: e.eligibility for e in explain(writer)}
+
+    assert {eligibility[i] for i in young} == {pb.MERGE_ELIGIBILITY_TOO_YOUNG}
+    assert {eligibility[i] for i in few} == {pb.MERGE_ELIGIBILITY_TIER_NOT_FULL}

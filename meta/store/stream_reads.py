@@ -109,6 +109,11 @@ WHERE s.retired_at IS NULL
 """
 _IN_SHARD = " AND (:shards <= 1 OR s.shard_hash % :shards = :shard) ORDER BY s.id"
 _ALL = text(_SELECT_STREAMS + _IN_SHARD)
+_COUNT = text(
+    "SELECT count(*), coalesce(sum((SELECT count(*) FROM stream_datasets e"
+    " WHERE e.stream_id = s.id)), 0)::bigint FROM ingest_streams s WHERE s.retired_at IS NULL"
+    " AND (:shards <= 1 OR s.shard_hash % :shards = :shard)"
+)
 # Three small index scans: changed streams, streams with changed entries, streams with a backlog.
 _IN_CHANGED = """
 AND s.id IN (
@@ -152,6 +157,14 @@ _REMOVED = text(
     " AND (:shards <= 1 OR shard_hash % :shards = :shard) ORDER BY version, stream_id, dataset_id"
 )
 _FLOOR = text("SELECT removals_floor FROM meta_state")
+
+
+def count(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
+    """Count the streams of a shard and their entries."""
+    streams, entries = tx.execute(
+        _COUNT, {"shards": wanted.shard_count, "shard": wanted.shard_index}
+    ).one()
+    return streams, entries
 
 
 def read_streams(tx: Transaction, wanted: Wanted, grace_secs: float) -> list[StreamRow]:

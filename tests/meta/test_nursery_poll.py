@@ -1,5 +1,7 @@
 """GetIngestStreamsForNursery: snapshots, changes, shards, bounds."""
 
+import tracemalloc
+
 import pytest
 from sqlalchemy import text
 
@@ -159,6 +161,30 @@ def test_a_reply_that_cannot_fit_asks_for_shards(
     count = int(refused.value.metadata["shard_count"])
     found = [nursery.poll(shard_index=n, shard_count=count).streams for n in range(count)]
     assert sum(map(len, found)) == 12_000
+
+
+def test_a_reply_that_cannot_fit_is_refused_before_it_is_built(
+    meta_server: MetaServer, nursery: Nursery
+) -> None:
+    bulk = text(
+        "WITH s AS (INSERT INTO ingest_streams (id, collector_id, collector_string, shard_hash)"
+        " SELECT gen_random_uuid(), 'bulk-' || n, '', n FROM generate_series(1, 120000) n"
+        " RETURNING id) INSERT INTO stream_heads (stream_id) SELECT id FROM s"
+    )
+    with meta_server.running.database.write() as tx:
+        tx.execute(bulk)
+        tx.execute(text("ANALYZE ingest_streams, stream_heads, stream_datasets"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReplyTooLarge) as refused:
+            nursery.poll()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak_bytes < 10 * 1024 * 1024
+    count = int(refused.value.metadata["shard_count"])
+    assert len(nursery.poll(shard_index=0, shard_count=count).streams) > 0
 
 
 def test_a_long_backlog_sends_fewer_babies_and_stays_within_the_bound(

@@ -154,6 +154,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         is_forgotten = wanted.since < stream_reads.removals_floor(tx)
         if wanted.since and (is_forgotten or versions.is_lost(tx, wanted.since)):
             raise VersionExpired("too much was forgotten since; poll with since_seq 0")
+        if not wanted.since:
+            replies.check_count(self._settings.location, *stream_reads.count(tx, wanted))
         found = self._find(tx, wanted)
         reply = self._catalog(tx, seq, wanted)
         reply.streams.extend(self._streams(tx, found))

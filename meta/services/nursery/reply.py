@@ -27,6 +27,7 @@ _STREAM_BYTES = 180
 _ENTRY_BYTES = 110
 _PLACE_BYTES = 64
 _CATALOG_BYTES = 262_144
+_SOME_ID = str(UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +72,19 @@ def affordable(
     location: StoreLocation, streams: Sequence[StreamRow], entries: Sequence[EntryRow]
 ) -> Detail:
     """The most detail that fits into a reply with these streams, by estimate."""
-    place = convert.bucket(location).ByteSize() + _PLACE_BYTES
-    fixed = len(streams) * (_STREAM_BYTES + place) + len(entries) * (_ENTRY_BYTES + place)
+    fixed = _fixed_bytes(location, len(streams), len(entries))
     room = max(0, REPLY_BYTES_MAX - _CATALOG_BYTES - fixed)
     behind = sum(1 for s in streams if s.merged_floor < s.committed_offset)
     return Detail(
         checkpoints=_clamp(room // 2 // max(1, len(entries) * _CHECKPOINT_BYTES), CHECKPOINTS_MAX),
         babies=_clamp(room // 2 // max(1, behind * _BABY_BYTES), BABIES_MAX),
     )
+
+
+def _fixed_bytes(location: StoreLocation, streams: int, entries: int) -> int:
+    """Estimate, rounded up, of streams and entries without checkpoints and babies."""
+    place = convert.bucket(location).ByteSize() + _PLACE_BYTES
+    return streams * (_STREAM_BYTES + place) + entries * (_ENTRY_BYTES + place)
 
 
 def is_within_bound(
@@ -88,13 +94,31 @@ def is_within_bound(
     return reply.ByteSize() <= REPLY_BYTES_MAX
 
 
+def check_count(location: StoreLocation, streams: int, entries: int) -> None:
+    """Raise ReplyTooLarge if the ids and prefixes alone pass the bound.
+
+    120,000 streams would take 57 MB to build before they are measured.
+    """
+    stream_bytes = nursery_pb2.IngestStreamInfo(
+        stream_id=_SOME_ID, cloud_stream_prefix=convert.stream_place(location, _SOME_ID)
+    ).ByteSize()
+    entry_bytes = nursery_pb2.IngestStreamDatasetInfo(
+        dataset_id=_SOME_ID, cloud_merged_segments_prefix=convert.merged_place(location, _SOME_ID)
+    ).ByteSize()
+    if streams * stream_bytes + entries * entry_bytes > REPLY_BYTES_MAX:
+        raise _too_large(streams, _CATALOG_BYTES + _fixed_bytes(location, streams, entries))
+
+
 def too_large(reply: nursery_pb2.GetIngestStreamsResponse) -> ReplyTooLarge:
     """The refusal of a poll whose shortest reply is above the bound."""
-    size = reply.ByteSize()
+    return _too_large(len(reply.streams), reply.ByteSize())
+
+
+def _too_large(streams: int, size_bytes: int) -> ReplyTooLarge:
     return ReplyTooLarge(
-        f"{len(reply.streams)} streams take {size} bytes, more than {REPLY_BYTES_MAX}; ask for a"
+        f"{streams} streams take {size_bytes} bytes, more than {REPLY_BYTES_MAX}; ask for a"
         " shard of them with shard_index and shard_count",
-        shard_count=2 * (size // REPLY_BYTES_MAX + 1),
+        shard_count=2 * (size_bytes // REPLY_BYTES_MAX + 1),
     )
 
 

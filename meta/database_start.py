@@ -67,14 +67,14 @@ def _pool_size(settings: Settings, connections_max: int) -> int:
 
     Raises ConfigError for a META_DATABASE_POOL that is too large.
     """
-    wanted = settings.database.pool_size
+    pool_size = settings.database.pool_size
     fitting = connections_max // settings.processes - CONNECTIONS_BESIDE_POOL
-    if wanted <= fitting:
-        return wanted
+    if pool_size <= fitting:
+        return pool_size
     if settings.is_pool_set or fitting < 2:
-        total = settings.processes * (wanted + CONNECTIONS_BESIDE_POOL)
+        total = settings.processes * (pool_size + CONNECTIONS_BESIDE_POOL)
         raise ConfigError(
-            f"META_PROCESSES {settings.processes} with META_DATABASE_POOL {wanted} take {total}"
+            f"META_PROCESSES {settings.processes} with META_DATABASE_POOL {pool_size} take {total}"
             f" connections, Postgres allows {connections_max}: lower one of them or raise"
             " max_connections"
         )

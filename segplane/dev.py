@@ -143,14 +143,14 @@ class Stack:
         return ChildSpec(name, name, environment, _worker_is_ready)
 
     def _claim_ports(self) -> None:
-        wanted = self.settings
-        ports = {"--meta-port": wanted.meta_port}
+        settings = self.settings
+        ports = {"--meta-port": settings.meta_port}
         if COLLECTOR in self._parts:
-            ports["--otlp-grpc-port"] = wanted.otlp_grpc_port
-            ports["--otlp-http-port"] = wanted.otlp_http_port
+            ports["--otlp-grpc-port"] = settings.otlp_grpc_port
+            ports["--otlp-http-port"] = settings.otlp_http_port
         got = preflight.claim_ports(ports)
         self.settings = replace(
-            wanted,
+            settings,
             meta_port=got["--meta-port"],
             otlp_grpc_port=got.get("--otlp-grpc-port", 0),
             otlp_http_port=got.get("--otlp-http-port", 0),

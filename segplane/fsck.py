@@ -91,8 +91,8 @@ def _still_live(client: MetaClient, segments: Iterable[SegmentState]) -> list[Se
         request = segment_lookup_pb2.GetSegmentsByIdsRequest(
             segment_ids=[segment.segment_id for segment in batch]
         )
-        found = client.segment_lookup.GetSegmentsByIds(request).segments
-        live_ids = {info.id for info in found if not info.HasField("tombstone_version")}
+        infos = client.segment_lookup.GetSegmentsByIds(request).segments
+        live_ids = {info.id for info in infos if not info.HasField("tombstone_version")}
         live += [segment for segment in batch if segment.segment_id in live_ids]
     return live
 

@@ -100,15 +100,15 @@ def find_install(folder: Path, user: RunAs) -> Path:
 def check_release(cluster: Path, install: Path) -> None:
     """Refuse a cluster that this release of Postgres did not write."""
     try:
-        found = (cluster / "PG_VERSION").read_text().strip()
+        release = (cluster / "PG_VERSION").read_text().strip()
     except OSError as error:
         raise PostgresError(
             f"{cluster} is not a Postgres cluster ({error.strerror}): "
             "move it away, or choose another data folder (SEGPLANE_DATA_DIR)"
         ) from error
-    if not install.name.endswith(found):
+    if not install.name.endswith(release):
         raise PostgresError(
-            f"{cluster} was written by Postgres {found}, this is {install.name}: "
+            f"{cluster} was written by Postgres {release}, this is {install.name}: "
             "dump it with the old release and load it with this one"
         )
 

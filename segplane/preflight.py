@@ -37,15 +37,15 @@ def check_java(environment: Mapping[str, str]) -> None:
     """Refuse a machine without a Java that Spark runs on."""
     home = environment.get("JAVA_HOME", "")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    wanted = f"install Java {JAVA_MAJOR_MIN} or newer (openjdk-{JAVA_MAJOR_MIN}-jre-headless)"
+    advice = f"install Java {JAVA_MAJOR_MIN} or newer (openjdk-{JAVA_MAJOR_MIN}-jre-headless)"
     if java is None or not os.access(java, os.X_OK):
         where = f"in JAVA_HOME {home}" if home else "on PATH"
-        raise NotReady(f"no java {where}; Spark needs it: {wanted} or set JAVA_HOME")
+        raise NotReady(f"no java {where}; Spark needs it: {advice} or set JAVA_HOME")
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    found = _JAVA_VERSION.search(answer.stderr)
-    if found is None or int(found[1]) < JAVA_MAJOR_MIN:
-        version = found[1] if found else "of an unknown version"
-        raise NotReady(f"{java} is Java {version}, too old for Spark: {wanted} or set JAVA_HOME")
+    matched = _JAVA_VERSION.search(answer.stderr)
+    if matched is None or int(matched[1]) < JAVA_MAJOR_MIN:
+        version = matched[1] if matched else "of an unknown version"
+        raise NotReady(f"{java} is Java {version}, too old for Spark: {advice} or set JAVA_HOME")
 
 
 def claim_ports(ports: Mapping[str, int]) -> dict[str, int]:

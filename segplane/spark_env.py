@@ -54,12 +54,12 @@ def build(output: Path) -> list[Packed]:
         raise NotReady(f"cannot write {output}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
-    return [Packed(found.metadata["Name"], found.version) for found in distributions]
+    return [Packed(package.metadata["Name"], package.version) for package in distributions]
 
 
 def _needed() -> list[metadata.Distribution]:
     """Our distribution and all that it needs on an executor, each once."""
-    found: dict[str, metadata.Distribution] = {}
+    packages: dict[str, metadata.Distribution] = {}
     waiting = [(OUR_DISTRIBUTION, frozenset({OUR_EXTRA}), False)]
     done: set[tuple[str, frozenset[str]]] = set()
     while waiting:
@@ -68,14 +68,14 @@ def _needed() -> list[metadata.Distribution]:
             continue
         done.add((name, extras))
         try:
-            found[name] = metadata.distribution(name)
+            packages[name] = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             # An environment marker may exclude this platform or Python.
             if is_conditional:
                 continue
             raise NotReady(f"{name} is not installed here: install segplane[spark]") from None
-        waiting += _requirements(found[name], extras)
-    return [found[name] for name in sorted(found)]
+        waiting += _requirements(packages[name], extras)
+    return [packages[name] for name in sorted(packages)]
 
 
 def _requirements(
@@ -87,9 +87,9 @@ def _requirements(
         condition = matched[4] or ""
         if (extra := _EXTRA.search(condition)) and extra[1] not in extras:
             continue
-        wanted = frozenset(filter(None, re.split(r"[,\s]+", matched[2] or "")))
+        extra_names = frozenset(filter(None, re.split(r"[,\s]+", matched[2] or "")))
         is_conditional = bool(_EXTRA.sub("", condition).strip())
-        yield re.sub(r"[-_.]+", "-", matched[1]).lower(), wanted, is_conditional
+        yield re.sub(r"[-_.]+", "-", matched[1]).lower(), extra_names, is_conditional
 
 
 def _our_files() -> Iterator[tuple[str, Path]]:

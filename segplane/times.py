@@ -23,10 +23,10 @@ def parse_time(text: str, now: datetime) -> int:
 
 def parse_age(text: str) -> timedelta:
     """Return a length of time such as 90m or 7d. Raises ValueError."""
-    found = _AGE.fullmatch(text)
-    if found is None:
+    matched = _AGE.fullmatch(text)
+    if matched is None:
         raise ValueError(f"{text!r} is not an age such as 90m or 7d")
     try:
-        return timedelta(seconds=float(found[1]) * _UNIT_SECS[found[2]])
+        return timedelta(seconds=float(matched[1]) * _UNIT_SECS[matched[2]])
     except OverflowError:
         raise ValueError(f"{text!r} is too long an age") from None

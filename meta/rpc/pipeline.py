@@ -118,7 +118,7 @@ def _refuse(
         # The handler has aborted the call itself, as health does, or the caller has left.
         raise error
     call_id = request_id.of_call(context)
-    told = status.as_meta_error(error, rpc, call_id)
-    request_id.log_refusal(error, told.reason, rpc, call_id)
-    durations.refused(began, told.code.name)
-    return status.refusal(told, call_id)
+    refusal = status.as_meta_error(error, rpc, call_id)
+    request_id.log_refusal(error, refusal.reason, rpc, call_id)
+    durations.refused(began, refusal.code.name)
+    return status.refusal(refusal, call_id)

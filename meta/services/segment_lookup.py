@@ -58,8 +58,8 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
 
         Raises VersionNotReached below `min_version`; the pipeline waits and calls again.
         """
-        wanted = _Wanted.checked(request)
-        page = self._transactions.read(lambda tx: self._page(tx, wanted))
+        lookup_request = _Wanted.checked(request)
+        page = self._transactions.read(lambda tx: self._page(tx, lookup_request))
         location = self._settings.location
         reply = segment_lookup_pb2.FindSegmentsResponse(
             page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
@@ -79,41 +79,50 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         )
         rows = self._transactions.read(lambda tx: segments.get_many(tx, list(ids)))
         by_id = {UUID(row.id): row for row in rows}
-        found = [by_id[segment_id] for segment_id in ids if segment_id in by_id]
+        existing = [by_id[segment_id] for segment_id in ids if segment_id in by_id]
         reply = segment_lookup_pb2.GetSegmentsByIdsResponse()
-        convert.add_segments(reply.segments, self._settings.location, found)
+        convert.add_segments(reply.segments, self._settings.location, existing)
         return reply
 
-    def _page(self, tx: Transaction, wanted: "_Wanted") -> _Page:
+    def _page(self, tx: Transaction, lookup_request: "_Wanted") -> _Page:
         snapshot = lookup.snapshot(tx)
-        if snapshot.version < wanted.min_version:
+        if snapshot.version < lookup_request.min_version:
             raise VersionNotReached(
-                f"the version is {snapshot.version}, not yet {wanted.min_version}"
+                f"the version is {snapshot.version}, not yet {lookup_request.min_version}"
             )
-        began_secs, cursor = snapshot.now_secs, wanted.cursor
+        began_secs, cursor = snapshot.now_secs, lookup_request.cursor
         if cursor is not None:
             began_secs = cursor.began_secs
             if not 0 <= snapshot.now_secs - began_secs <= self._settings.lifetimes.cursor:
                 raise CursorInvalid("the cursor is too old", field="cursor")
-        version = lookup.readable_version(tx, snapshot, cursor.version if cursor else wanted.as_of)
-        datasets = lookup.visible_datasets(tx, wanted.names, version)
-        query = Query(wanted.start_ns, wanted.last_ns, version, cursor.position if cursor else None)
-        found = lookup.find(tx, query, datasets, wanted.limit + 1)
-        shown = self._shown(found, wanted.limit)
+        version = lookup.readable_version(
+            tx, snapshot, cursor.version if cursor else lookup_request.as_of
+        )
+        datasets = lookup.visible_datasets(tx, lookup_request.names, version)
+        query = Query(
+            lookup_request.start_ns,
+            lookup_request.last_ns,
+            version,
+            cursor.position if cursor else None,
+        )
+        matches = lookup.find(tx, query, datasets, lookup_request.limit + 1)
+        shown = self._shown(matches, lookup_request.limit)
         next_cursor = None
-        if len(shown) < len(found):
-            next_cursor = wanted.encode(LookupCursor(version, began_secs, shown[-1].position()))
-        return _Page([found.segment for found in shown], version, next_cursor)
+        if len(shown) < len(matches):
+            next_cursor = lookup_request.encode(
+                LookupCursor(version, began_secs, shown[-1].position())
+            )
+        return _Page([match.segment for match in shown], version, next_cursor)
 
-    def _shown(self, found: list[FoundSegment], limit: int) -> list[FoundSegment]:
+    def _shown(self, matches: list[FoundSegment], limit: int) -> list[FoundSegment]:
         """The segments up to the limit or the bound of the reply, at least one."""
         size_bytes = 0
-        for index, one in enumerate(found[:limit]):
-            texts = len(one.segment.prefix) + len(one.segment.object_name)
+        for index, match in enumerate(matches[:limit]):
+            texts = len(match.segment.prefix) + len(match.segment.object_name)
             size_bytes += SEGMENT_BYTES + self._bucket_bytes + 4 * texts
             if size_bytes > PAGE_BYTES_MAX and index:
-                return found[:index]
-        return found[:limit]
+                return matches[:index]
+        return matches[:limit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +149,7 @@ class _Wanted:
             for index, name in enumerate(request.dataset_names)
         }
         as_of = checks.count(request.as_of_version, "as_of_version")
-        wanted = cls(
+        lookup_request = cls(
             start_ns=start_ns,
             last_ns=last_ns,
             names=tuple(sorted(names)),
@@ -150,8 +159,8 @@ class _Wanted:
             cursor=None,
         )
         if not request.cursor:
-            return wanted
-        return replace(wanted, cursor=wanted.decode(request.cursor))
+            return lookup_request
+        return replace(lookup_request, cursor=lookup_request.decode(request.cursor))
 
     def encode(self, cursor: LookupCursor) -> str:
         """The cursor as opaque text, bound to the filter."""

@@ -134,8 +134,8 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     refusal = _refusal(commit, head)
     if refusal is not None:
         raise refusal
-    wanted = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(live)]
-    made = stream_datasets.create_missing(tx, wanted)
+    entries = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(live)]
+    made = stream_datasets.create_missing(tx, entries)
     _write(tx, commit)
     shares = zip(commit.dataset_ids, _shares(commit), strict=True)
     usage.add(tx, {dataset_id: n for dataset_id, n in shares if dataset_id in live})

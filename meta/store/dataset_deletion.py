@@ -89,10 +89,10 @@ def delete(tx: Transaction, identifier: UUID | str) -> bool:
     One row hides all its segments: nothing of it is read at versions from now on. Its tasks are
     dead from then on too, and are closed in pages by `cancel_tasks`.
     """
-    found = datasets.find_either(tx, identifier)
-    if found is None:
+    named = datasets.find_either(tx, identifier)
+    if named is None:
         return False
-    row = tx.execute(_LOCK, {"dataset": found.id}).one_or_none()
+    row = tx.execute(_LOCK, {"dataset": named.id}).one_or_none()
     if row is None:
         return False
     dataset = Dataset(*row)

@@ -69,10 +69,10 @@ def find_either(tx: Transaction, identifier: UUID | str) -> Dataset | None:
 
 def get(tx: Transaction, identifier: UUID | str) -> Dataset:
     """The live dataset with this id or, as text, this name. Raises NotFound."""
-    found = find_either(tx, identifier)
-    if found is None:
+    dataset = find_either(tx, identifier)
+    if dataset is None:
         raise NotFound("there is no such dataset", dataset=identifier)
-    return found
+    return dataset
 
 
 def get_default(tx: Transaction) -> Dataset:
@@ -88,8 +88,8 @@ def list_live(tx: Transaction) -> list[Dataset]:
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
     """One page of the live datasets."""
     page = keyset.read(tx, _LISTED, window, {})
-    found = {row.id: Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(found.__getitem__)
+    by_id = {row.id: Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
 
 
 def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
@@ -97,12 +97,12 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
 
     First in the order of locks: before tokens, streams, tasks and segments. Raises NotFound.
     """
-    wanted = list(dict.fromkeys(dataset_ids))
-    found = lock_live(tx, wanted)
-    for dataset_id in wanted:
-        if dataset_id not in found:
+    distinct_ids = list(dict.fromkeys(dataset_ids))
+    locked = lock_live(tx, distinct_ids)
+    for dataset_id in distinct_ids:
+        if dataset_id not in locked:
             raise NotFound("there is no such dataset", dataset_id=dataset_id)
-    return found
+    return locked
 
 
 def lock_live(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
@@ -114,10 +114,10 @@ def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
     """The dataset of this name, made unless there is one. Raises QuotaExceeded."""
     row = tx.execute(_INSERT, {"id": new_uuid7(), "name": name}).one_or_none()
     if row is None:
-        found = find_by_name(tx, name)
-        if found is None:
+        existing = find_by_name(tx, name)
+        if existing is None:
             raise RaceLost("the dataset of this name was deleted meanwhile")
-        return found
+        return existing
     made = _made_visible(tx, Dataset(*row))
     # Counted behind the counter's lock, which creations take one after the other.
     if count_live(tx) > live_max:
@@ -141,8 +141,8 @@ def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
 
 def ensure_default(tx: Transaction, name: str) -> Dataset:
     """Create the default dataset unless there is one; a later name setting does not rename it."""
-    found = tx.execute(_DEFAULT).one_or_none()
-    if found is None:
+    existing = tx.execute(_DEFAULT).one_or_none()
+    if existing is None:
         values = {"id": new_uuid7(), "name": name, "is_default": True}
         row = tx.execute(_INSERT, values).one_or_none()
         if row is not None:

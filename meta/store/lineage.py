@@ -89,12 +89,12 @@ def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, di
         raise InvalidArgument(
             f"version is {version}, the current version is {current}", field="version"
         )
-    wanted = version or current
-    is_expired = wanted < max(state.deletion_horizon, state.history_floor)
-    if is_expired or versions.is_lost(tx, wanted):
-        raise VersionExpired("the version has expired", version=wanted)
-    rows = tx.execute(_OFFSETS_AT, {"dataset": dataset_id, "version": wanted})
-    return wanted, {row.stream_id: row.stream_offset for row in rows}
+    read_version = version or current
+    is_expired = read_version < max(state.deletion_horizon, state.history_floor)
+    if is_expired or versions.is_lost(tx, read_version):
+        raise VersionExpired("the version has expired", version=read_version)
+    rows = tx.execute(_OFFSETS_AT, {"dataset": dataset_id, "version": read_version})
+    return read_version, {row.stream_id: row.stream_offset for row in rows}
 
 
 def locate(tx: Transaction, stream_id: UUID, offset: int) -> Whereabouts:

@@ -120,19 +120,19 @@ def remove_of_dataset(tx: Transaction, dataset_id: UUID) -> None:
     tx.execute(_DELETE_OF_DATASET, {"dataset": dataset_id})
 
 
-def list_page(tx: Transaction, window: keyset.Window, wanted: LinkFilter) -> keyset.Page[Link]:
+def list_page(tx: Transaction, window: keyset.Window, link_filter: LinkFilter) -> keyset.Page[Link]:
     """One page of the links that match all filters."""
     query = _LISTED
     for column, value in (
-        (_links.c.dataset_id, wanted.dataset_id),
-        (_links.c.view_id, wanted.view_id),
-        (_links.c.projection_id, wanted.projection_id),
+        (_links.c.dataset_id, link_filter.dataset_id),
+        (_links.c.view_id, link_filter.view_id),
+        (_links.c.projection_id, link_filter.projection_id),
     ):
         if value is not None:
             query = query.where(column == value)
     page = keyset.read(tx, query, window, {})
-    found = {row[0]: Link(*row[1:]) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(found.__getitem__)
+    by_id = {row[0]: Link(*row[1:]) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
 
 
 def list_sources(tx: Transaction, window: keyset.Window) -> keyset.Page[Source]:
@@ -145,4 +145,6 @@ def list_sources(tx: Transaction, window: keyset.Window) -> keyset.Page[Source]:
     pairs: dict[UUID, list[tuple[str, str]]] = {}
     for view_id, dataset_name, expression in tx.execute(_PAIRS, {"ids": list(ids)}):
         pairs.setdefault(view_id, []).append((dataset_name, expression))
-    return page.map(lambda one: Source(one, names[one], tuple(pairs.get(one, ()))))
+    return page.map(
+        lambda source_id: Source(source_id, names[source_id], tuple(pairs.get(source_id, ())))
+    )

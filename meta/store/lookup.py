@@ -117,18 +117,18 @@ def snapshot(tx: Transaction) -> CounterSnapshot:
     return CounterSnapshot(version, now_secs)
 
 
-def readable_version(tx: Transaction, snapshot: CounterSnapshot, wanted: int | None) -> int:
+def readable_version(tx: Transaction, snapshot: CounterSnapshot, requested: int | None) -> int:
     """The version to read at: the wanted one, or the current. Raises VersionExpired."""
-    if wanted is None:
+    if requested is None:
         return snapshot.version
-    if wanted > snapshot.version:
+    if requested > snapshot.version:
         raise InvalidArgument(
-            f"as_of_version is {wanted}, the current version is {snapshot.version}",
+            f"as_of_version is {requested}, the current version is {snapshot.version}",
             field="as_of_version",
         )
-    if versions.is_lost(tx, wanted):
-        raise VersionExpired("the version was lost in a failover or restore", version=wanted)
-    return wanted
+    if versions.is_lost(tx, requested):
+        raise VersionExpired("the version was lost in a failover or restore", version=requested)
+    return requested
 
 
 def visible_datasets(
@@ -158,14 +158,14 @@ def find(
     tx: Transaction, query: Query, datasets: Sequence[VisibleDataset], most: int
 ) -> list[FoundSegment]:
     """Up to `most` segments in the order (dataset, duration class, start, id)."""
-    found: list[FoundSegment] = []
+    matches: list[FoundSegment] = []
     behind = query.behind
     first = 0 if behind is None else behind.dataset_key
     left = [dataset for dataset in datasets if dataset.key >= first]
-    while left and len(found) < most:
+    while left and len(matches) < most:
         batch, left = left[:DATASETS_AT_ONCE], left[DATASETS_AT_ONCE:]
-        found += _find(tx, query, batch, most - len(found))
-    return found
+        matches += _find(tx, query, batch, most - len(matches))
+    return matches
 
 
 def _find(

@@ -105,9 +105,9 @@ def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> li
     tasks: dict[int, MergeTaskRow] = {}
     for is_oldest_first in (False, True):
         own = [n for n, p in enumerate(polls) if n >= held and p.is_oldest_first == is_oldest_first]
-        found = _claim(tx, _FRESH[is_oldest_first], [polls[n] for n in own], lease_secs)
+        claims = _claim(tx, _FRESH[is_oldest_first], [polls[n] for n in own], lease_secs)
         # There may be fewer tasks than polls.
-        tasks.update(zip(own, (task for task, _ in found), strict=False))
+        tasks.update(zip(own, (task for task, _ in claims), strict=False))
     broken = []
     for number, claimed in zip(tasks, _load(tx, list(tasks.values())), strict=True):
         if _is_whole(claimed):
@@ -124,12 +124,12 @@ def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> li
 def claim_one(tx: Transaction, poll: Poll, lease_secs: float) -> Polled:
     """Answer one poll, whatever state the tasks are in."""
     for _ in range(TRIES_MAX):
-        found = _claim(tx, _HELD, [poll], lease_secs) or _claim(
+        claims = _claim(tx, _HELD, [poll], lease_secs) or _claim(
             tx, _FRESH[poll.is_oldest_first], [poll], lease_secs
         )
-        if not found:
+        if not claims:
             break
-        ((task, lapsed_claim_at),) = found
+        ((task, lapsed_claim_at),) = claims
         if lapsed_claim_at and merge_failures.note_lapse(tx, task, lapsed_claim_at):
             continue
         (claimed,) = _load(tx, [task])

@@ -126,7 +126,7 @@ def apply(tx: Transaction, swap: Swap, version: Version) -> None:
     """Insert the output and tombstone the inputs at `version`."""
     task, output = swap.task, swap.output
     segments.insert(tx, [output], version, merge_count=task.output_merge_count)
-    tombstones.bury(tx, [one.segment_id for one in swap.inputs], version)
+    tombstones.bury(tx, [segment.segment_id for segment in swap.inputs], version)
     tx.execute(
         _LINK,
         [{"input_id": i.segment_id, "output_id": output.segment_id} for i in swap.inputs],
@@ -167,12 +167,15 @@ def _fence(task: MergeTaskRow, output: NewSegment) -> Rejected | None:
 
 
 def _compare(inputs: list[TaskInput], output: NewSegment) -> Rejected | None:
-    events = sum(one.number_of_events for one in inputs)
+    events = sum(segment.number_of_events for segment in inputs)
     if output.number_of_events != events:
         return Rejected(
             "OUTPUT_MISMATCH", f"the output has {output.number_of_events} events, not {events}"
         )
-    start, end = min(one.start_ns for one in inputs), max(one.end_ns for one in inputs)
+    start, end = (
+        min(segment.start_ns for segment in inputs),
+        max(segment.end_ns for segment in inputs),
+    )
     if output.start_ns < start or output.end_ns > end:
         return Rejected(
             "OUTPUT_MISMATCH",

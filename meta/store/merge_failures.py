@@ -107,14 +107,17 @@ def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -
     """Put a task's inputs into two tasks, or a single one into quarantine."""
     inputs = task_inputs.list_live(tx, task.id)
     if len(inputs) <= 1:
-        for one in inputs:
-            _exclude(tx, one.segment_id, f"merge task {task.id} kept failing")
+        for segment in inputs:
+            _exclude(tx, segment.segment_id, f"merge task {task.id} kept failing")
         merge_tasks.close(tx, task, TaskState.CANCELLED)
         return
-    blamed = [one for one in inputs if one.segment_id == failed_segment_id]
+    blamed = [segment for segment in inputs if segment.segment_id == failed_segment_id]
     halves = (inputs[: len(inputs) // 2], inputs[len(inputs) // 2 :])
     if blamed:
-        halves = (blamed, [one for one in inputs if one.segment_id != failed_segment_id])
+        halves = (
+            blamed,
+            [segment for segment in inputs if segment.segment_id != failed_segment_id],
+        )
     merge_tasks.close(tx, task, TaskState.SPLIT)
     for half in halves:
         # A single input is only probed: writing it anew is no merge.

@@ -92,10 +92,10 @@ def lock_dataset(tx: Transaction, dataset_key: int) -> bool:
 
 
 def candidates(
-    tx: Transaction, dataset_key: int, wanted: SegmentFilter, most: int = CANDIDATES_MAX
+    tx: Transaction, dataset_key: int, segment_filter: SegmentFilter, most: int = CANDIDATES_MAX
 ) -> list[CandidateRow]:
     """Live segments in no task and no quarantine that pass the filter, in order of time."""
-    values = {"key": dataset_key, "most": most, **wanted.values()}
+    values = {"key": dataset_key, "most": most, **segment_filter.values()}
     return [CandidateRow(*row) for row in tx.execute(_CANDIDATES, values)]
 
 

@@ -195,8 +195,8 @@ def create(
         task_id = new_uuid7()
         tasks.append(_task_values(task_id, kind, group, merges_added))
         inputs += [
-            {"segment_id": one.segment_id, "task_id": task_id, "position": position}
-            for position, one in enumerate(group)
+            {"segment_id": segment.segment_id, "task_id": task_id, "position": position}
+            for position, segment in enumerate(group)
         ]
         changes.append(stats.Change(group[0].dataset_key, open_tasks=1))
     if tasks:
@@ -234,13 +234,13 @@ def cancel(tx: Transaction, tasks: Sequence[MergeTaskRow]) -> list[stats.Change]
 def _task_values(
     task_id: UUID, kind: TaskKind, group: Sequence[TaskInput], merges_added: int
 ) -> dict[str, object]:
-    sizes = [one.size_bytes for one in group]
-    compressed = [one.compressed_size_bytes for one in group]
+    sizes = [segment.size_bytes for segment in group]
+    compressed = [segment.compressed_size_bytes for segment in group]
     return {
         "id": task_id,
         "dataset_key": group[0].dataset_key,
         "kind": int(kind),
-        "output_merge_count": max(one.merge_count for one in group) + merges_added,
+        "output_merge_count": max(segment.merge_count for segment in group) + merges_added,
         "segment_count": len(group),
         "smallest_size": min(sizes),
         "largest_size": max(sizes),
@@ -248,6 +248,6 @@ def _task_values(
         "smallest_compressed_size": min(compressed),
         "largest_compressed_size": max(compressed),
         "total_compressed_size": sum(compressed),
-        "start_ns": min(one.start_ns for one in group),
-        "end_ns": max(one.end_ns for one in group),
+        "start_ns": min(segment.start_ns for segment in group),
+        "end_ns": max(segment.end_ns for segment in group),
     }

@@ -66,12 +66,12 @@ def create(tx: Transaction, name: str, expression: str, schema_id: UUID | None) 
     row = tx.execute(_INSERT, values).one_or_none()
     if row is not None:
         return Projection(*row)
-    found = find(tx, name)
-    if found is None:
+    existing = find(tx, name)
+    if existing is None:
         raise RaceLost("the projection of this name was deleted meanwhile")
-    if (found.expression, found.schema_id) != (expression, schema_id):
-        raise NameTaken("another projection has this name", projection_id=found.id)
-    return found
+    if (existing.expression, existing.schema_id) != (expression, schema_id):
+        raise NameTaken("another projection has this name", projection_id=existing.id)
+    return existing
 
 
 def find(tx: Transaction, identifier: UUID | str) -> Projection | None:
@@ -85,10 +85,10 @@ def find(tx: Transaction, identifier: UUID | str) -> Projection | None:
 
 def get(tx: Transaction, identifier: UUID | str) -> Projection:
     """Like `find`; raises NotFound."""
-    found = find(tx, identifier)
-    if found is None:
+    projection = find(tx, identifier)
+    if projection is None:
         raise NotFound("there is no such projection", projection=identifier)
-    return found
+    return projection
 
 
 def list_page(
@@ -97,15 +97,15 @@ def list_page(
     """One page of all projections, or of those of a schema."""
     query = _LISTED if schema_id is None else _LISTED_OF_SCHEMA
     page = keyset.read(tx, query, window, {"schema": schema_id})
-    found = {row.id: Projection(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(found.__getitem__)
+    by_id = {row.id: Projection(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
 
 
-def change(tx: Transaction, identifier: UUID | str, wanted: ProjectionChange) -> Projection:
+def change(tx: Transaction, identifier: UUID | str, changes: ProjectionChange) -> Projection:
     """Change the given parts. Raises NotFound, NameTaken."""
-    schemas.keep(tx, wanted.schema_id)
+    schemas.keep(tx, changes.schema_id)
     projection = get(tx, identifier)
-    values = {part: getattr(wanted, part) for part in wanted.changed}
+    values = {part: getattr(changes, part) for part in changes.changed}
     if not values:
         return projection
     row = tx.execute(_UPDATE.values(values), {"target": projection.id}).one_or_none()

@@ -90,12 +90,12 @@ def create(tx: Transaction, name: str, columns: Sequence[SchemaColumn]) -> Schem
     if tx.execute(_INSERT, {"id": schema.id, "name": name}).one_or_none() is not None:
         _add(tx, schema.id, 0, columns)
         return schema
-    found = find(tx, name)
-    if found is None:
+    existing = find(tx, name)
+    if existing is None:
         raise RaceLost("the schema of this name was deleted meanwhile")
-    if found.columns != schema.columns:
-        raise NameTaken("another schema has this name", schema_id=found.id)
-    return found
+    if existing.columns != schema.columns:
+        raise NameTaken("another schema has this name", schema_id=existing.id)
+    return existing
 
 
 def find(tx: Transaction, identifier: UUID | str) -> Schema | None:
@@ -105,10 +105,10 @@ def find(tx: Transaction, identifier: UUID | str) -> Schema | None:
 
 def get(tx: Transaction, identifier: UUID | str) -> Schema:
     """Like `find`; raises NotFound."""
-    found = find(tx, identifier)
-    if found is None:
+    schema = find(tx, identifier)
+    if schema is None:
         raise NotFound("there is no such schema", schema=identifier)
-    return found
+    return schema
 
 
 def keep(tx: Transaction, schema_id: UUID | None) -> None:
@@ -125,22 +125,24 @@ def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Schema]:
     page = keyset.read(tx, _LISTED, window, {})
     columns = _columns(tx, page.ids)
     names = {row.id: row.name for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(lambda one: Schema(one, names[one], columns.get(one, ())))
+    return page.map(
+        lambda schema_id: Schema(schema_id, names[schema_id], columns.get(schema_id, ()))
+    )
 
 
-def change(tx: Transaction, identifier: UUID | str, wanted: SchemaChange) -> Schema:
+def change(tx: Transaction, identifier: UUID | str, changes: SchemaChange) -> Schema:
     """Rename, add and remove, all or nothing. Raises InvalidArgument where they do not fit."""
     schema = _lock(tx, identifier)
     if schema is None:
         raise NotFound("there is no such schema", schema=identifier)
-    _check_change(schema, wanted)
-    if wanted.removed:
-        tx.execute(_REMOVE_COLUMNS, {"schema": schema.id, "names": list(wanted.removed)})
-    if wanted.added:
+    _check_change(schema, changes)
+    if changes.removed:
+        tx.execute(_REMOVE_COLUMNS, {"schema": schema.id, "names": list(changes.removed)})
+    if changes.added:
         last = tx.execute(_LAST_POSITION, {"schema": schema.id}).scalar_one()
-        _add(tx, schema.id, last + 1, wanted.added)
-    if wanted.new_name is not None:
-        tx.execute(_RENAME, {"schema": schema.id, "new_name": wanted.new_name})
+        _add(tx, schema.id, last + 1, changes.added)
+    if changes.new_name is not None:
+        tx.execute(_RENAME, {"schema": schema.id, "new_name": changes.new_name})
     return get(tx, schema.id)
 
 
@@ -176,10 +178,10 @@ def _found(tx: Transaction, identifier: UUID | str, by_id: Any, by_name: Any) ->
 
 
 def _columns(tx: Transaction, ids: Sequence[UUID]) -> dict[UUID, tuple[SchemaColumn, ...]]:
-    found: dict[UUID, list[SchemaColumn]] = {}
+    by_schema: dict[UUID, list[SchemaColumn]] = {}
     for schema_id, name, kql_type in tx.execute(_COLUMNS, {"ids": list(ids)}):
-        found.setdefault(schema_id, []).append(SchemaColumn(name, kql_type))
-    return {schema_id: tuple(columns) for schema_id, columns in found.items()}
+        by_schema.setdefault(schema_id, []).append(SchemaColumn(name, kql_type))
+    return {schema_id: tuple(columns) for schema_id, columns in by_schema.items()}
 
 
 def _add(tx: Transaction, schema_id: UUID, first: int, columns: Sequence[SchemaColumn]) -> None:
@@ -190,15 +192,15 @@ def _add(tx: Transaction, schema_id: UUID, first: int, columns: Sequence[SchemaC
     tx.execute(_INSERT_COLUMN, rows)
 
 
-def _check_change(schema: Schema, wanted: SchemaChange) -> None:
+def _check_change(schema: Schema, changes: SchemaChange) -> None:
     names = {column.name for column in schema.columns}
-    for column in wanted.added:
+    for column in changes.added:
         if column.name in names:
             raise InvalidArgument(f"column {column.name!r} exists already", field="add_columns")
-    for name in wanted.removed:
+    for name in changes.removed:
         if name not in names:
             raise InvalidArgument(f"there is no column {name!r}", field="remove_columns")
-    left = len(schema.columns) + len(wanted.added) - len(wanted.removed)
+    left = len(schema.columns) + len(changes.added) - len(changes.removed)
     if left < 1:
         raise InvalidArgument("no column would stay", field="remove_columns")
     if left > COLUMNS_MAX:

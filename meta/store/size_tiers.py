@@ -44,7 +44,7 @@ def tier_bounds(tier: int) -> tuple[int, int]:
     return (4 ** (tier - 1) * MIB if tier else 0), 4**tier * MIB
 
 
-def read(tx: Transaction, dataset_key: int | None, wanted: SegmentFilter) -> list[SizeTier]:
+def read(tx: Transaction, dataset_key: int | None, segment_filter: SegmentFilter) -> list[SizeTier]:
     """The tiers that hold a segment, smallest first."""
-    values = {"key": dataset_key, "starts": list(TIER_STARTS), **wanted.values()}
+    values = {"key": dataset_key, "starts": list(TIER_STARTS), **segment_filter.values()}
     return [SizeTier(*row) for row in tx.execute(_READ, values)]

@@ -94,12 +94,12 @@ _DELETE_CHECKPOINTS = delete(offset_checkpoints).where(
 Key = tuple[UUID, UUID]
 
 
-def create_missing(tx: Transaction, wanted: Sequence[NewEntry]) -> list[Key]:
+def create_missing(tx: Transaction, entries: Sequence[NewEntry]) -> list[Key]:
     """Make the entries that are not there; the caller holds the heads and stamps the answer."""
-    if not wanted:
+    if not entries:
         return []
-    keys = [(entry.stream_id, entry.dataset_id) for entry in wanted]
-    offsets = pg_arrays.numbers([entry.base_offset for entry in wanted])
+    keys = [(entry.stream_id, entry.dataset_id) for entry in entries]
+    offsets = pg_arrays.numbers([entry.base_offset for entry in entries])
     values = {**_columns(keys), "offsets": offsets}
     return [(row.stream_id, row.dataset_id) for row in tx.execute(_INSERT, values)]
 

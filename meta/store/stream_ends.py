@@ -112,10 +112,10 @@ def remove_entry(tx: Transaction, stream_id: UUID, dataset_id: UUID, merged_offs
         _, stream = _lock(tx, stream_id)
     except NotFound:
         return
-    found = stream_datasets.lock(tx, [(stream_id, dataset_id)])
-    if not found:
+    locked = stream_datasets.lock(tx, [(stream_id, dataset_id)])
+    if not locked:
         return
-    refusal = _refusal(tx, stream, dataset_id, found[stream_id, dataset_id], merged_offset)
+    refusal = _refusal(tx, stream, dataset_id, locked[stream_id, dataset_id], merged_offset)
     if refusal is not None:
         raise refusal
     streams.note_removal(tx, stream_id)

@@ -167,15 +167,17 @@ def count(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
     return streams, entries
 
 
-def read_streams(tx: Transaction, wanted: Wanted, grace_secs: float) -> list[StreamRow]:
+def read_streams(tx: Transaction, selection: Wanted, grace_secs: float) -> list[StreamRow]:
     """The streams that a poll asks for, by id; `grace_secs` is the default deletion grace."""
     values: dict[str, object] = {
         "grace": grace_secs,
-        "shards": wanted.shard_count,
-        "shard": wanted.shard_index,
+        "shards": selection.shard_count,
+        "shard": selection.shard_index,
     }
-    if wanted.since:
-        return [StreamRow(*row) for row in tx.execute(_CHANGED, {**values, "since": wanted.since})]
+    if selection.since:
+        return [
+            StreamRow(*row) for row in tx.execute(_CHANGED, {**values, "since": selection.since})
+        ]
     return [StreamRow(*row) for row in tx.execute(_ALL, values)]
 
 
@@ -221,12 +223,12 @@ def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRo
     ]
 
 
-def read_removed(tx: Transaction, wanted: Wanted) -> tuple[list[UUID], list[tuple[UUID, UUID]]]:
+def read_removed(tx: Transaction, selection: Wanted) -> tuple[list[UUID], list[tuple[UUID, UUID]]]:
     """Streams that retired, and entries that went, after `since`."""
     values = {
-        "since": wanted.since,
-        "shards": wanted.shard_count,
-        "shard": wanted.shard_index,
+        "since": selection.since,
+        "shards": selection.shard_count,
+        "shard": selection.shard_index,
     }
     rows = tx.execute(_REMOVED, values).all()
     return (

@@ -131,9 +131,9 @@ def find_or_create(tx: Transaction, collector_id: str, about: str) -> tuple[UUID
 
     A second call for the same collector waits for the first one's commit and finds its stream.
     """
-    found = tx.execute(_ACTIVE, {"collector": collector_id}).scalar_one_or_none()
-    if found is not None:
-        return found, False
+    existing_id = tx.execute(_ACTIVE, {"collector": collector_id}).scalar_one_or_none()
+    if existing_id is not None:
+        return existing_id, False
     stream_id = new_uuid7()
     values = {
         "id": stream_id,

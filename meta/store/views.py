@@ -63,12 +63,12 @@ def create(tx: Transaction, name: str, description: str | None, schema_id: UUID 
     row = tx.execute(_INSERT, values).one_or_none()
     if row is not None:
         return View(*row)
-    found = find(tx, name)
-    if found is None:
+    existing = find(tx, name)
+    if existing is None:
         raise RaceLost("the view of this name was deleted meanwhile")
-    if (found.description, found.schema_id) != (description, schema_id):
-        raise NameTaken("another view has this name", view_id=found.id)
-    return found
+    if (existing.description, existing.schema_id) != (description, schema_id):
+        raise NameTaken("another view has this name", view_id=existing.id)
+    return existing
 
 
 def find(tx: Transaction, identifier: UUID | str) -> View | None:
@@ -82,25 +82,25 @@ def find(tx: Transaction, identifier: UUID | str) -> View | None:
 
 def get(tx: Transaction, identifier: UUID | str) -> View:
     """Like `find`; raises NotFound."""
-    found = find(tx, identifier)
-    if found is None:
+    view = find(tx, identifier)
+    if view is None:
         raise NotFound("there is no such view", view=identifier)
-    return found
+    return view
 
 
 def list_page(tx: Transaction, window: keyset.Window, schema_id: UUID | None) -> keyset.Page[View]:
     """One page of all views, or of those of a schema."""
     query = _LISTED if schema_id is None else _LISTED_OF_SCHEMA
     page = keyset.read(tx, query, window, {"schema": schema_id})
-    found = {row.id: View(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(found.__getitem__)
+    by_id = {row.id: View(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
 
 
-def change(tx: Transaction, identifier: UUID | str, wanted: ViewChange) -> View:
+def change(tx: Transaction, identifier: UUID | str, changes: ViewChange) -> View:
     """Change the given parts. Raises NotFound, NameTaken."""
-    schemas.keep(tx, wanted.schema_id)
+    schemas.keep(tx, changes.schema_id)
     view = get(tx, identifier)
-    values = {part: getattr(wanted, part) for part in wanted.changed}
+    values = {part: getattr(changes, part) for part in changes.changed}
     if not values:
         return view
     row = tx.execute(_UPDATE.values(values), {"view": view.id}).one_or_none()

@@ -70,8 +70,8 @@ def _decode_halves(signal: Signal, slices: Sequence[bytes], received_at: Sequenc
     middle = len(slices) // 2
     first = decode(signal, slices[:middle], received_at[:middle], are_checked=True)
     second = decode(signal, slices[middle:], received_at[middle:], are_checked=True)
-    shifted = tuple(pc.add(one, make.scalar(middle, pa.int32())) for one in second.slices)
-    failed = (replace(one, index=one.index + middle) for one in second.failed)
+    shifted = tuple(pc.add(piece, make.scalar(middle, pa.int32())) for piece in second.slices)
+    failed = (replace(failure, index=failure.index + middle) for failure in second.failed)
     joined = _joined([first, replace(second, slices=shifted)])
     return replace(joined, failed=(*first.failed, *failed))
 
@@ -105,13 +105,13 @@ def _decode_apart(
     failed: Sequence[FailedSlice],
 ) -> Decoded:
     all_failed = list(failed)
-    found: list[Decoded] = []
+    decoded: list[Decoded] = []
     for index, payload in zip(indices, payloads, strict=True):
         try:
-            found.append(_decode(signal, [payload], [received_at[index]], [index]))
+            decoded.append(_decode(signal, [payload], [received_at[index]], [index]))
         except UndecodableSlice as error:
             all_failed.append(FailedSlice(index, str(error)))
-    return replace(_joined(found), failed=tuple(sorted(all_failed, key=lambda f: f.index)))
+    return replace(_joined(decoded), failed=tuple(sorted(all_failed, key=lambda f: f.index)))
 
 
 def _decode(
@@ -151,7 +151,7 @@ def _joined(parts: Sequence[Decoded]) -> Decoded:
     tables = [part.table for part in parts if part.table is not None]
     if not tables:
         return Decoded()
-    slices = tuple(one for part in parts for one in part.slices)
+    slices = tuple(piece for part in parts for piece in part.slices)
     if len(tables) == 1:
         return Decoded(tables[0], slices)
     return Decoded(pa.concat_tables(tables).unify_dictionaries(), slices)

@@ -112,8 +112,8 @@ def _fill_resource(container: Any, row: Row) -> None:
     resource: Resource = container.resource
     _fill_attributes(resource.attributes, row["resource_attributes"])
     resource.dropped_attributes_count = row["resource_dropped_attributes_count"]
-    for found in _objects(row["resource_entity_refs"]):
-        resource.entity_refs.add(**dict(found))
+    for entity_ref in _objects(row["resource_entity_refs"]):
+        resource.entity_refs.add(**dict(entity_ref))
 
 
 def _fill_scope(container: Any, row: Row) -> None:
@@ -167,10 +167,10 @@ def _fill_span(span: Span, row: Row) -> None:
         span.status.SetInParent()
         span.status.code = row["status_code"]
         span.status.message = row["status_message"] or ""
-    for found in _objects(row["events"]):
-        _fill_member(span.events.add(), found)
-    for found in _objects(row["links"]):
-        _fill_member(span.links.add(), found)
+    for members in _objects(row["events"]):
+        _fill_member(span.events.add(), members)
+    for members in _objects(row["links"]):
+        _fill_member(span.links.add(), members)
     span.dropped_events_count = row["dropped_events_count"]
     span.dropped_links_count = row["dropped_links_count"]
     _fill_record(span, row)
@@ -221,9 +221,9 @@ def _fill_point(point: Any, row: Row) -> None:
         _fill_buckets(point, side, row)
     for quantile in row["quantiles"] or ():
         point.quantile_values.add(**quantile)
-    for found in _objects(row["exemplars"]):
+    for members in _objects(row["exemplars"]):
         exemplar: Exemplar = point.exemplars.add()
-        _fill_member(exemplar, found)
+        _fill_member(exemplar, members)
 
 
 def _fill_buckets(point: Any, side: str, row: Row) -> None:
@@ -259,24 +259,24 @@ def _fill_pairs(entries: Any, pairs: Sequence[tuple[str, Any]]) -> None:
         _fill_value(entry.value, value)
 
 
-def _fill_value(value: AnyValue, found: Any) -> None:
+def _fill_value(value: AnyValue, content: Any) -> None:
     """An AnyValue from JSON; null leaves it unset."""
-    match found:
+    match content:
         case bool():
-            value.bool_value = found
+            value.bool_value = content
         case int():
-            value.int_value = found
+            value.int_value = content
         case float():
-            value.double_value = found
+            value.double_value = content
         case str():
-            value.string_value = found
+            value.string_value = content
         case Pairs():
             value.kvlist_value.SetInParent()
-            _fill_pairs(value.kvlist_value.values, found)
+            _fill_pairs(value.kvlist_value.values, content)
         case list():
             value.array_value.SetInParent()
-            for one in found:
-                _fill_value(value.array_value.values.add(), one)
+            for item in content:
+                _fill_value(value.array_value.values.add(), item)
 
 
 def _objects(text: str | None) -> list[Pairs]:

@@ -101,12 +101,12 @@ def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter
 
     Raises LineageTooLarge: before the merge, not when its last row is written.
     """
-    found = list(inputs)
+    footers = list(inputs)
     footer = SegmentFooter(
         dataset_id,
         producer,
-        batches=tuple(sorted({batch for footer in found for batch in footer.batches})),
-        ranges=coalesce(item for footer in found for item in footer.ranges),
+        batches=tuple(sorted({batch for footer in footers for batch in footer.batches})),
+        ranges=coalesce(item for footer in footers for item in footer.ranges),
     )
     if _ENTRY_BYTES_MAX * (len(footer.batches) + len(footer.ranges)) > LINEAGE_BYTES_MAX:
         _pack_lineage(footer)
@@ -135,30 +135,30 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
 def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
     """Read a footer back; raises CorruptObject for a file that is not a segment of ours."""
     try:
-        found = {k.removeprefix(_PREFIX).decode(): v for k, v in (metadata or {}).items()}
-        version = _int(json.loads(found["format_version"]))
+        texts = {k.removeprefix(_PREFIX).decode(): v for k, v in (metadata or {}).items()}
+        version = _int(json.loads(texts["format_version"]))
         if version > FORMAT_VERSION_MAX:
             raise CorruptObject(
                 f"segment has format version {version}, "
                 f"this release reads up to {FORMAT_VERSION_MAX}"
             )
-        rows = json.loads(found["rows"])
-        batches, ranges = _unpack_lineage(found["lineage"])
-        sort_order = tuple(map(str, json.loads(found["sort_order"])))
-        sharding = found.get("sharding_fields")
+        rows = json.loads(texts["rows"])
+        batches, ranges = _unpack_lineage(texts["lineage"])
+        sort_order = tuple(map(str, json.loads(texts["sort_order"])))
+        sharding = texts.get("sharding_fields")
         return StoredFooter(
             SegmentFooter(
-                str(json.loads(found["dataset_id"])),
-                str(json.loads(found["producer"])),
+                str(json.loads(texts["dataset_id"])),
+                str(json.loads(texts["producer"])),
                 batches,
                 ranges,
                 version,
             ),
             {signal: _int(rows[signal]) for signal in SIGNALS if signal in rows},
-            _int(json.loads(found["start_time"])),
-            _int(json.loads(found["end_time"])),
+            _int(json.loads(texts["start_time"])),
+            _int(json.loads(texts["end_time"])),
             sort_order,
-            tuple(map(_promoted_column, json.loads(found["promoted"]))),
+            tuple(map(_promoted_column, json.loads(texts["promoted"]))),
             _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
         )
     except (KeyError, ValueError, TypeError, binascii.Error, zlib.error) as error:

@@ -41,7 +41,7 @@ def promote(
 
     The batch has the attribute columns of the format. A dictionary's values count once each.
     """
-    found: list[pa.Array[Any]] = []
+    promoted: list[pa.Array[Any]] = []
     failures = 0
     for column in columns:
         source = batch.column(_SOURCES[column.scope])
@@ -49,9 +49,9 @@ def promote(
         values, failed = _values(texts, column)
         if isinstance(source, pa.DictionaryArray):
             values = values.take(source.indices)
-        found.append(values)
+        promoted.append(values)
         failures += failed
-    return found, failures
+    return promoted, failures
 
 
 def convert(value: JsonValue, kql_type: str) -> str | int | float | bool | None:

@@ -52,10 +52,10 @@ def is_sorted(batch: pa.RecordBatch, names: Sequence[str]) -> bool:
     tied: Any = True
     for name in names:
         column = _without_nulls(_ranks(table, name).combine_chunks())
-        one, next_one = column.slice(0, len(column) - 1), column.slice(1)
-        if pc.any(pc.and_(tied, pc.greater(one, next_one))).as_py():
+        row, next_row = column.slice(0, len(column) - 1), column.slice(1)
+        if pc.any(pc.and_(tied, pc.greater(row, next_row))).as_py():
             return False
-        tied = pc.and_(tied, pc.equal(one, next_one))
+        tied = pc.and_(tied, pc.equal(row, next_row))
     return True
 
 

@@ -34,17 +34,17 @@ def upload_small_segment(store: ObjectStore, key: str, small: SmallSegment) -> N
     except ObjectExists:
         if store.get(key) != small.body:
             raise
-    found = store.get(key)
-    if found != small.body:
-        raise CorruptObject(f"{key} has {len(found)} bytes, not the {len(small.body)} written")
-    _compare(key, check_segment(found), small.facts)
+    stored = store.get(key)
+    if stored != small.body:
+        raise CorruptObject(f"{key} has {len(stored)} bytes, not the {len(small.body)} written")
+    _compare(key, check_segment(stored), small.facts)
 
 
 def verify_segment(store: ObjectStore, key: str, facts: SegmentFacts) -> None:
     """Compare a stored segment with what its writer counted; raises CorruptObject."""
-    found = _checksum(store, key)
-    if found != _expected(facts):
-        raise CorruptObject(f"{key} has (crc32c, bytes) {found}, written were {_expected(facts)}")
+    actual = _checksum(store, key)
+    if actual != _expected(facts):
+        raise CorruptObject(f"{key} has (crc32c, bytes) {actual}, written were {_expected(facts)}")
     with SegmentFile(store.open_input(key)) as segment:
         stored = segment.stored
     _compare(key, stored, facts)

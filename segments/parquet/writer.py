@@ -136,9 +136,9 @@ class SegmentWriter:
     def _note(self, signal: Signal, group: pa.Table) -> None:
         """Count the rows, widen the time bounds; refuses rows of no section or without a time."""
         times = group["timestamp"]
-        found = pc.unique(group["signal"]).to_pylist()
-        if times.null_count or found != [signal]:
-            raise ValueError(f"section {signal} holds signal {found} or rows without a timestamp")
+        signals = pc.unique(group["signal"]).to_pylist()
+        if times.null_count or signals != [signal]:
+            raise ValueError(f"section {signal} holds signal {signals} or rows without a timestamp")
         time_bounds = pc.min_max(times.cast(pa.int64()))
         self._times.extend((time_bounds["min"].as_py(), time_bounds["max"].as_py()))
         self._rows[signal] += group.num_rows

@@ -93,14 +93,14 @@ def settle(
     for group in components(left):
         chosen |= _of_component(ground, {i: left[i] for i in group})
     reasons |= {i: "duplicate" for i in left if i not in chosen}
-    wanted = {atom for atoms in left.values() for atom in atoms}
-    ahead = _ahead(ground, chosen, wanted)
+    wanted_atoms = {atom for atoms in left.values() for atom in atoms}
+    ahead = _ahead(ground, chosen, wanted_atoms)
     reasons |= dict.fromkeys(ahead, "ahead of babies that are not merged")
     chosen -= ahead
     lost = sorted(i for i in ahead if any(not ground.is_free(atom) for atom in ground.atoms[i]))
     return History(
         frozenset(key for i in chosen for key in by_id[i].keys),
-        _merged_offsets(ground, chosen, wanted),
+        _merged_offsets(ground, chosen, wanted_atoms),
         tuple(Dropped(key, reason) for i, reason in reasons.items() for key in by_id[i].keys),
         tuple(
             f"dataset {dataset_id}: batch {i} is ahead of babies that are not merged, and its own"

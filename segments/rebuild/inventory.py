@@ -64,15 +64,15 @@ def _read(
         except (CorruptObject, ObjectMissing) as error:
             return Dropped(info.key, f"unreadable: {error}")
 
-    found: list[Found] = []
+    files: list[Found] = []
     with ThreadPoolExecutor(THREADS) as pool:
         for group in _groups(infos):
-            for one in pool.map(attempt, group):
-                if isinstance(one, Dropped):
-                    unread.append(one)
+            for outcome in pool.map(attempt, group):
+                if isinstance(outcome, Dropped):
+                    unread.append(outcome)
                 else:
-                    found.append(one)
-    return found
+                    files.append(outcome)
+    return files
 
 
 def _groups(infos: Iterable[ObjectInfo]) -> Iterator[list[ObjectInfo]]:

@@ -64,8 +64,8 @@ def open_session(settings: SparkSettings) -> SparkSession:
             raise SparkUnusable(
                 f"Spark at {settings.master} did not start: {cause_of(error)}"
             ) from error
-    if found := difference(versions_here(), executors):
-        raise SparkUnusable(f"{found}: {ADVICE}")
+    if mismatch := difference(versions_here(), executors):
+        raise SparkUnusable(f"{mismatch}: {ADVICE}")
     return spark
 
 
@@ -95,8 +95,8 @@ def cause_of(error: Exception) -> str:
 
 def _executors_python(settings: SparkSettings) -> str:
     """Executors run the interpreter that runs us, unless a cluster has one of its own for them."""
-    told = "" if settings.is_local else os.environ.get("PYSPARK_PYTHON", "")
-    return dict(settings.conf).get("spark.pyspark.python", "") or told or sys.executable
+    configured = "" if settings.is_local else os.environ.get("PYSPARK_PYTHON", "")
+    return dict(settings.conf).get("spark.pyspark.python", "") or configured or sys.executable
 
 
 def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
@@ -132,8 +132,8 @@ def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:
 
 def check_versions(error: Exception) -> None:
     """Raise SparkUnusable if a job failed because an executor runs another release than we do."""
-    if found := refusal(str(error)):
-        raise SparkUnusable(found) from error
+    if mismatch := refusal(str(error)):
+        raise SparkUnusable(mismatch) from error
 
 
 def check_alive(spark: SparkSession) -> None:

@@ -44,10 +44,10 @@ def parse_conf(text: str) -> SparkConf:
     """
     # A comma at the end is left over when entries are put together; no value ends with one.
     entries = [entry.strip().rstrip(",").strip() for entry in _BETWEEN_ENTRIES.split(text)]
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for entry in filter(None, entries):
         matched = _ENTRY.fullmatch(entry)
         if matched is None:
             raise ValueError(f"{entry!r} is not a Spark property, such as spark.name=value")
-        found[matched[1]] = matched[2].strip()
-    return tuple(found.items())
+        properties[matched[1]] = matched[2].strip()
+    return tuple(properties.items())

@@ -211,12 +211,12 @@ class FolderStore:
                 if key.startswith(prefix) and os.fsencode(key) > after:
                     named.append((os.fsencode(key), key, entry))
         # A folder sorts by its name with the slash, as the keys below it do.
-        for _, name, found in sorted(named, key=lambda item: item[0]):
-            if found is None:
+        for _, name, listed in sorted(named, key=lambda item: item[0]):
+            if listed is None:
                 yield from self._walk(name, prefix, start_after)
                 continue
             try:
-                yield _info(name, found.stat(follow_symlinks=False))
+                yield _info(name, listed.stat(follow_symlinks=False))
             except FileNotFoundError:
                 continue  # Deleted since the folder was read.
 

@@ -31,8 +31,8 @@ def probe_put_if_absent(store: Puts) -> None:
     try:
         store.put_if_absent(PROBE_KEY, second)
     except ObjectExists:
-        found = store.get(PROBE_KEY)
-        if found == second or first not in (b"", found):
+        stored = store.get(PROBE_KEY)
+        if stored == second or first not in (b"", stored):
             raise StoreUnusable(
                 "the object store answered that an object exists, and overwrote it; "
                 "use one that honours If-None-Match: *"

@@ -67,15 +67,15 @@ def rebuild(
         raise usage("say what to rebuild from: --from-bucket")
     try:
         store = _store(object_store_url, data_dir)
-        found = rebuilding.read_plan(store)
-        named = rebuilding.name_datasets(found, rebuilding.read_names(names) if names else {})
+        plan = rebuilding.read_plan(store)
+        named = rebuilding.name_datasets(plan, rebuilding.read_names(names) if names else {})
     except (rebuilding.NamesRefused, ConfigError, ValueError) as error:
         raise usage(str(error)) from None
     except StoreError as error:
         complain(f"the object store cannot be read: {error}")
         raise typer.Exit(EXIT_REFUSED) from None
     version = None
-    if is_applied and not found.dataset_ids:
+    if is_applied and not plan.dataset_ids:
         raise usage(f"nothing of ours is in {store.location.url()}")
     if is_applied:
         with contextlib.ExitStack() as exits, one_line_errors():
@@ -83,11 +83,11 @@ def rebuild(
                 preflight.make_data_dir(data_dir)
                 postgres = EmbeddedPostgres(data_dir / "postgres")
                 database_url = exits.enter_context(postgres).url
-            version = _apply(database_url, found, named)
+            version = _apply(database_url, plan, named)
     if as_json:
-        print(json.dumps(_as_json(found, named, version), indent=2))
+        print(json.dumps(_as_json(plan, named, version), indent=2))
     else:
-        _print(found, named, version)
+        _print(plan, named, version)
 
 
 def _store(object_store_url: str, data_dir: Path) -> ObjectStore:
@@ -95,7 +95,7 @@ def _store(object_store_url: str, data_dir: Path) -> ObjectStore:
     return open_store(StoreLocation.from_url(url))
 
 
-def _apply(database_url: str, found: "Rebuild", named: dict[str, str]) -> int:
+def _apply(database_url: str, plan: "Rebuild", named: dict[str, str]) -> int:
     from meta.store.engine import Database, DatabaseSettings
     from meta.store.rebuild import DatabaseNotEmpty
     from segplane import rebuild as rebuilding
@@ -106,7 +106,7 @@ def _apply(database_url: str, found: "Rebuild", named: dict[str, str]) -> int:
     except (ValueError, ConfigError) as error:
         raise usage(f"META_DATABASE_URL: {error}") from None
     try:
-        return rebuilding.apply(database, found, named, default)
+        return rebuilding.apply(database, plan, named, default)
     except DatabaseNotEmpty as error:
         complain(str(error))
         raise typer.Exit(EXIT_REFUSED) from None
@@ -116,17 +116,17 @@ def _apply(database_url: str, found: "Rebuild", named: dict[str, str]) -> int:
         database.close()
 
 
-def _print(found: "Rebuild", named: dict[str, str], version: int | None) -> None:
-    segments = Counter(one.found.footer.dataset_id for one in found.segments)
+def _print(plan: "Rebuild", named: dict[str, str], version: int | None) -> None:
+    segments = Counter(segment.found.footer.dataset_id for segment in plan.segments)
     rows, sizes = Counter[str](), Counter[str]()
-    for one in found.segments:
-        rows[one.found.footer.dataset_id] += one.found.rows
-        sizes[one.found.footer.dataset_id] += one.found.compressed_size_bytes
+    for segment in plan.segments:
+        rows[segment.found.footer.dataset_id] += segment.found.rows
+        sizes[segment.found.footer.dataset_id] += segment.found.compressed_size_bytes
     print_table(
         ("dataset", "name", "segments", "events", "size"),
-        [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in found.dataset_ids],
+        [(d, named[d], segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
     )
-    for dataset_id, spec in sorted(found.specs.items()):
+    for dataset_id, spec in sorted(plan.specs.items()):
         if spec.sharding_fields or spec.promoted:
             promoted = ", ".join(column.name for column in spec.promoted)
             sharding = ", ".join(spec.sharding_fields)
@@ -136,25 +136,25 @@ def _print(found: "Rebuild", named: dict[str, str], version: int | None) -> None
         ("stream", "dataset", "committed", "merged", "deleted"),
         [
             (s.stream_id, e.dataset_id, s.committed_offset, e.merged_offset, s.deleted_offset)
-            for s in found.streams
+            for s in plan.streams
             for e in s.entries
         ],
     )
     print()
-    reasons = Counter(dropped.reason.split(":")[0] for dropped in found.dropped)
+    reasons = Counter(dropped.reason.split(":")[0] for dropped in plan.dropped)
     print_facts(
         [
-            ("datasets", len(found.dataset_ids)),
-            ("live segments", len(found.segments)),
-            ("streams", len(found.streams)),
-            ("babies not reaped", sum(len(s.babies) for s in found.streams)),
+            ("datasets", len(plan.dataset_ids)),
+            ("live segments", len(plan.segments)),
+            ("streams", len(plan.streams)),
+            ("babies not reaped", sum(len(s.babies) for s in plan.streams)),
             *((f"not live, {reason}", count) for reason, count in sorted(reasons.items())),
         ]
     )
-    for dropped in found.dropped:
+    for dropped in plan.dropped:
         if dropped.reason.startswith(("foreign", "unreadable")):
             print(f"left out: {dropped.key}: {dropped.reason}")
-    for warning in found.warnings:
+    for warning in plan.warnings:
         print(f"warning: {warning}")
     print(NOT_IN_THE_BUCKET)
     if version is None:
@@ -164,17 +164,17 @@ def _print(found: "Rebuild", named: dict[str, str], version: int | None) -> None
         print("`segplane fsck --deep`, then `segplane deletion release`.")
 
 
-def _as_json(found: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:
+def _as_json(plan: "Rebuild", named: dict[str, str], version: int | None) -> dict[str, object]:
     return {
         "version": version,
-        "datasets": [{"id": d, "name": named[d]} for d in found.dataset_ids],
+        "datasets": [{"id": d, "name": named[d]} for d in plan.dataset_ids],
         "segments": [
             {
-                "object_key": one.found.key,
-                "dataset_id": one.found.footer.dataset_id,
-                "events": one.found.rows,
+                "object_key": entry.found.key,
+                "dataset_id": entry.found.footer.dataset_id,
+                "events": entry.found.rows,
             }
-            for one in found.segments
+            for entry in plan.segments
         ],
         "streams": [
             {
@@ -183,8 +183,8 @@ def _as_json(found: "Rebuild", named: dict[str, str], version: int | None) -> di
                 "deleted_offset": s.deleted_offset,
                 "merged_offsets": {e.dataset_id: e.merged_offset for e in s.entries},
             }
-            for s in found.streams
+            for s in plan.streams
         ],
-        "dropped": [{"object_key": one.key, "reason": one.reason} for one in found.dropped],
-        "warnings": list(found.warnings),
+        "dropped": [{"object_key": entry.key, "reason": entry.reason} for entry in plan.dropped],
+        "warnings": list(plan.warnings),
     }

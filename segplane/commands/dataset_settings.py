@@ -63,11 +63,11 @@ def settings(
         change.promoted_columns.CopyFrom(pb.PromotedColumns(columns=columns))
     with connect(address) as client:
         dataset_id = _id(client, name)
-        found = _change(client, dataset_id, change)
+        current = _change(client, dataset_id, change)
     if as_json:
-        print_json(found)
+        print_json(current)
     else:
-        _print(found)
+        _print(current)
 
 
 def shard(
@@ -85,11 +85,11 @@ def shard(
     """Show or replace the fields that lead the sort order of new segments."""
     if fields and none:
         raise usage("FIELD and --none exclude each other")
-    wanted = [_field(text) for text in fields or ()]
+    sharding_fields = [_field(text) for text in fields or ()]
     with connect(address) as client:
-        if wanted or none:
+        if sharding_fields or none:
             client.catalog.SetShardingFields(
-                catalog_pb2.SetShardingFieldsRequest(name=name, fields=wanted)
+                catalog_pb2.SetShardingFieldsRequest(name=name, fields=sharding_fields)
             )
         reply = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(name=name))
     if as_json:
@@ -108,11 +108,11 @@ def show_usage(
     """Count the records that datasets took this month (UTC), beside their limit."""
     with connect(address) as client:
         ids = [_id(client, name) for name in names or ()]
-        found = client.operations.GetUsage(pb.GetUsageRequest(dataset_ids=ids)).usage
+        usages = client.operations.GetUsage(pb.GetUsageRequest(dataset_ids=ids)).usage
     if as_json:
-        print_json(found)
+        print_json(usages)
         return
-    rows = [(u.dataset_id, u.month, u.records, NONE if u.limit < 0 else u.limit) for u in found]
+    rows = [(u.dataset_id, u.month, u.records, NONE if u.limit < 0 else u.limit) for u in usages]
     print_table(("dataset", "month", "records", "limit"), rows)
 
 
@@ -125,17 +125,17 @@ def _change(client: MetaClient, dataset_id: str, change: pb.DatasetSettings) -> 
     if not change.ListFields():
         request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
         return client.operations.GetDatasetSettings(request).settings
-    wanted = pb.SetDatasetSettingsRequest(dataset_id=dataset_id, settings=change)
-    return client.operations.SetDatasetSettings(wanted).settings
+    update = pb.SetDatasetSettingsRequest(dataset_id=dataset_id, settings=change)
+    return client.operations.SetDatasetSettings(update).settings
 
 
 def _duration(text: str) -> Duration:
-    found = Duration()
+    duration = Duration()
     try:
-        found.FromTimedelta(timedelta() if text == "0" else parse_age(text))
+        duration.FromTimedelta(timedelta() if text == "0" else parse_age(text))
     except ValueError as error:
         raise usage(str(error)) from None
-    return found
+    return duration
 
 
 def _promoted(text: str) -> common_pb2.PromotedColumn:
@@ -164,9 +164,9 @@ def _field(text: str) -> common_pb2.ShardingField:
         raise usage(f"{text!r} is not FIELD=WEIGHT") from None
 
 
-def _print(found: pb.DatasetSettings) -> None:
+def _print(settings: pb.DatasetSettings) -> None:
     def age(field: str) -> object:
-        length: timedelta = getattr(found, field).ToTimedelta()
+        length: timedelta = getattr(settings, field).ToTimedelta()
         return length if length else NONE
 
     print_facts(
@@ -174,10 +174,10 @@ def _print(found: pb.DatasetSettings) -> None:
             ("event retention", age("event_retention")),
             ("created retention", age("created_retention")),
             ("grace", age("tombstone_grace")),
-            ("records a month", found.records_per_month),
+            ("records a month", settings.records_per_month),
         )
     )
-    if found.promoted_columns.columns:
+    if settings.promoted_columns.columns:
         print()
         rows = [
             (
@@ -186,7 +186,7 @@ def _print(found: pb.DatasetSettings) -> None:
                 _short(common_pb2.AttributeScope.Name(column.scope)),
                 column.attribute,
             )
-            for column in found.promoted_columns.columns
+            for column in settings.promoted_columns.columns
         ]
         print_table(("column", "type", "scope", "attribute"), rows)
 

@@ -72,11 +72,11 @@ def undelete(
 
 def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
     """Read every page."""
-    found: list[catalog_pb2.Dataset] = []
+    items: list[catalog_pb2.Dataset] = []
     page = catalog_pb2.PaginationRequest(limit=1000)
     while True:
         reply = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
-        found += reply.items
+        items += reply.items
         if not reply.pagination.HasField("next_cursor"):
-            return found
+            return items
         page.after = reply.pagination.next_cursor

@@ -44,12 +44,12 @@ def fsck(
 
 
 def _print(report: checks.Report) -> None:
-    found = [(v.invariant, v.subject, v.message) for v in report.violations]
-    if found:
-        print_table(("invariant", "subject", "what is wrong"), found)
+    violations = [(v.invariant, v.subject, v.message) for v in report.violations]
+    if violations:
+        print_table(("invariant", "subject", "what is wrong"), violations)
     for key in report.orphans:
         print(f"orphan, left to the janitor: {key}")
     print(
         f"{report.streams} streams, {report.segments} segments, {report.objects} objects, "
-        f"{report.footers} footers: {len(found)} violations, {len(report.orphans)} orphans"
+        f"{report.footers} footers: {len(violations)} violations, {len(report.orphans)} orphans"
     )

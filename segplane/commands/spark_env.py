@@ -27,8 +27,8 @@ def spark_env(
     """Pack this environment's packages for the executors of a Spark cluster."""
     with one_line_errors():
         packed = archive.build(output)
-    for one in packed:
-        print(f"{one.name} {one.version}")
+    for package in packed:
+        print(f"{package.name} {package.version}")
     print(f"{output}: {output.stat().st_size / 2**20:.0f} MiB")
     conf = ",".join(
         (

@@ -42,9 +42,9 @@ def locate(
     state = "not committed" if not reply.committed else "reaped" if reply.reaped else "committed"
     print(f"baby segment {offset}: {state}")
     rows = [
-        (found.dataset_id, "merged" if found.merged else "waiting", url)
-        for found in reply.locations
-        for url in [segment_url(segment) for segment in found.segments] or [NONE]
+        (location.dataset_id, "merged" if location.merged else "waiting", url)
+        for location in reply.locations
+        for url in [segment_url(segment) for segment in location.segments] or [NONE]
     ]
     print_table(("dataset", "state", "segment"), rows)
 

@@ -59,15 +59,15 @@ def read_lines(path: Path) -> list[LogLine]:
 
 def line_time(text: str) -> int | None:
     """Return the first time that a line names, as UTC nanoseconds."""
-    found = _TIME.search(text)
-    if found is None:
+    matched = _TIME.search(text)
+    if matched is None:
         return None
     try:
-        year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+        year, month, day, hour, minute, second = (int(part) for part in matched.groups()[:6])
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
-    micros = int((found[7] or "0").ljust(6, "0"))
+    micros = int((matched[7] or "0").ljust(6, "0"))
     return int(moment.timestamp()) * 1_000_000_000 + micros * 1000
 
 

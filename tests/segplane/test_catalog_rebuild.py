@@ -122,30 +122,32 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
         assert_new_records_get_visible(collector)
 
 
-def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
-    store_settings: Settings, empty_database_url: str
-) -> None:
-    column = common_pb2.PromotedColumn(
-        name="status",
+STATUS, THIRD = (
+    common_pb2.PromotedColumn(
+        name=name,
         type=common_pb2.KQL_TYPE_LONG,
         scope=common_pb2.ATTRIBUTE_SCOPE_RECORD,
         attribute="http.status",
     )
-    former = common_pb2.PromotedColumn(
-        name="former",
-        type=common_pb2.KQL_TYPE_STRING,
-        scope=common_pb2.ATTRIBUTE_SCOPE_RESOURCE,
-        attribute="host",
-    )
+    for name in ("status", "third")
+)
+FORMER = common_pb2.PromotedColumn(
+    name="former",
+    type=common_pb2.KQL_TYPE_STRING,
+    scope=common_pb2.ATTRIBUTE_SCOPE_RESOURCE,
+    attribute="host",
+)
+
+
+def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
+    store_settings: Settings, empty_database_url: str
+) -> None:
     settings = [
         operations_pb2.DatasetSettings(
             promoted_columns=operations_pb2.PromotedColumns(columns=[promoted])
         )
-        for promoted in (former, column)
+        for promoted in (FORMER, STATUS)
     ]
-    third = common_pb2.PromotedColumn()
-    third.CopyFrom(column)
-    third.name = "third"
     fields = [
         common_pb2.ShardingField(field_name="light", weight=1),
         common_pb2.ShardingField(field_name="severity_text", weight=7),
@@ -171,7 +173,7 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
         rebuilt = client.operations.GetDatasetSettings(get).settings
         both = operations_pb2.DatasetSettings(
             promoted_columns=operations_pb2.PromotedColumns(
-                columns=[former, *rebuilt.promoted_columns.columns, third]
+                columns=[FORMER, *rebuilt.promoted_columns.columns, THIRD]
             )
         )
         again = client.operations.SetDatasetSettings(

@@ -69,7 +69,9 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
                 begin=transactions.database.read,
                 keys=lambda _: (),
                 run_batch=self._registered,
-                run_alone=lambda one: transactions.read(lambda tx: self._registered(tx, [one])[0]),
+                run_alone=lambda registration: transactions.read(
+                    lambda tx: self._registered(tx, [registration])[0]
+                ),
                 batch_max=REPLIES_MAX,
             )
         )
@@ -79,12 +81,12 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     ) -> nursery_pb2.GetIngestStreamsResponse:
         """Read streams with their unmerged babies, in one snapshot."""
         shard_count = checks.count(request.shard_count, "shard_count", high=SHARDS_MAX) or 1
-        wanted = Wanted(
+        selection = Wanted(
             since=checks.count(request.since_seq, "since_seq"),
             shard_index=checks.count(request.shard_index, "shard_index", high=shard_count - 1),
             shard_count=shard_count,
         )
-        return self._transactions.read(lambda tx: self._poll(tx, wanted))
+        return self._transactions.read(lambda tx: self._poll(tx, selection))
 
     async def RegisterMergedSegment(
         self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
@@ -145,41 +147,41 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         )
         return nursery_pb2.DeleteIngestStreamDatasetResponse()
 
-    def _poll(self, tx: Transaction, wanted: Wanted) -> nursery_pb2.GetIngestStreamsResponse:
+    def _poll(self, tx: Transaction, selection: Wanted) -> nursery_pb2.GetIngestStreamsResponse:
         seq = versions.current(tx)
-        if wanted.since > seq:
+        if selection.since > seq:
             raise InvalidArgument(
-                f"since_seq {wanted.since} is above the current {seq}", field="since_seq"
+                f"since_seq {selection.since} is above the current {seq}", field="since_seq"
             )
-        is_forgotten = wanted.since < stream_reads.removals_floor(tx)
-        if wanted.since and (is_forgotten or versions.is_lost(tx, wanted.since)):
+        is_forgotten = selection.since < stream_reads.removals_floor(tx)
+        if selection.since and (is_forgotten or versions.is_lost(tx, selection.since)):
             raise VersionExpired("too much was forgotten since; poll with since_seq 0")
-        if not wanted.since:
-            replies.check_count(self._settings.location, *stream_reads.count(tx, wanted))
-        found = self._find(tx, wanted)
-        reply = self._catalog(tx, seq, wanted)
-        reply.streams.extend(self._streams(tx, found))
-        reply.routing_history.extend(replies.periods(stream_reads.read_periods(tx, found)))
+        if not selection.since:
+            replies.check_count(self._settings.location, *stream_reads.count(tx, selection))
+        streams = self._find(tx, selection)
+        reply = self._catalog(tx, seq, selection)
+        reply.streams.extend(self._streams(tx, streams))
+        reply.routing_history.extend(replies.periods(stream_reads.read_periods(tx, streams)))
         if not replies.is_within_bound(reply):
             del reply.streams[:]
-            reply.streams.extend(self._streams(tx, found, replies.SHORTEST))
+            reply.streams.extend(self._streams(tx, streams, replies.SHORTEST))
         if not replies.is_within_bound(reply):
             raise replies.too_large(reply)
         return reply
 
-    def _find(self, tx: Transaction, wanted: Wanted) -> list[StreamRow]:
-        return stream_reads.read_streams(tx, wanted, self._settings.lifetimes.tombstone_grace)
+    def _find(self, tx: Transaction, selection: Wanted) -> list[StreamRow]:
+        return stream_reads.read_streams(tx, selection, self._settings.lifetimes.tombstone_grace)
 
     def _streams(
-        self, tx: Transaction, found: list[StreamRow], detail: replies.Detail | None = None
+        self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None
     ) -> list[nursery_pb2.IngestStreamInfo]:
         location = self._settings.location
-        entries = stream_reads.read_entries(tx, found)
-        detail = detail or replies.affordable(location, found, entries)
-        return replies.build_streams(tx, location, found, entries, detail)
+        entries = stream_reads.read_entries(tx, streams)
+        detail = detail or replies.affordable(location, streams, entries)
+        return replies.build_streams(tx, location, streams, entries, detail)
 
     def _catalog(
-        self, tx: Transaction, seq: Version, wanted: Wanted
+        self, tx: Transaction, seq: Version, selection: Wanted
     ) -> nursery_pb2.GetIngestStreamsResponse:
         """The reply of a poll without its streams."""
         live = datasets.list_live(tx)
@@ -192,8 +194,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             ],
             token_routing=replies.token_routing(tokens.list_active(tx)),
         )
-        if wanted.since:
-            stream_ids, entries = stream_reads.read_removed(tx, wanted)
+        if selection.since:
+            stream_ids, entries = stream_reads.read_removed(tx, selection)
             reply.removed_stream_ids.extend(map(str, stream_ids))
             reply.removed_entries.extend(replies.entry_refs(entries))
         return reply
@@ -204,8 +206,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         """The streams after the registrations, in one snapshot, whose version is response_seq."""
         seq = versions.current(tx)
         stream_ids = frozenset[UUID]().union(*(ids for _, ids in batch))
-        found = stream_reads.read_some(tx, stream_ids, self._settings.lifetimes.tombstone_grace)
-        infos = dict(zip([s.id for s in found], self._streams(tx, found), strict=True))
+        streams = stream_reads.read_some(tx, stream_ids, self._settings.lifetimes.tombstone_grace)
+        infos = dict(zip([s.id for s in streams], self._streams(tx, streams), strict=True))
         answers = []
         for version, ids in batch:
             own = [infos[i] for i in sorted(ids & infos.keys())]

@@ -202,16 +202,16 @@ def _entry(
 def _checkpoints(
     rows: Iterable[CheckpointRow],
 ) -> dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]]:
-    found: dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]] = {}
+    by_entry: dict[tuple[UUID, UUID], list[nursery_pb2.OffsetCheckpoint]] = {}
     for row in rows:
-        found.setdefault((row.stream_id, row.dataset_id), []).append(
+        by_entry.setdefault((row.stream_id, row.dataset_id), []).append(
             nursery_pb2.OffsetCheckpoint(
                 segment_offset=row.version,
                 stream_offset=row.stream_offset,
                 ingest_timestamp_nanos=row.ingest_time_nanos,
             )
         )
-    return found
+    return by_entry
 
 
 def _clamp(value: int, most: int) -> int:

@@ -7,6 +7,7 @@ the floors that make such reads answer VERSION_EXPIRED.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy import TextClause, text
 
@@ -14,10 +15,12 @@ from meta.store import dataset_deletion, retention, routing_changes
 from meta.store.engine import Transaction
 
 ROWS_MAX = 5_000
+STREAMS_AT_ONCE = 1_000
 # Any number, the same in every release; each rule takes it for one transaction.
 LOCK_KEY = 7_310_579_241_902_115
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 REMEMBERED_MONTHS = 13
+_FIRST_ID = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,35 @@ class ExpiryRule:
     rows_max: int = ROWS_MAX
 
 
+@dataclass(slots=True)
+class _StreamPages:
+    """Pages over the ids of a statement, one a run, so that no run reads every stream.
+
+    Each process goes round by itself: what one has done, the next finds done.
+    """
+
+    statement: TextClause
+    last_id: UUID = _FIRST_ID
+
+    def next(self, tx: Transaction) -> list[UUID]:
+        """The next page; behind the last one the first comes again."""
+        values = {"last": self.last_id, "most": STREAMS_AT_ONCE}
+        ids = list(tx.execute(self.statement, values).scalars())
+        self.last_id = ids[-1] if len(ids) == STREAMS_AT_ONCE else _FIRST_ID
+        return ids
+
+
+_STREAMS = text("SELECT id FROM ingest_streams WHERE id > :last ORDER BY id LIMIT :most")
+_PENDING = text(
+    "SELECT stream_id FROM stream_heads WHERE is_pending AND stream_id > :last"
+    " ORDER BY stream_id LIMIT :most"
+)
 # Two steps: the second one's snapshot is younger than the locks, so it sees every commit.
 _BACKLOG_DONE = text("""
-    SELECT stream_id FROM stream_heads h WHERE is_pending AND committed_offset <= (
+    SELECT stream_id FROM stream_heads h
+    WHERE stream_id = ANY(:ids) AND is_pending AND committed_offset <= (
       SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
-    LIMIT :most FOR UPDATE SKIP LOCKED
+    FOR UPDATE SKIP LOCKED
 """)
 _CLEAR_BACKLOG = text("""
     UPDATE stream_heads h SET is_pending = false WHERE stream_id = ANY(:ids)
@@ -64,7 +91,8 @@ _CHECKPOINTS = text("""
         WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
           AND c.created_at < now() - make_interval(
             secs => greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0), :grace)))
-        ORDER BY c.created_at DESC LIMIT 1) k)
+        ORDER BY c.created_at DESC LIMIT 1) k
+      WHERE e.stream_id = ANY(:ids))
     DELETE FROM offset_checkpoints WHERE ctid = ANY(ARRAY(
       SELECT c.ctid FROM offset_checkpoints c JOIN kept k
       ON c.stream_id = k.stream_id AND c.dataset_id = k.dataset_id AND c.version < k.version
@@ -107,8 +135,8 @@ _PERIODS = text("""
       SELECT p.ctid FROM (
         SELECT ctid, stream_id, lead(from_offset) OVER (
           PARTITION BY stream_id, token_id ORDER BY from_offset) AS next_offset
-        FROM routing_periods) p
-      JOIN ingest_streams s ON s.id = p.stream_id
+        FROM routing_periods WHERE stream_id = ANY(:ids)) p
+      JOIN ingest_streams s ON s.id = p.stream_id AND s.id = ANY(:ids)
       WHERE p.next_offset - 1 <= coalesce((
         SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id),
         s.deleted_offset)
@@ -157,10 +185,18 @@ _AUDIT = text("""
       SELECT ctid FROM audit_log WHERE at < now() - make_interval(secs => :age)
       ORDER BY at LIMIT :most))
 """)
-_USAGE = text(
-    "DELETE FROM dataset_usage WHERE month < to_char("
-    "now() AT TIME ZONE 'UTC' - make_interval(months => :months), 'YYYY-MM')"
-)
+_USAGE = text("""
+    DELETE FROM dataset_usage WHERE ctid = ANY(ARRAY(
+      SELECT u.ctid FROM datasets d CROSS JOIN LATERAL (
+        SELECT ctid FROM dataset_usage WHERE dataset_id = d.id AND month < to_char(
+          now() AT TIME ZONE 'UTC' - make_interval(months => :months), 'YYYY-MM')) u
+      LIMIT :most))
+""")
+
+
+_pending_pages = _StreamPages(_PENDING)
+_checkpoint_pages = _StreamPages(_STREAMS)
+_period_pages = _StreamPages(_STREAMS)
 
 
 def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
@@ -171,14 +207,19 @@ def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
 
 
 def _clear_backlog(tx: Transaction, _ages: Ages) -> int:
-    ids = list(tx.execute(_BACKLOG_DONE, {"most": ROWS_MAX}).scalars())
+    ids = list(tx.execute(_BACKLOG_DONE, {"ids": _pending_pages.next(tx)}).scalars())
     if ids:
         tx.execute(_CLEAR_BACKLOG, {"ids": ids})
     return len(ids)
 
 
 def _remove_checkpoints(tx: Transaction, ages: Ages) -> int:
-    return _count(tx, _CHECKPOINTS, {"age": ages.checkpoint, "grace": ages.grace})
+    ids = _checkpoint_pages.next(tx)
+    return _count(tx, _CHECKPOINTS, {"ids": ids, "age": ages.checkpoint, "grace": ages.grace})
+
+
+def _remove_periods(tx: Transaction, _ages: Ages) -> int:
+    return _count(tx, _PERIODS, {"ids": _period_pages.next(tx)})
 
 
 def _remove_removals(tx: Transaction, ages: Ages) -> int:
@@ -238,7 +279,7 @@ SLOW: tuple[ExpiryRule, ...] = (
     ExpiryRule("removals", _remove_removals),
     ExpiryRule("empty_registrations", _remove_empty_registrations),
     ExpiryRule("retired_streams", _remove_retired_streams),
-    ExpiryRule("routing_periods", lambda tx, _: _count(tx, _PERIODS, {})),
+    ExpiryRule("routing_periods", _remove_periods),
     ExpiryRule("lineages", _end_lineages),
     ExpiryRule("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),
     ExpiryRule("tasks", lambda tx, ages: _count(tx, _TASKS, {"age": ages.finished_task})),
@@ -249,5 +290,5 @@ SLOW: tuple[ExpiryRule, ...] = (
         lambda tx, ages: dataset_deletion.purge(tx, ages.dataset_grace),
         dataset_deletion.SEGMENTS_AT_ONCE,
     ),
-    ExpiryRule("usage", lambda tx, _: tx.execute(_USAGE, {"months": REMEMBERED_MONTHS}).rowcount),
+    ExpiryRule("usage", lambda tx, _: _count(tx, _USAGE, {"months": REMEMBERED_MONTHS})),
 )

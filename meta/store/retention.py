@@ -21,9 +21,9 @@ _EXPIRED = text("""
         UNION
         (SELECT id FROM segments
          WHERE dataset_key = d.key AND tombstone_version IS NULL
-           AND end_ns < (extract(epoch FROM now()) - nullif(d.event_retention_secs, 0))
-                        * 1000000000
-         LIMIT :most)) s
+           AND end_ns < ((extract(epoch FROM now()) - nullif(d.event_retention_secs, 0))
+                         * 1000000000)::bigint
+         ORDER BY end_ns, id LIMIT :most)) s
     WHERE d.deleted_at IS NULL AND (d.created_retention_secs > 0 OR d.event_retention_secs > 0)
     LIMIT :most
 """)

@@ -105,6 +105,21 @@ Index(
     postgresql_where=segments.c.quarantined_at.is_not(None),
 )
 Index(
+    "segments_event_end_index",
+    segments.c.dataset_key,
+    segments.c.end_ns,
+    segments.c.id,
+    postgresql_where=segments.c.tombstone_version.is_(None),
+)
+Index(
+    "segments_due_index",
+    segments.c.dataset_key,
+    segments.c.tombstone_at,
+    segments.c.id,
+    postgresql_where=segments.c.tombstone_version.is_not(None),
+)
+# For servers of 0.1.0 beside this release.
+Index(
     "segments_tombstoned_index",
     segments.c.tombstone_at,
     segments.c.id,

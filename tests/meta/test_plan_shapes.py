@@ -1,0 +1,149 @@
+"""Statements of hot calls and of periodic jobs read what they return or change, not the history."""
+
+from collections.abc import Callable
+from functools import partial
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+
+from meta.store import (
+    lifetimes,
+    lookup,
+    merge_claims,
+    merge_planning,
+    retention,
+    stream_reads,
+    tombstones,
+    versions,
+)
+from meta.store.engine import Database, Transaction
+from meta.store.lifetimes import Ages, ExpiryRule
+from meta.store.lookup import Query, VisibleDataset
+from meta.store.merge_claims import Poll
+from meta.store.merge_planning import SegmentFilter
+from meta.store.stream_reads import Wanted
+from tests.support.meta.plans import rows_read
+from tests.support.meta.server import MetaServer
+
+# Rows of each table; the slow run shows that the figures do not grow with them.
+HISTORY = [30_000, pytest.param(1_000_000, marks=(pytest.mark.slow, pytest.mark.timeout(1800)))]
+HOUR_NANOS = 3_600_000_000_000
+AGES = Ages(86_400.0, 2_100.0, 86_400.0, 604_800.0, 2_592_000.0, 2_592_000.0, 7e6, 604_800.0)
+# A page of streams with an entry and a head each, and what a rule looks up for them.
+RULE_ROWS_MAX = 5 * lifetimes.STREAMS_AT_ONCE
+FILL = (
+    """
+    INSERT INTO datasets (id, name, tombstone_grace_secs)
+    SELECT ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, 'dataset ' || n,
+           CASE WHEN n = 1 THEN 31536000 END
+    FROM generate_series(1, 3) n
+    """,
+    "INSERT INTO dataset_stats (dataset_key) SELECT key FROM datasets ON CONFLICT DO NOTHING",
+    # Of the first dataset everything is a tombstone inside its grace, of the others nothing is.
+    """
+    INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version,
+        tombstone_version, tombstone_at, size_bytes, compressed_size_bytes, number_of_events,
+        prefix, object_name)
+    SELECT gen_random_uuid(), d.key, 6, n * :hour, (n + 1) * :hour, 1,
+        CASE WHEN d.name = 'dataset 1' THEN 2 END,
+        CASE WHEN d.name = 'dataset 1' THEN now() - interval '1 day' END,
+        1, 300000000, 1, 'dataset', n || '.parquet'
+    FROM generate_series(1, :rows) n, datasets d WHERE d.name LIKE 'dataset %'
+    """,
+    """
+    WITH made AS (INSERT INTO ingest_streams (id, collector_id, collector_string, shard_hash)
+        SELECT gen_random_uuid(), n::text, '', n FROM generate_series(1, :rows) n RETURNING id),
+    heads AS (INSERT INTO stream_heads (stream_id, committed_offset, is_pending)
+        SELECT id, 9, false FROM made),
+    periods AS (INSERT INTO routing_periods (stream_id, token_id, from_offset)
+        SELECT id, id, 0 FROM made),
+    points AS (INSERT INTO offset_checkpoints
+            (stream_id, dataset_id, version, stream_offset, ingest_timestamp_nanos)
+        SELECT m.id, d.id, 1, 9, 1 FROM made m, datasets d WHERE d.name = 'dataset 1')
+    INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset, changed_version)
+    SELECT m.id, d.id, 9, -1, 0 FROM made m, datasets d WHERE d.name = 'dataset 1'
+    """,
+    """
+    INSERT INTO merge_tasks (id, dataset_key, output_merge_count, segment_count, smallest_size,
+        largest_size, smallest_compressed_size, largest_compressed_size, total_size,
+        total_compressed_size, start_ns, end_ns)
+    SELECT gen_random_uuid(), key, 1, 1, 1, 1, 1, 1, 1, n, 1, 1
+    FROM generate_series(1, :rows) n, datasets WHERE name = 'dataset 2'
+    """,
+    """
+    INSERT INTO dataset_usage (dataset_id, month, slot, records)
+    SELECT id, '2099-01', n, 1 FROM generate_series(1, :rows) n, datasets WHERE name = 'dataset 2'
+    """,
+)
+
+
+@pytest.fixture(params=HISTORY, ids=str)
+def database(meta_server: MetaServer, request: pytest.FixtureRequest) -> Database:
+    """Give a database with a long history and nothing to do."""
+    database = meta_server.running.database
+    with database.write() as tx:
+        tx.execute(text("SET LOCAL statement_timeout = 0"))
+        for statement in FILL:
+            tx.execute(text(statement), {"rows": request.param, "hour": HOUR_NANOS})
+    with database.single() as tx:
+        tx.execute(text("SET statement_timeout = 0"))
+        tx.execute(text("VACUUM ANALYZE"))
+        tx.execute(text("RESET statement_timeout"))
+    return database
+
+
+def key_of(tx: Transaction, name: str) -> int:
+    return int(
+        tx.execute(text("SELECT key FROM datasets WHERE name = :n"), {"n": name}).scalar_one()
+    )
+
+
+def find_hour(tx: Transaction) -> int:
+    dataset = VisibleDataset(key_of(tx, "dataset 2"), UUID(int=2))
+    query = Query(500 * HOUR_NANOS + 1, 501 * HOUR_NANOS - 1, 5)
+    return len(lookup.find(tx, query, [dataset], 1_000))
+
+
+CALLS: dict[str, Callable[[Transaction], object]] = {
+    "deletion with nothing due": lambda tx: tombstones.hand_out(tx, grace_secs=2_100, most=1_000),
+    "retention with nothing expired": retention.bury_expired,
+    "a lookup of an hour": find_hour,
+    "a poll for changes": lambda tx: stream_reads.read_streams(
+        tx, Wanted(versions.current(tx), 0, 1), 2_100
+    ),
+    "a claim": lambda tx: merge_claims.claim_batch(tx, [Poll("worker", False)], 60.0),
+    "planning with nothing small": lambda tx: merge_planning.candidates(
+        tx, key_of(tx, "dataset 2"), SegmentFilter()
+    ),
+}
+
+
+def test_calls_read_no_more_than_they_return(database: Database) -> None:
+    """One test, because the fill is what takes time."""
+    set_retention(database)
+
+    read = {name: rows_read(database, work) for name, work in CALLS.items()}
+
+    assert {name: count for name, count in read.items() if count > 200} == {}
+
+
+def set_retention(database: Database) -> None:
+    statement = "UPDATE datasets SET event_retention_secs = 3000000000 WHERE name = 'dataset 2'"
+    with database.write() as tx:
+        tx.execute(text(statement))
+
+
+def run(rule: ExpiryRule, tx: Transaction) -> int:
+    return rule.run(tx, AGES)
+
+
+def test_rules_with_nothing_to_do_read_a_page_of_streams_at_most(database: Database) -> None:
+    set_retention(database)
+    rules: tuple[ExpiryRule, ...] = (*lifetimes.FREQUENT, *lifetimes.SLOW)
+
+    read = {rule.name: rows_read(database, partial(run, rule), is_small=True) for rule in rules}
+
+    assert {name: count for name, count in read.items() if count > RULE_ROWS_MAX} == {}
+    bounded = {"backlog", "checkpoints", "routing_periods"}
+    assert {name for name, count in read.items() if count > 200} <= bounded

@@ -1,0 +1,56 @@
+"""Rows that statements read, as EXPLAIN ANALYZE counts them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import event
+
+from meta.store.engine import Database, Transaction
+
+
+def rows_read(
+    database: Database, work: Callable[[Transaction], object], *, is_small: bool = False
+) -> int:
+    """Count the rows that all statements of `work` take from tables; nothing of it is kept.
+
+    `is_small` says that the tables are smaller than they will be: without it the planner would read
+    them whole, because that is cheaper, where it takes an index later.
+    """
+    statements = _statements(database, work)
+    total = 0
+    with database.engine.connect() as tx:
+        tx.exec_driver_sql(f"SET LOCAL enable_seqscan = {'off' if is_small else 'on'}")
+        for statement, parameters in statements:
+            explain = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) " + statement
+            (answer,) = tx.exec_driver_sql(explain, parameters).scalar_one()
+            total += sum(map(_own_rows, _nodes(answer["Plan"])))
+        tx.rollback()
+    return total
+
+
+def _statements(database: Database, work: Callable[[Transaction], object]) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+
+    def note(
+        _tx: object, _cursor: object, statement: str, parameters: Any, _context: object, many: bool
+    ) -> None:
+        found.extend((statement, own) for own in (parameters if many else [parameters]))
+
+    with database.engine.connect() as tx:
+        event.listen(tx, "before_cursor_execute", note)
+        work(tx)
+        tx.rollback()
+    return found
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def _own_rows(node: dict[str, Any]) -> int:
+    if "Relation Name" not in node or not node["Node Type"].endswith("Scan"):
+        return 0
+    removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+    return int((node["Actual Rows"] + removed) * node["Actual Loops"])

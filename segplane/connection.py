@@ -9,8 +9,9 @@ import grpc
 import typer
 
 from meta.client import MetaClient, typed_error
-from meta.errors import InvalidArgument, MetaError, Unavailable
+from meta.errors import InvalidArgument, MetaError, NotFound, Unavailable
 from meta.process import ConfigError, environment
+from segplane.suggestions import with_suggestion
 
 DEFAULT_ADDRESS = "127.0.0.1:9500"
 EXIT_REFUSED = 1
@@ -37,7 +38,10 @@ def connect(address: str) -> Iterator[MetaClient]:
     try:
         auth_token = environment("SEGPLANE_").text("META_AUTH_TOKEN", "")
         with MetaClient(address, auth_token=auth_token) as client:
-            yield client
+            try:
+                yield client
+            except NotFound as error:
+                raise refused(with_suggestion(client, error), address) from None
     except ConfigError as error:
         raise usage(str(error)) from None
     except MetaError as error:

@@ -1,11 +1,23 @@
-"""Lookup of segments and their URLs, as a query engine does it."""
+"""Lookup of datasets, of segments and of their URLs, as a query engine does it."""
 
 from collections.abc import Iterator
 
 from meta.client import MetaClient, location
-from meta.v1 import common_pb2
+from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.keys import join_key
+
+
+def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
+    """Read every page of the datasets, oldest first."""
+    datasets: list[catalog_pb2.Dataset] = []
+    page = catalog_pb2.PaginationRequest(limit=1000)
+    while True:
+        reply = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
+        datasets += reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return datasets
+        page.after = reply.pagination.next_cursor
 
 
 def find_all(

@@ -1,6 +1,7 @@
 """Output of commands: aligned tables for people, JSON for programs."""
 
 import json
+import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
@@ -17,12 +18,21 @@ NONE = "-"
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-def print_json(messages: Message | Iterable[Message]) -> None:
-    """Print one message as an object, or many as a list."""
+def print_json(messages: Message | Iterable[Message], **parts: Message) -> None:
+    """Print one message as an object, with `parts` as further fields, or many as a list.
+
+    A list is printed as its messages arrive: it may be longer than memory.
+    """
     if isinstance(messages, Message):
-        print(json.dumps(_plain(messages), indent=2))
-    else:
-        print(json.dumps([_plain(message) for message in messages], indent=2))
+        fields = {name: _plain(part) for name, part in parts.items()}
+        print(json.dumps(_plain(messages) | fields, indent=2))
+        return
+    is_empty = True
+    for message in messages:
+        print("[" if is_empty else ",")
+        print(textwrap.indent(json.dumps(_plain(message), indent=2), "  "), end="")
+        is_empty = False
+    print("[]" if is_empty else "\n]")
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -67,10 +77,11 @@ def time_text(nanos: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
 
 
-def _plain(message: Message) -> object:
-    return MessageToDict(
+def _plain(message: Message) -> dict[str, object]:
+    plain: dict[str, object] = MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
+    return plain
 
 
 def _is_figure(text: str) -> bool:

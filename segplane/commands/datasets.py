@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
-from meta.client import MetaClient
-from meta.v1 import catalog_pb2, operations_pb2
+from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
 from segplane.commands.dataset_settings import Name, settings, shard, show_usage
+from segplane.commands.stats import segment_facts
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
-from segplane.output import AsJson, print_facts, print_json, print_table
+from segplane.lookup import all_datasets
+from segplane.output import NONE, AsJson, print_facts, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
 app.command()(settings)
@@ -40,10 +41,23 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
     """Show one dataset with its figures."""
     with connect(address) as client:
         dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+        stats = client.janitor.GetJanitorStats(
+            janitor_pb2.GetJanitorStatsRequest(dataset_name=name)
+        )
+        request = operations_pb2.GetUsageRequest(dataset_ids=[dataset.id])
+        (usage,) = client.operations.GetUsage(request).usage
     if as_json:
-        print_json(dataset)
-    else:
-        print_facts((("id", dataset.id), ("name", dataset.name)))
+        print_json(dataset, stats=stats, usage=usage)
+        return
+    print_facts(
+        (
+            ("id", dataset.id),
+            ("name", dataset.name),
+            *segment_facts(stats),
+            (f"records in {usage.month}", usage.records),
+            ("records a month", NONE if usage.limit < 0 else usage.limit),
+        )
+    )
 
 
 @app.command()
@@ -68,15 +82,3 @@ def undelete(
         complain(f"dataset {reply.name} is not deleted")
         raise typer.Exit(EXIT_REFUSED)
     print(reply.name)
-
-
-def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
-    """Read every page."""
-    items: list[catalog_pb2.Dataset] = []
-    page = catalog_pb2.PaginationRequest(limit=1000)
-    while True:
-        reply = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
-        items += reply.items
-        if not reply.pagination.HasField("next_cursor"):
-            return items
-        page.after = reply.pagination.next_cursor

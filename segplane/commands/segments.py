@@ -1,7 +1,9 @@
 """segplane segments: lookup of the merged segments that query engines read."""
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -21,7 +23,8 @@ from segplane.output import AsJson, print_json, print_table, size_text, time_tex
 from segplane.times import parse_time
 
 app = typer.Typer(no_args_is_help=True, help="Find merged segments, as a query engine does.")
-PAGE_MAX = 10_000
+PAGE_ROWS = 1_000
+TABLE_ROWS = 1_000
 FOREVER_NANOS = 2**63 - 1
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
 
@@ -32,19 +35,29 @@ def find(
     start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
     end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
     as_of: Annotated[int | None, typer.Option(help="Read at this version.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most segments to print.")] = 1000,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most segments to print; unset: 1000 in a table, otherwise all."),
+    ] = None,
     urls: Annotated[bool, typer.Option(help="Print only the objects' URLs.")] = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
     """Find the segments that hold a stretch of event time."""
-    request = pb.FindSegmentsRequest(dataset_names=dataset or (), limit=min(limit, PAGE_MAX))
+    if limit is None and not (urls or as_json):
+        limit = TABLE_ROWS
+    request = pb.FindSegmentsRequest(
+        dataset_names=dataset or (), limit=min(limit or PAGE_ROWS, PAGE_ROWS)
+    )
     if (time_range := _time_range(start, end)) is not None:
         request.time_range.CopyFrom(time_range)
     if as_of is not None:
         request.as_of_version = as_of
     with connect(address) as client:
-        _print(list(_take(find_all(client, request), limit)), urls, as_json)
+        segments = find_all(client, request)
+        _print(islice(segments, limit), urls, as_json)
+        if limit is not None and next(segments, None) is not None:
+            print(f"stopped after {limit} segments: --limit prints more", file=sys.stderr)
 
 
 @app.command()
@@ -72,13 +85,6 @@ def release(
     if not reply.success:
         complain(f"segment {segment_id} is not in quarantine")
         raise typer.Exit(EXIT_REFUSED)
-
-
-def _take(
-    segments: Iterator[common_pb2.SegmentInfo], limit: int
-) -> Iterator[common_pb2.SegmentInfo]:
-    for _, segment in zip(range(limit), segments, strict=False):
-        yield segment
 
 
 def _print(segments: Iterable[common_pb2.SegmentInfo], urls: bool, as_json: bool) -> None:

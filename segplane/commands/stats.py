@@ -23,19 +23,22 @@ def stats(
     if as_json:
         print_json((total, *sizes) if tiers else total)
         return
-    print_facts(
-        (
-            ("segments", total.segment_count),
-            ("with tombstoned", total.segments_incl_tombstoned),
-            ("merge tasks", total.outstanding_merge_tasks),
-            ("size", size_text(total.total_size_bytes)),
-            ("compressed", size_text(total.total_compressed_size_bytes)),
-        )
-    )
+    print_facts(segment_facts(total))
     if tiers:
         print()
         headers = ("from", "to", "segments", "total", "average", "earliest", "latest")
         print_table(headers, [_row(tier) for tier in sizes])
+
+
+def segment_facts(total: pb.GetJanitorStatsResponse) -> tuple[tuple[str, object], ...]:
+    """Number and size of segments as names and values."""
+    return (
+        ("segments", total.segment_count),
+        ("with tombstoned", total.segments_incl_tombstoned),
+        ("merge tasks", total.outstanding_merge_tasks),
+        ("size", size_text(total.total_size_bytes)),
+        ("compressed", size_text(total.total_compressed_size_bytes)),
+    )
 
 
 def _row(tier: pb.SegmentSizeTier) -> tuple[object, ...]:

@@ -3,42 +3,19 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Protocol
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from meta.client import MetaClient
-from meta.config import Settings
 from meta.v1 import common_pb2
 from meta.v1 import ingestion_pb2 as pb
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.store.open import open_store
 from segplane.__main__ import app
-
-Run = Callable[..., Result]
-
-
-class ServerFixture(Protocol):
-    """The part of the `meta_server` fixture that these tests use."""
-
-    settings: Settings
-
-
-@pytest.fixture
-def run(request: pytest.FixtureRequest) -> Run:
-    """Give a function that runs a command against the meta under test."""
-    server = request.getfixturevalue("meta_server")
-    Path("/", server.settings.location.path).mkdir(exist_ok=True)
-    address = server.address
-
-    def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(app, arguments, env={"SEGPLANE_META_ADDRESS": address})
-
-    return invoke
+from tests.support.command_line import RunCommand
+from tests.support.meta.server import MetaServer
 
 
 def test_help_names_every_command() -> None:
@@ -62,7 +39,7 @@ def test_an_unreachable_meta_is_one_line_and_exit_code_3() -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_created_dataset_is_listed(run: Run) -> None:
+def test_a_created_dataset_is_listed(run: RunCommand) -> None:
     dataset_id = run("datasets", "create", "checkout").stdout.strip()
 
     listed = json.loads(run("datasets", "list", "--json").stdout)
@@ -72,7 +49,7 @@ def test_a_created_dataset_is_listed(run: Run) -> None:
     assert json.loads(run("datasets", "show", "checkout", "--json").stdout)["id"] == dataset_id
 
 
-def test_a_refusal_is_one_line_with_its_reason(run: Run) -> None:
+def test_a_refusal_is_one_line_with_its_reason(run: RunCommand) -> None:
     done = run("datasets", "show", "missing")
 
     assert done.exit_code == 1
@@ -81,7 +58,7 @@ def test_a_refusal_is_one_line_with_its_reason(run: Run) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_token_is_shown_once(run: Run) -> None:
+def test_a_token_is_shown_once(run: RunCommand) -> None:
     run("datasets", "create", "checkout")
 
     created = run("tokens", "create", "web", "--dataset", "checkout")
@@ -91,25 +68,25 @@ def test_a_token_is_shown_once(run: Run) -> None:
     assert run("tokens", "create", "web2", "--dataset", "missing").exit_code == 1
 
 
-def test_segments_and_streams_of_an_empty_meta_are_empty(run: Run) -> None:
+def test_segments_and_streams_of_an_empty_meta_are_empty(run: RunCommand) -> None:
     assert json.loads(run("segments", "find", "--json").stdout) == []
     assert json.loads(run("streams", "list", "--json").stdout) == []
     assert run("segments", "find", "--start", "1h", "--end", "2h").exit_code == 1
     assert run("segments", "find", "--start", "yesterday").exit_code == 2
 
 
-def test_stats_count_segments(run: Run) -> None:
+def test_stats_count_segments(run: RunCommand) -> None:
     assert json.loads(run("stats", "--json").stdout)["segment_count"] == "0"
 
 
-def test_fsck_finds_nothing_in_an_empty_meta(run: Run) -> None:
+def test_fsck_finds_nothing_in_an_empty_meta(run: RunCommand) -> None:
     done = run("fsck", "--deep")
 
     assert done.exit_code == 0
     assert "0 violations, 0 orphans" in done.stdout
 
 
-def test_fsck_finds_a_segment_without_its_object(run: Run, meta_client: MetaClient) -> None:
+def test_fsck_finds_a_segment_without_its_object(run: RunCommand, meta_client: MetaClient) -> None:
     segment = _save_segment(meta_client, "gone.parquet")
 
     done = run("fsck", "--json")
@@ -120,7 +97,7 @@ def test_fsck_finds_a_segment_without_its_object(run: Run, meta_client: MetaClie
 
 
 def test_fsck_lists_objects_that_no_row_knows(
-    run: Run, meta_client: MetaClient, meta_server: ServerFixture
+    run: RunCommand, meta_client: MetaClient, meta_server: MetaServer
 ) -> None:
     dataset_id = run("datasets", "create", "checkout").stdout.strip()
     store = open_store(meta_server.settings.location)
@@ -133,7 +110,9 @@ def test_fsck_lists_objects_that_no_row_knows(
     assert (young["orphans"], old["orphans"]) == ([], [key])
 
 
-def test_found_segments_are_printed_with_their_urls(run: Run, meta_client: MetaClient) -> None:
+def test_found_segments_are_printed_with_their_urls(
+    run: RunCommand, meta_client: MetaClient
+) -> None:
     segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
 
     assert json.loads(run("segments", "get", segment, "--json").stdout)[0]["id"] == segment
@@ -141,7 +120,7 @@ def test_found_segments_are_printed_with_their_urls(run: Run, meta_client: MetaC
     assert segment in run("segments", "find").stdout
 
 
-def test_settings_are_changed_one_by_one_and_shown(run: Run) -> None:
+def test_settings_are_changed_one_by_one_and_shown(run: RunCommand) -> None:
     run("datasets", "create", "checkout")
 
     promoted = "status:int:record:http.status_code"
@@ -172,7 +151,7 @@ def test_settings_are_changed_one_by_one_and_shown(run: Run) -> None:
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_in_one_line(
-    run: Run, arguments: tuple[str, ...], complaint: str
+    run: RunCommand, arguments: tuple[str, ...], complaint: str
 ) -> None:
     done = run("datasets", "settings", "default", *arguments)
 
@@ -180,7 +159,7 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(
     assert done.stderr.startswith(f"error: {complaint}")
 
 
-def test_sharding_fields_are_replaced_and_taken_away(run: Run) -> None:
+def test_sharding_fields_are_replaced_and_taken_away(run: RunCommand) -> None:
     set_ = run("datasets", "shard", "default", "service_name=2", "severity_number", "--json")
     kept = json.loads(run("datasets", "shard", "default", "--json").stdout)
     gone = json.loads(run("datasets", "shard", "default", "--none", "--json").stdout)
@@ -194,7 +173,7 @@ def test_sharding_fields_are_replaced_and_taken_away(run: Run) -> None:
     assert run("datasets", "shard", "default", "a=heavy").exit_code == 2
 
 
-def test_usage_and_its_limit_are_shown(run: Run) -> None:
+def test_usage_and_its_limit_are_shown(run: RunCommand) -> None:
     run("datasets", "settings", "default", "--records-per-month", "5")
 
     (usage,) = json.loads(run("datasets", "usage", "default", "--json").stdout)
@@ -203,7 +182,9 @@ def test_usage_and_its_limit_are_shown(run: Run) -> None:
     assert run("datasets", "usage", "missing").exit_code == 1
 
 
-def test_merges_are_explained_and_rewrites_planned(run: Run, meta_client: MetaClient) -> None:
+def test_merges_are_explained_and_rewrites_planned(
+    run: RunCommand, meta_client: MetaClient
+) -> None:
     segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
 
     (before,) = json.loads(run("tasks", "explain", "--json").stdout)
@@ -216,7 +197,7 @@ def test_merges_are_explained_and_rewrites_planned(run: Run, meta_client: MetaCl
     assert "in_task" in run("tasks", "explain").stdout
 
 
-def test_only_a_quarantined_segment_is_released(run: Run, meta_client: MetaClient) -> None:
+def test_only_a_quarantined_segment_is_released(run: RunCommand, meta_client: MetaClient) -> None:
     segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
 
     done = run("segments", "release", segment)
@@ -224,7 +205,7 @@ def test_only_a_quarantined_segment_is_released(run: Run, meta_client: MetaClien
     assert (done.exit_code, done.stderr) == (1, f"error: segment {segment} is not in quarantine\n")
 
 
-def test_a_baby_segment_is_located(run: Run, meta_client: MetaClient) -> None:
+def test_a_baby_segment_is_located(run: RunCommand, meta_client: MetaClient) -> None:
     token = run("tokens", "create", "web", "--dataset", "default").stdout.splitlines()[0]
     register = pb.RegisterForStreamRequest(
         collector_id="one", collector_string="a test", ingest_token=token
@@ -242,7 +223,7 @@ def test_a_baby_segment_is_located(run: Run, meta_client: MetaClient) -> None:
     assert beyond["committed"] is False
 
 
-def test_deletion_that_is_not_held_is_not_released(run: Run) -> None:
+def test_deletion_that_is_not_held_is_not_released(run: RunCommand) -> None:
     state = json.loads(run("deletion", "status", "--json").stdout)
     done = run("deletion", "release")
 

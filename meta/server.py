@@ -96,11 +96,12 @@ class _Methods(grpc.GenericRpcHandler):
     """
 
     pipeline: Pipeline
+    unknown: Any
     handlers: dict[str, Any] = field(default_factory=dict)
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
-        """The handler of a call, or None for an unknown method."""
-        return self.handlers.get(handler_call_details.method)
+        """The handler of a call."""
+        return self.handlers.get(handler_call_details.method, self.unknown)
 
     def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
         """Do nothing: generated code registers the same handlers by name as well."""
@@ -130,9 +131,8 @@ async def _serve(
     settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
 ) -> RunningServer:
     checker = health_aio.HealthServicer()
-    methods = _Methods(
-        Pipeline(settings.auth_token, settings.threads, settings.concurrent_rpcs_max)
-    )
+    pipeline = Pipeline(settings.auth_token, settings.threads, settings.concurrent_rpcs_max)
+    methods = _Methods(pipeline, pipeline.unknown())
     names = _register(cast(grpc.Server, methods), transactions, settings)
     health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
     _add_reflection(methods, (*names, HEALTH_NAME, reflection.SERVICE_NAME))

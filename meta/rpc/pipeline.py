@@ -19,6 +19,9 @@ from meta.rpc.request_id import Context
 from meta.rpc.streams import StreamSlots
 from meta.store.call_scope import CallScope
 
+# One name for all, since names of methods are labels of metrics.
+UNKNOWN_METHOD = "/unknown/Unknown"
+
 
 class Pipeline:
     """Wraps the handlers of all methods; one a server, made on its event loop."""
@@ -40,6 +43,15 @@ class Pipeline:
                 self._stream(handler, method), response_serializer=handler.response_serializer
             )
         return grpc.unary_unary_rpc_method_handler(self._unary(handler, method))
+
+    def unknown(self) -> Any:
+        """The handler of every method that the server does not have."""
+
+        def refuse(_request: bytes, _context: Context) -> bytes:
+            raise NotImplementedError
+
+        handler = grpc.unary_unary_rpc_method_handler(refuse, _as_is, _as_is)
+        return self.wrap(handler, UNKNOWN_METHOD)
 
     def _unary(self, handler: Any, method: str) -> Execute:
         rpc = _short_name(method)
@@ -82,6 +94,7 @@ class Pipeline:
 
         async def call(received: Any, context: Context) -> None:
             began = durations.start()
+            scope = CallScope.enter()
             try:
                 async with self._streams.slot():
                     self._authentication.check(method, context)
@@ -99,11 +112,18 @@ class Pipeline:
                         # The health watch is the only one; it writes its replies itself.
                         await inner(parse(received, handler.request_deserializer), context)
                 return
+            except asyncio.CancelledError:
+                scope.cancel_soon()
+                raise
             except Exception as error:  # noqa: BLE001 - the top of a stream
                 refusal = _refuse(error, rpc, durations, began, context)
             await context.abort(*refusal)
 
         return call
+
+
+def _as_is(raw: bytes) -> bytes:
+    return raw
 
 
 def _short_name(method: str) -> str:
@@ -118,7 +138,7 @@ def _refuse(
         # The handler has aborted the call itself, as health does, or the caller has left.
         raise error
     call_id = request_id.of_call(context)
-    refusal = status.as_meta_error(error, rpc, call_id)
+    refusal = status.as_meta_error(error, call_id)
     request_id.log_refusal(error, refusal.reason, rpc, call_id)
     durations.refused(began, refusal.code.name)
     return status.refusal(refusal, call_id)

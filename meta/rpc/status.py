@@ -25,12 +25,12 @@ RETRY_AFTER_SECS = 1
 PUSHBACK_HEADER = "grpc-retry-pushback-ms"
 
 
-def as_meta_error(error: Exception, rpc: str, request_id: str) -> MetaError:
+def as_meta_error(error: Exception, request_id: str) -> MetaError:
     """The error that the caller is told: what is not for callers becomes an internal error."""
     if isinstance(error, MetaError):
         return error
     if isinstance(error, NotImplementedError):
-        return Unimplemented(f"this server does not have {rpc}")
+        return Unimplemented("this server does not have the call")
     return MetaError(f"internal error; quote request id {request_id}")
 
 

@@ -88,9 +88,20 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     """Register calls that share no entry and no object key, all at one version.
 
     Each is answered in order: the version that shows it, or what it is refused for, in which case
-    nothing of it happens. Raises NotFound if a dataset of the batch is not live.
+    nothing of it happens.
     """
-    datasets.lock_shared(tx, [merge.dataset_id for merge in batch])
+    live = datasets.lock_live(tx, {merge.dataset_id for merge in batch})
+    answers = iter(_register_live(tx, [merge for merge in batch if merge.dataset_id in live]))
+    return [
+        next(answers)
+        if merge.dataset_id in live
+        else NotFound("there is no such dataset", dataset_id=merge.dataset_id)
+        for merge in batch
+    ]
+
+
+def _register_live(tx: Transaction, batch: Sequence[Merge]) -> list[Version | MetaError]:
+    """Register calls whose datasets are live and locked."""
     entries = [move.key for merge in batch for move in merge.moves]
     merged = stream_datasets.lock(tx, entries)
     heads = streams.find_heads(tx, {stream_id for stream_id, _ in entries})

@@ -1,6 +1,6 @@
 """RegisterMergedSegment: fences, retries, several segments, offsets only."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -11,9 +11,13 @@ from meta.errors import (
     OffsetConflict,
     OffsetNotCommitted,
 )
+from meta.store.registrations import Merge, register_batch
+from meta.store.stream_datasets import EntryMove
+from segments.offsets import OffsetSpan
 from tests.support.meta.catalog import Catalog
 from tests.support.meta.ingestion import Collector
 from tests.support.meta.nursery import Nursery
+from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
@@ -164,3 +168,18 @@ def test_malformed_registrations_are_refused(
         nursery.register(dataset, (stream, -1, 4), segment=segment, more=[segment])
     with pytest.raises(InvalidArgument):
         nursery.register(dataset, (stream, -1, 4), more=[segment])
+
+
+def test_a_registration_of_a_dataset_that_is_gone_refuses_no_other_of_its_batch(
+    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+) -> None:
+    def merge_of(dataset_id: str) -> Merge:
+        move = EntryMove(UUID(dataset_id), OffsetSpan(stream, 0, 4), ingest_time_nanos=1)
+        return Merge(UUID(dataset_id), (), (move,))
+
+    with meta_server.running.database.write() as tx:
+        gone, registered = register_batch(tx, [merge_of(str(uuid4())), merge_of(dataset)])
+
+    assert isinstance(gone, NotFound)
+    assert isinstance(registered, int)
+    assert nursery.merged_offset(stream, dataset) == 4

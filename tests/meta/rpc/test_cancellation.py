@@ -15,6 +15,8 @@ from meta.v1 import (
     ingest_token_pb2,
     ingestion_pb2,
     ingestion_pb2_grpc,
+    operations_pb2,
+    operations_pb2_grpc,
     segment_lookup_pb2,
     segment_lookup_pb2_grpc,
 )
@@ -111,6 +113,20 @@ def test_a_commit_that_waits_by_itself_ends_with_its_caller(
             nobody_waits(database_url)
 
     assert collector.commit(stream_id, 0).committed_offset == 0
+
+
+def test_a_consistency_check_whose_caller_has_left_ends_its_statement(
+    meta_server: MetaServer, database_url: str
+) -> None:
+    with grpc.insecure_channel(meta_server.address) as channel:
+        stub = operations_pb2_grpc.OperationsServiceStub(channel)
+        with locked_table(database_url, "segments"):
+            request = operations_pb2.CheckConsistencyRequest(end_of_listing=True)
+            replies = stub.CheckConsistency(iter([request]))
+            wait_until(lambda: waiting_backends(database_url) == 1, "the check waits")
+            replies.cancel()
+
+            nobody_waits(database_url)
 
 
 def test_callers_that_wait_for_a_version_occupy_no_thread(meta_server: MetaServer) -> None:

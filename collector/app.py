@@ -17,15 +17,18 @@ from grpc_health.v1.health import aio as health_aio
 from collector.auth import TokenCache
 from collector.buffer import Buffer
 from collector.config import Settings, split_bind
+from collector.conversion import ConversionPool
 from collector.dedupe import CommittedDigests
 from collector.flusher import Flusher
 from collector.ingestion import Ingestion
-from collector.intake import Intake
+from collector.intake import Intake, IntakeLimits
 from collector.memory import spare_collections
+from collector.memory_budget import MemoryBudget
 from collector.otlp_grpc import SERVICES, OtlpHandler
 from collector.otlp_http import OtlpHttp
 from collector.quotas import Quotas
 from collector.retry import Backoff
+from collector.token_activity import TokenLimits
 from meta import metrics
 from meta.client import MetaClient
 from meta.errors import MetaError
@@ -76,19 +79,21 @@ class Collector:
         self._readiness = MetaReadiness(settings.meta_address, locator)
         self._shares_ports = settings.process_index is not None
         tokens = TokenCache(ingestion, settings.token_cache_secs)
-        self._buffer = Buffer(settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max)
+        self._budget = MemoryBudget(
+            settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max
+        )
+        self._buffer = Buffer()
         digests = CommittedDigests(settings.dedupe_secs)
         self._flusher = Flusher(settings, ingestion, tokens, self._buffer, digests)
         self._health = health_aio.HealthServicer()
         self._intake = Intake(
             tokens,
             Quotas(ingestion, settings.usage_cache_secs),
+            self._budget,
             self._buffer,
             digests,
-            settings.export_size_bytes_max,
-            settings.export_records_max,
-            settings.export_timeout_secs,
-            settings.concurrent_exports_max,
+            ConversionPool(settings.conversion_processes),
+            _limits(settings),
         )
 
     async def listen(self, stack: AsyncExitStack) -> None:
@@ -157,11 +162,12 @@ class Collector:
                 await self._flusher.stop()
         except (TimeoutError, MetaError) as error:
             # Nothing of it was acknowledged; what was put is adopted by the next incarnation.
-            size_bytes = self._buffer.size_bytes
+            size_bytes = self._budget.size_bytes
             log.error("shutdown_incomplete", buffered_bytes=size_bytes, error=repr(error))
             return False
         finally:
             self._flusher.close()
+            await self._intake.close()
         log.info("stopped")
         return True
 
@@ -185,6 +191,20 @@ class Collector:
             status = health_pb2.HealthCheckResponse.NOT_SERVING
         for service in ("", *SERVICES):
             await self._health.set(service, status)
+
+
+def _limits(settings: Settings) -> IntakeLimits:
+    return IntakeLimits(
+        settings.export_size_bytes_max,
+        settings.export_records_max,
+        settings.export_timeout_secs,
+        settings.concurrent_exports_max,
+        TokenLimits(
+            bytes_per_sec=settings.token_bytes_per_sec_max,
+            exports_in_flight=settings.token_concurrent_exports_max,
+            memory_bytes=settings.token_buffer_size_bytes_max,
+        ),
+    )
 
 
 async def _prepare(settings: Settings, locator: Locator, stop: asyncio.Event) -> bool:

@@ -9,6 +9,7 @@ from typing import TypeVar
 import structlog
 
 from collector.retry import Backoff
+from segments.baby import Baby, baby_pieces
 from segments.errors import ObjectExists, ObjectMissing, StoreError
 from segments.keys import BabyKey, baby_key, baby_prefix, parse_key
 from segments.store.interface import ObjectInfo, ObjectStore
@@ -34,6 +35,10 @@ class StreamBabies:
     store: ObjectStore
     threads: Executor
     stream_id: str
+
+    async def encode(self, baby: Baby) -> tuple[bytes, ...]:
+        """Encode a baby in the threads of the store, which no sender's export occupies."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, baby_pieces, baby)
 
     async def put(self, offset: int, pieces: Sequence[bytes]) -> bool:
         """Write a baby; false if something stands at the offset, which may be this baby."""

@@ -1,17 +1,18 @@
-"""Bounded buffer of exports that wait for a flush, batched by size and time.
+"""Buffer of validated exports that wait for a flush, batched by size and time.
 
-An export is counted from `add` until `release`, which follows its outcome, so the bounds cover
-exports that are being written as well as those that wait.
+A batch is made up when it is due, from the exports of all tokens in turn: a token with a long
+backlog does not delay the exports of the others.
 """
 
 import asyncio
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from collector.fair_queue import FairQueue
+from collector.memory_budget import Charge
 from collector.refusal import Refusal
-from meta.metrics import BUFFERED_BYTES
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
@@ -33,10 +34,12 @@ class PendingExport:
     facts: PayloadFacts
     received_at: int
     outcome: "asyncio.Future[Refusal | None]"
+    charge: Charge | None = None
+    is_batched: bool = False
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that it counts for in the buffer."""
+        """Bytes that it counts for."""
         return len(self.payload) + OVERHEAD_BYTES
 
     def resolve(self, outcome: Refusal | None) -> None:
@@ -44,63 +47,33 @@ class PendingExport:
         if not self.outcome.done():
             self.outcome.set_result(outcome)
 
-
-@dataclass(slots=True)
-class _Batch:
-    exports: list[PendingExport] = field(default_factory=list)
-    size_bytes: int = 0
-    first_at: float = 0.0
-    token_ids: set[str] = field(default_factory=set)
+    def release(self) -> None:
+        """Discharge its memory; its outcome is known and its bytes are written."""
+        if self.charge is not None:
+            self.charge.release()
 
 
 @dataclass(slots=True)
 class Buffer:
-    """Batches of exports in order of arrival; used on one event loop only."""
+    """Exports in order of arrival per token; used on one event loop only."""
 
-    size_bytes_max: int
-    token_size_bytes_max: int
     batch_size_bytes_max: int = 8 * 1024 * 1024
     flush_timeout_secs: float = 0.2
     clock: Callable[[], float] = time.monotonic
-    size_bytes: int = 0
-    _token_sizes: Counter[str] = field(default_factory=Counter)
-    _full: deque[_Batch] = field(default_factory=deque)
-    _open: _Batch = field(default_factory=_Batch)
+    _waiting: FairQueue[PendingExport] = field(default_factory=FairQueue)
+    _waiting_bytes: int = 0
+    _arrivals: deque[tuple[float, PendingExport]] = field(default_factory=deque)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _is_draining: bool = False
 
-    def has_room(self, token_id: str, size_bytes: int) -> bool:
-        """Whether an export of this size may be added; one may always enter an empty buffer."""
-        total = self.size_bytes + size_bytes
-        of_token = self._token_sizes[token_id] + size_bytes
-        if total <= self.size_bytes_max and of_token <= self.token_size_bytes_max:
-            return True
-        return self.size_bytes == 0
-
-    def is_half_full(self) -> bool:
-        """Whether more than half of the buffer is in use."""
-        return self.size_bytes > self.size_bytes_max // 2
-
     def add(self, export: PendingExport) -> None:
-        """Add an export; the caller has checked `has_room`."""
-        self._count(export, 1)
-        batch = self._open
-        if not batch.exports:
-            batch.first_at = self.clock()
+        """Add an export; the caller has charged its memory."""
+        is_first = not self._waiting
+        self._waiting.push(export.token_id, export, export.size_bytes)
+        self._waiting_bytes += export.size_bytes
+        self._arrivals.append((self.clock(), export))
+        if is_first or self._is_full():
             self._changed.set()
-        batch.exports.append(export)
-        batch.size_bytes += export.size_bytes
-        batch.token_ids.add(export.token_id)
-        is_full = batch.size_bytes >= self.batch_size_bytes_max
-        if is_full or len(batch.token_ids) >= BATCH_TOKENS_MAX:
-            self._full.append(batch)
-            self._open = _Batch()
-            self._changed.set()
-
-    def release(self, exports: Sequence[PendingExport]) -> None:
-        """Stop counting exports whose outcome is known."""
-        for export in exports:
-            self._count(export, -1)
 
     def drain(self) -> None:
         """Return batches at once from now on, whatever their size and age."""
@@ -110,15 +83,38 @@ class Buffer:
     async def next_batch(self) -> list[PendingExport]:
         """Wait until a batch is full or old enough; empty once drained."""
         while True:
-            if self._full:
-                return self._full.popleft().exports
-            wait_secs: float | None = None
-            if self._open.exports:
-                wait_secs = self._open.first_at + self.flush_timeout_secs - self.clock()
-            if self._is_draining or (wait_secs is not None and wait_secs <= 0):
-                batch, self._open = self._open, _Batch()
-                return batch.exports
+            wait_secs = self._due_in_secs()
+            is_due = self._is_draining or (wait_secs is not None and wait_secs <= 0)
+            if is_due or self._is_full():
+                return self._batch()
             await self._change(wait_secs)
+
+    def _is_full(self) -> bool:
+        is_large = self._waiting_bytes >= self.batch_size_bytes_max
+        return is_large or self._waiting.num_tokens >= BATCH_TOKENS_MAX
+
+    def _due_in_secs(self) -> float | None:
+        """Seconds until the oldest waiting export is due; None if none waits."""
+        while self._arrivals and self._arrivals[0][1].is_batched:
+            self._arrivals.popleft()
+        if not self._arrivals:
+            return None
+        return self._arrivals[0][0] + self.flush_timeout_secs - self.clock()
+
+    def _batch(self) -> list[PendingExport]:
+        batch: list[PendingExport] = []
+        token_ids: set[str] = set()
+        size_bytes = 0
+        while self._waiting and size_bytes < self.batch_size_bytes_max:
+            token_ids.add(self._waiting.next_token())
+            if len(token_ids) > BATCH_TOKENS_MAX:
+                break
+            export = self._waiting.pop()
+            export.is_batched = True
+            batch.append(export)
+            size_bytes += export.size_bytes
+        self._waiting_bytes -= size_bytes
+        return batch
 
     async def _change(self, wait_secs: float | None) -> None:
         self._changed.clear()
@@ -127,11 +123,3 @@ class Buffer:
                 await self._changed.wait()
         except TimeoutError:
             return
-
-    def _count(self, export: PendingExport, sign: int) -> None:
-        size_bytes = sign * export.size_bytes
-        self.size_bytes += size_bytes
-        self._token_sizes[export.token_id] += size_bytes
-        if not self._token_sizes[export.token_id]:
-            del self._token_sizes[export.token_id]
-        BUFFERED_BYTES.set(self.size_bytes)

@@ -33,6 +33,9 @@ class Settings(ProcessSettings):
     dedupe_read_bytes_max: int
     overlapping_puts: int
     concurrent_exports_max: int
+    token_concurrent_exports_max: int
+    token_bytes_per_sec_max: int
+    conversion_processes: int
     export_timeout_secs: float
     shutdown_timeout_secs: float
     processes: int
@@ -59,6 +62,9 @@ def load(env: Environment) -> Settings:
         dedupe_read_bytes_max=env.integer("DEDUPE_READ_BYTES_MAX", 256 * MIB),
         overlapping_puts=env.integer("OVERLAPPING_PUTS", 4, low=1, high=64),
         concurrent_exports_max=env.integer("CONCURRENT_EXPORTS_MAX", 2048, low=1),
+        token_concurrent_exports_max=env.integer("TOKEN_CONCURRENT_EXPORTS_MAX", 1024, low=1),
+        token_bytes_per_sec_max=env.integer("TOKEN_BYTES_PER_SEC_MAX", 0),
+        conversion_processes=env.integer("CONVERSION_PROCESSES", 1, low=1, high=64),
         export_timeout_secs=env.seconds("EXPORT_TIMEOUT_SECS", 30.0, low=0.1),
         shutdown_timeout_secs=env.seconds("SHUTDOWN_TIMEOUT_SECS", 30.0, low=1.0),
         processes=env.integer("PROCESSES", 1, low=1, high=64),

@@ -107,7 +107,8 @@ class Flusher:
             log.exception("flush_failed", exports=len(exports), error=type(error).__name__)
             _refuse(exports, unavailable("export could not be committed").refusal)
         finally:
-            self._buffer.release(exports)
+            for export in exports:
+                export.release()
 
     async def _write(self, exports: Sequence[PendingExport]) -> None:
         while stamped := await self._stamp(exports):

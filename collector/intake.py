@@ -2,28 +2,75 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 from collector.auth import TokenCache
-from collector.buffer import Buffer, PendingExport
+from collector.buffer import OVERHEAD_BYTES, Buffer, PendingExport
+from collector.conversion import ConversionPool
+from collector.conversion_worker import Conversion
 from collector.deadlines import Deadlines
 from collector.dedupe import CommittedDigests
 from collector.export import TooManyRecords, digest_of, read_facts
 from collector.flusher import not_routed
 from collector.ingestion import ValidToken
-from collector.partial_success import PartialSuccess, reject_damaged
+from collector.memory_budget import Charge, MemoryBudget
+from collector.partial_success import PartialSuccess
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
-from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS
+from collector.token_activity import Activities, TokenActivity, TokenLimits
+from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS, THROTTLED_EXPORTS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
-# Bodies read at once while the buffer is more than half full: they are not in its count yet.
-CAREFUL_READS_MAX = 32
-# An export of more is looked through in a thread, so that it holds up no others.
+# An export of more is validated in a thread, so that it holds up no others.
 RECORDS_AT_ONCE_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeLimits:
+    """Limits of one collector; those of a token hold unless its dataset sets others."""
+
+    export_size_bytes_max: int
+    export_records_max: int
+    export_timeout_secs: float
+    concurrent_exports_max: int
+    token: TokenLimits
+
+
+@dataclass(slots=True, eq=False)
+class Admission:
+    """An export that may be read: its token, and the memory charged for it until its outcome."""
+
+    signal: Signal
+    token_secret: str = field(repr=False)
+    token: ValidToken
+    limits: TokenLimits
+    charge: Charge
+    activity: TokenActivity
+    _activities: Activities
+
+    def __enter__(self) -> Self:
+        """Count the export as in flight."""
+        self._activities.begin(self.activity)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Discharge what no pending export has taken over."""
+        self.charge.release()
+        self._activities.end(self.activity)
+
+    @property
+    def dataset_id(self) -> str:
+        """Dataset that the export's records belong to."""
+        return self.token.routing.dataset_id(self.signal)
 
 
 @dataclass(slots=True)
@@ -32,112 +79,118 @@ class Intake:
 
     tokens: TokenCache
     quotas: Quotas
+    budget: MemoryBudget
     buffer: Buffer
     digests: CommittedDigests
-    export_size_bytes_max: int
-    export_records_max: int
-    export_timeout_secs: float
-    concurrent_exports_max: int
+    conversions: ConversionPool
+    limits: IntakeLimits
     is_open: bool = False
     is_meta_reachable: bool = True
     _pending: dict[bytes, PendingExport] = field(default_factory=dict)
+    _activities: Activities = field(default_factory=Activities)
     _deadlines: Deadlines = field(init=False)
-    _under_way: int = 0
-    _reads: int = 0
+    # Apart from the pools that flushes and decompression need.
+    _threads: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
-        self._deadlines = Deadlines(self.export_timeout_secs)
+        self._deadlines = Deadlines(self.limits.export_timeout_secs)
+        self._threads = ThreadPoolExecutor(1, "validation")
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Count one body that is being read; few at once while the buffer fills up."""
-        if self.buffer.is_half_full() and self._reads >= CAREFUL_READS_MAX:
-            raise unavailable("collector's buffer is filling up")
-        self._reads += 1
-        try:
-            yield
-        finally:
-            self._reads -= 1
+    async def close(self) -> None:
+        """End threads and processes."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self.conversions.close()
 
-    def may_read(self, signal: Signal, token_secret: str) -> bool:
-        """Whether a body may be read without asking or waiting for anything first."""
-        token = self.tokens.peek(token_secret)
-        return (
-            self.is_open
-            and self._under_way < self.concurrent_exports_max
-            and not self.buffer.is_half_full()
-            and token is not None
-            and self.quotas.may_take(token.routing.dataset_id(signal))
-        )
-
-    async def admit(self, signal: Signal, token_secret: str, size_bytes: int = 0) -> ValidToken:
-        """Check what can be checked before the body is read."""
+    async def admit(self, signal: Signal, token_secret: str) -> Admission:
+        """Check what can be checked before the body is read; enter the result while reading it."""
         self._require_open()
-        if self._under_way > self.concurrent_exports_max:
+        if self._activities.num_in_flight >= self.limits.concurrent_exports_max:
             raise unavailable("too many exports are under way")
         token = await self.tokens.check(token_secret)
         dataset_id = token.routing.dataset_id(signal)
         if not dataset_id:
             raise Refused(not_routed(signal))
         await self.quotas.check(dataset_id)
-        self._require_room(token, size_bytes)
-        return token
+        limits = self.limits.token
+        activity = self._activities.of(token.token_id)
+        activity.require(limits, self._activities.clock())
+        charge = self.budget.open(token.token_id, limits.memory_bytes)
+        return Admission(signal, token_secret, token, limits, charge, activity, self._activities)
 
-    async def accept(self, signal: Signal, token_secret: str, payload: bytes) -> int:
+    async def accept_json(self, admission: Admission, body: bytes) -> PartialSuccess:
+        """Take one export of OTLP/JSON; as `accept`."""
+        converted = await self._convert("json", admission, body)
+        return await self.accept(admission, converted.payload, converted)
+
+    async def accept(
+        self, admission: Admission, payload: bytes, converted: PartialSuccess | None = None
+    ) -> PartialSuccess:
         """Take one export; once this returns its records are committed.
 
-        Returns how many log records, spans or data points were damaged and left out.
+        Returns what was stored, and how many damaged records were left out. `converted` is what
+        the payload was made of, where it is not what was sent.
         """
-        self._under_way += 1
-        try:
-            token = await self.admit(signal, token_secret, len(payload))
-            kept, facts = await self._read(signal, payload)
-            # Again: reading may have taken a while, and what is added after the last flush of a
-            # closing collector would wait for ever.
-            self._require_open()
-            self._require_room(token, len(payload))
-            # Over the payload as sent, so that a resend of a damaged export has the same digest.
-            digest = digest_of(token.token_id, signal, payload)
-            outcome = await self._accept(token, signal, token_secret, kept.payload, digest, facts)
-        finally:
-            self._under_way -= 1
+        signal, size_bytes = admission.signal, len(payload) + OVERHEAD_BYTES
+        admission.charge.grow_to(size_bytes)
+        admission.activity.count(len(payload), admission.limits, self._activities.clock())
+        await self._activities.turn(admission.token.token_id, size_bytes)
+        valid, facts = await self._read(admission, converted or PartialSuccess(payload, 0))
+        # Validation may have taken a while, and nothing is flushed after the last flush.
+        self._require_open()
+        # Over the payload as sent, so that a resend of a damaged export has the same digest.
+        digest = digest_of(admission.token.token_id, signal, payload)
+        outcome = await self._accept(admission, valid.payload, digest, facts)
         EXPORTS.labels(signal, outcome).inc()
         EXPORT_BYTES.labels(signal).inc(len(payload))
-        if kept.num_rejected:
-            REJECTED_RECORDS.labels(signal).inc(kept.num_rejected)
-        return kept.num_rejected
+        if valid.num_rejected:
+            REJECTED_RECORDS.labels(signal).inc(valid.num_rejected)
+        return valid
 
-    async def _read(self, signal: Signal, payload: bytes) -> tuple[PartialSuccess, PayloadFacts]:
-        """Validate an export; of a damaged one take what is whole."""
+    def count_refused(self, signal: Signal, refusal: Refusal) -> None:
+        """Count an export that was not taken, wherever on its way it was refused."""
+        EXPORTS.labels(signal, refusal.outcome).inc()
+        if refusal.limit:
+            THROTTLED_EXPORTS.labels(refusal.limit).inc()
+
+    async def _read(
+        self, admission: Admission, sent: PartialSuccess
+    ) -> tuple[PartialSuccess, PayloadFacts]:
+        """Validate an export; of a damaged one take the valid part."""
         try:
-            return PartialSuccess(payload, 0), await self._facts(signal, payload)
+            return sent, await self._facts(admission.signal, sent.payload)
         except TooManyRecords:
             raise
         except Refused:
-            # In a thread, since it takes a while and is rare.
-            kept = await asyncio.to_thread(reject_damaged, signal, payload)
-            facts = await self._facts(signal, kept.payload)
+            valid = await self._convert("damaged", admission, sent.payload)
+            facts = await self._facts(admission.signal, valid.payload)
             if not facts.num_records:
                 raise
-            return kept, facts
+            return valid, facts
+
+    async def _convert(
+        self, conversion: Conversion, admission: Admission, body: bytes
+    ) -> PartialSuccess:
+        return await self.conversions.convert(
+            conversion,
+            admission.token.token_id,
+            admission.signal,
+            body,
+            self.limits.export_records_max,
+        )
 
     async def _facts(self, signal: Signal, payload: bytes) -> PayloadFacts:
-        records_max = self.export_records_max
+        records_max = self.limits.export_records_max
         try:
             return read_facts(signal, payload, min(RECORDS_AT_ONCE_MAX, records_max))
         except TooManyRecords as many:
             if many.num_parts > records_max:
                 raise TooManyRecords(records_max, many.num_parts) from None
-        return await asyncio.to_thread(read_facts, signal, payload, records_max)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, read_facts, signal, payload, records_max
+        )
 
     async def _accept(
-        self,
-        token: ValidToken,
-        signal: Signal,
-        token_secret: str,
-        payload: bytes,
-        digest: bytes,
-        facts: PayloadFacts,
+        self, admission: Admission, payload: bytes, digest: bytes, facts: PayloadFacts
     ) -> str:
         if not facts.num_records:
             return "empty"
@@ -147,23 +200,24 @@ class Intake:
         if pending is not None:
             await self._answer(pending)
             return "duplicate"
-        pending = self._add(token, signal, token_secret, payload, digest, facts)
-        await self._answer(pending)
+        await self._answer(self._add(admission, payload, digest, facts))
         return "accepted"
 
     def _add(
-        self,
-        token: ValidToken,
-        signal: Signal,
-        token_secret: str,
-        payload: bytes,
-        digest: bytes,
-        facts: PayloadFacts,
+        self, admission: Admission, payload: bytes, digest: bytes, facts: PayloadFacts
     ) -> PendingExport:
+        allowance = self.quotas.take(admission.dataset_id, facts.num_records)
         outcome = asyncio.get_running_loop().create_future()
-        allowance = self.quotas.take(token.routing.dataset_id(signal), facts.num_records)
         export = PendingExport(
-            token_secret, token.token_id, signal, payload, digest, facts, time.time_ns(), outcome
+            admission.token_secret,
+            admission.token.token_id,
+            admission.signal,
+            payload,
+            digest,
+            facts,
+            time.time_ns(),
+            outcome,
+            admission.charge.take_over(),
         )
         self._pending[digest] = export
         self.buffer.add(export)
@@ -185,14 +239,6 @@ class Intake:
         if refusal is not None:
             raise Refused(refusal)
 
-    def count_refused(self, signal: Signal, refusal: Refusal) -> None:
-        """Count an export that was not taken, wherever on its way it was refused."""
-        EXPORTS.labels(signal, refusal.outcome).inc()
-
     def _require_open(self) -> None:
         if not self.is_open:
             raise unavailable("collector is starting or stopping")
-
-    def _require_room(self, token: ValidToken, size_bytes: int) -> None:
-        if not self.buffer.has_room(token.token_id, size_bytes):
-            raise unavailable("collector's buffer is full")

@@ -3,8 +3,8 @@
     handler = OtlpHandler(intake)
     server.add_generic_rpc_handlers((handler,))
 
-An export is one message either way, so the server may read it as a unary call, which is faster, or
-as a stream of one, which lets it check the token and the room before any byte of the body is read.
+An export is read as a stream of one message, so that its token and its room are checked before the
+body is read; the two forms are the same on the wire, and cost the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import grpc
 
-from collector.intake import Intake
+from collector.intake import Admission, Intake
 from collector.refusal import Refused, malformed, unavailable
 from collector.responses import protobuf_answer
 from segments.signals import TRAITS, Signal
@@ -23,6 +23,7 @@ from segments.signals import TRAITS, Signal
 METHODS: dict[str, Signal] = {row.grpc_method: signal for signal, row in TRAITS.items()}
 SERVICES = tuple(method.split("/")[1] for method in METHODS)
 READ_TIMEOUT_SECS = 30.0
+SLOW_READ_SECS = 1.0
 _STATUS_KEY = "grpc-status-details-bin"
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -35,55 +36,46 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
-        self._at_once = {signal: self._unary(signal) for signal in METHODS.values()}
-        self._checked_first = {signal: self._stream(signal) for signal in METHODS.values()}
+        self._handlers = {method: self._handler(signal) for method, signal in METHODS.items()}
 
     def service(
         self, details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler[bytes, bytes] | None:
-        """Choose how to read this call; called when its headers are in, before its body is."""
-        signal = METHODS.get(details.method)
-        if signal is None:
-            return None
-        if self._intake.may_read(signal, token_of(details.invocation_metadata)):
-            return self._at_once[signal]
-        return self._checked_first[signal]
+        """Return the handler of a method; it is called before the call's body is read."""
+        return self._handlers.get(details.method)
 
-    def _unary(self, signal: Signal) -> grpc.RpcMethodHandler[bytes, bytes]:
-        async def export(payload: bytes, context: Context) -> bytes:
-            return await self._answer(signal, payload, context)
-
-        return grpc.unary_unary_rpc_method_handler(export)
-
-    def _stream(self, signal: Signal) -> grpc.RpcMethodHandler[bytes, bytes]:
+    def _handler(self, signal: Signal) -> grpc.RpcMethodHandler[bytes, bytes]:
         async def export(_: object, context: Context) -> bytes:
+            token_secret = token_of(context.invocation_metadata())
             try:
-                await self._intake.admit(signal, token_of(context.invocation_metadata()))
-                payload = await self._read(context)
+                with await self._intake.admit(signal, token_secret) as admission:
+                    payload = await self._read(context, admission)
+                    result = await self._intake.accept(admission, payload)
             except Refused as refused:
                 return await self._abort(signal, context, refused)
-            return await self._answer(signal, payload, context)
+            return protobuf_answer(signal, result)
 
         return grpc.stream_unary_rpc_method_handler(export)
 
-    async def _read(self, context: Context) -> bytes:
+    async def _read(self, context: Context, admission: Admission) -> bytes:
+        """Read the one message of a call, whose size is not known before it is there."""
+        size_bytes_max = self._intake.limits.export_size_bytes_max
+        # An eighth, so that a token may have several exports on the way.
+        reserved_bytes_max = min(size_bytes_max, admission.limits.memory_bytes // 8)
+        expected_bytes = admission.activity.expected_bytes(reserved_bytes_max)
         try:
-            with self._intake.reading():
-                async with asyncio.timeout(READ_TIMEOUT_SECS):
-                    payload = await context.read()
+            async with asyncio.timeout(READ_TIMEOUT_SECS):
+                await admission.charge.reserve(expected_bytes)
+                payload = await _read_in_time(context, admission, size_bytes_max)
         except TimeoutError:
             raise unavailable("body did not arrive in time") from None
         if not isinstance(payload, bytes):
             raise malformed("call carries no export request")
+        if len(payload) > expected_bytes:
+            admission.activity.distrust()
+        admission.charge.grow_to(len(payload))
+        admission.charge.set(len(payload))
         return payload
-
-    async def _answer(self, signal: Signal, payload: bytes, context: Context) -> bytes:
-        try:
-            token_secret = token_of(context.invocation_metadata())
-            num_rejected = await self._intake.accept(signal, token_secret, payload)
-        except Refused as refused:
-            return await self._abort(signal, context, refused)
-        return protobuf_answer(signal, num_rejected)
 
     async def _abort(self, signal: Signal, context: Context, refused: Refused) -> bytes:
         self._intake.count_refused(signal, refused.refusal)
@@ -92,6 +84,31 @@ class OtlpHandler(grpc.GenericRpcHandler):
             _CODES[status.code], status.message, ((_STATUS_KEY, status.SerializeToString()),)
         )
         raise AssertionError("abort raises")
+
+
+async def _read_in_time(context: Context, admission: Admission, size_bytes_max: int) -> object:
+    """Read a message; one that is slow to arrive is expected to have the largest size."""
+    task = asyncio.current_task()
+    assert task is not None
+    refusals: list[Refused] = []
+
+    def expect_the_largest() -> None:
+        admission.activity.distrust()
+        try:
+            admission.charge.grow_to(size_bytes_max)
+        except Refused as refused:
+            refusals.append(refused)
+            task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(SLOW_READ_SECS, expect_the_largest)
+    try:
+        return await context.read()
+    except asyncio.CancelledError:
+        if refusals and not task.uncancel():
+            raise refusals[0] from None
+        raise
+    finally:
+        timer.cancel()
 
 
 def token_of(metadata: Metadata | None) -> str:

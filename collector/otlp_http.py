@@ -5,7 +5,8 @@ aiohttp, because it shares the gRPC server's event loop: a slow client costs a s
 
 import asyncio
 import math
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from aiohttp import web
@@ -13,9 +14,10 @@ from google.protobuf.json_format import MessageToJson
 
 from collector.decompress import DECOMPRESSORS
 from collector.intake import Intake
+from collector.memory_budget import Charge
 from collector.otlp_grpc import token_of
-from collector.otlp_json import to_protobuf
-from collector.refusal import Refusal, Refused, malformed, too_large, unavailable
+from collector.partial_success import PartialSuccess
+from collector.refusal import TOKEN_LIMIT, Refusal, Refused, malformed, too_large, unavailable
 from collector.responses import json_answer, protobuf_answer
 from meta.errors import Code, QuotaExceeded
 from segments.signals import TRAITS, Signal
@@ -24,6 +26,7 @@ PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 PATHS: dict[str, Signal] = {row.http_path: signal for signal, row in TRAITS.items()}
 READ_TIMEOUT_SECS = 30.0
+DECOMPRESSION_THREADS = 2
 # OTLP/HTTP clients send a 429 again. Longer than they commonly try, so that they give up at once
 # rather than come back for nothing; short enough that a raised limit is noticed by the others.
 QUOTA_RETRY_AFTER_SECS = 3600
@@ -41,6 +44,10 @@ class OtlpHttp:
     """The routes of one collector."""
 
     intake: Intake
+    # Apart from the pools that flushes and validation need.
+    decompression: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(DECOMPRESSION_THREADS, "decompression")
+    )
 
     def application(self) -> web.Application:
         """Build the aiohttp application."""
@@ -66,55 +73,70 @@ class OtlpHttp:
             return _refused(refusal, PROTOBUF, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         signal = PATHS[request.path]
         try:
-            num_rejected = await self._accept(request, signal, content_type == JSON)
+            result = await self._accept(request, signal, content_type == JSON)
         except Refused as refused:
             self.intake.count_refused(signal, refused.refusal)
             return _refused(refused.refusal, content_type, _status_of(refused.refusal))
         answer = json_answer if content_type == JSON else protobuf_answer
-        body = answer(signal, num_rejected)
+        body = answer(signal, result)
         return web.Response(body=body, content_type=content_type)
 
-    async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> int:
+    async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> PartialSuccess:
         token_secret = token_of([(name.lower(), value) for name, value in request.headers.items()])
-        await self.intake.admit(signal, token_secret)
-        payload = await self._body(request)
-        if is_json:
-            # In a thread, since a large body takes long enough to hold up the others.
-            most = self.intake.export_records_max
-            payload = await asyncio.to_thread(to_protobuf, signal, payload, most)
-        return await self.intake.accept(signal, token_secret, payload)
+        with await self.intake.admit(signal, token_secret) as admission:
+            body = await self._body(request, admission.charge)
+            if is_json:
+                return await self.intake.accept_json(admission, body)
+            return await self.intake.accept(admission, body)
 
-    async def _body(self, request: web.Request) -> bytes:
+    async def _body(self, request: web.Request, charge: Charge) -> bytes:
+        """Read a body and decompress it."""
+        size_bytes_max = self.intake.limits.export_size_bytes_max
+        encoding = _encoding(request)
         try:
-            with self.intake.reading():
-                async with asyncio.timeout(READ_TIMEOUT_SECS):
-                    return await read_body(request, self.intake.export_size_bytes_max)
+            async with asyncio.timeout(READ_TIMEOUT_SECS):
+                body = await read_body(request, size_bytes_max, charge)
         except TimeoutError:
             raise unavailable("body did not arrive in time") from None
         except (ConnectionError, web.RequestPayloadError) as error:
             # Nobody may be left to read this; raised all the same, so that the call ends here.
             raise malformed("body ended before its end") from error
+        if encoding == "identity":
+            return body
+        plain = await asyncio.get_running_loop().run_in_executor(
+            self.decompression, DECOMPRESSORS[encoding], body, size_bytes_max
+        )
+        charge.grow_to(len(body) + len(plain))
+        charge.set(len(plain))
+        return plain
 
 
-async def read_body(request: web.Request, size_bytes_max: int) -> bytes:
-    """Read a body and decompress it; raises Refused if either form passes `size_bytes_max`."""
-    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("identity", *DECOMPRESSORS):
-        raise malformed(f"content encoding is {encoding}, expected gzip, zstd or none")
-    if (request.content_length or 0) > size_bytes_max:
+async def read_body(request: web.Request, size_bytes_max: int, charge: Charge) -> bytes:
+    """Read a body as it was sent, charging its bytes; raises Refused beyond `size_bytes_max`."""
+    declared_bytes = request.content_length or 0
+    if declared_bytes > size_bytes_max:
         raise too_large(size_bytes_max)
+    if declared_bytes:
+        # Before the first byte: bodies that wait for room half read would wait for one another.
+        await charge.reserve(declared_bytes)
     body = bytearray()
     async for piece in request.content.iter_any():
         body += piece
         if len(body) > size_bytes_max:
             raise too_large(size_bytes_max)
-    if encoding == "identity":
-        return bytes(body)
-    return await asyncio.to_thread(DECOMPRESSORS[encoding], bytes(body), size_bytes_max)
+        charge.grow_to(len(body))
+    return bytes(body)
+
+
+def _encoding(request: web.Request) -> str:
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("identity", *DECOMPRESSORS):
+        raise malformed(f"content encoding is {encoding}, expected gzip, zstd or none")
+    return encoding
 
 
 def _status_of(refusal: Refusal) -> HTTPStatus:
-    if refusal.reason == QuotaExceeded.reason:
+    if refusal.reason in (QuotaExceeded.reason, TOKEN_LIMIT):
         return HTTPStatus.TOO_MANY_REQUESTS
     return _STATUSES[refusal.code]
 
@@ -126,7 +148,7 @@ def _refused(refusal: Refusal, content_type: str, status: HTTPStatus) -> web.Res
     if content_type == JSON:
         body = MessageToJson(message, indent=None).encode()
     response = web.Response(body=body, status=status, content_type=content_type)
-    if status is HTTPStatus.TOO_MANY_REQUESTS:
+    if refusal.reason == QuotaExceeded.reason:
         response.headers["Retry-After"] = str(QUOTA_RETRY_AFTER_SECS)
     if refusal.retry_after_secs is not None:
         response.headers["Retry-After"] = str(math.ceil(refusal.retry_after_secs))

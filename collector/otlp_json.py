@@ -12,6 +12,7 @@ import sys
 from google.protobuf.json_format import ParseDict, ParseError
 
 from collector.export import TooManyRecords
+from collector.partial_success import PartialSuccess
 from collector.refusal import malformed
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import Signal
@@ -22,7 +23,7 @@ _ID_MEMBERS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "pare
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 
 
-def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> bytes:
+def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> PartialSuccess:
     """Convert an OTLP/JSON export request; raises Refused if it is none.
 
     Raises TooManyRecords, quickly, where it has more objects and lists than `records_max` records
@@ -39,7 +40,7 @@ def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> 
     except (ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         # The parser's own message may quote the payload, so only its kind is told.
         raise malformed(f"body is not an OTLP/JSON {signal} export ({_cause(error)})") from error
-    return message.SerializeToString()
+    return PartialSuccess(message.SerializeToString(), 0)
 
 
 def _with_base64_ids(members: dict[str, object]) -> dict[str, object]:

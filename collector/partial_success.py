@@ -7,7 +7,7 @@ broken the rejected records cannot be counted, and the whole export is refused.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from google.protobuf.message import DecodeError
 
@@ -28,10 +28,11 @@ _DATA_POINTS = 1
 
 @dataclass(frozen=True, slots=True)
 class PartialSuccess:
-    """The valid part of an export, and how many of its records were rejected."""
+    """The valid part of an export, how many of its records were rejected, and why."""
 
-    payload: bytes
-    num_rejected: int
+    payload: bytes = field(repr=False)
+    num_rejected: int = 0
+    cause: str = "not valid OTLP, such as text that is not UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,11 @@ class _DamageFilter:
         """Part a message into its own fields and the contents of one repeated message field."""
         own: list[bytes] = []
         children: list[bytes] = []
-        for field in self._fields(body):
-            if field.number == number and field.body is not None:
-                children.append(field.body)
+        for part in self._fields(body):
+            if part.number == number and part.body is not None:
+                children.append(part.body)
             else:
-                own.append(field.whole)
+                own.append(part.whole)
         return b"".join(own), children
 
     def _fields(self, body: bytes) -> Iterator[_Field]:

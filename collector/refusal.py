@@ -9,6 +9,7 @@ from google.rpc.status_pb2 import Status
 from meta.errors import DOMAIN, Code
 
 RETRY_AFTER_SECS = 1.0
+TOKEN_LIMIT = "TOKEN_LIMIT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Refusal:
     message: str
     retry_after_secs: float | None = None
     reason: str = ""
+    # The limit of its token that the export is over, for metrics.
+    limit: str = ""
 
     @property
     def outcome(self) -> str:
@@ -62,3 +65,8 @@ def too_large(limit_bytes: int) -> Refused:
 def unavailable(message: str, retry_after_secs: float = RETRY_AFTER_SECS) -> Refused:
     """The export is valid; the sender should retry it."""
     return Refused(Refusal(Code.UNAVAILABLE, message, retry_after_secs))
+
+
+def over_limit(limit: str, message: str, retry_after_secs: float = RETRY_AFTER_SECS) -> Refused:
+    """The token is over one of its limits; the sender should retry later."""
+    return Refused(Refusal(Code.RESOURCE_EXHAUSTED, message, retry_after_secs, TOKEN_LIMIT, limit))

@@ -8,6 +8,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from collector.partial_success import PartialSuccess
 from segments.signals import TRAITS, Signal
 
 _RESPONSES: dict[Signal, type[Message]] = {
@@ -17,20 +18,22 @@ _RESPONSES: dict[Signal, type[Message]] = {
 }
 
 
-def protobuf_answer(signal: Signal, num_rejected: int) -> bytes:
+def protobuf_answer(signal: Signal, result: PartialSuccess) -> bytes:
     """The Export...ServiceResponse; nothing in it means full success."""
-    return _response(signal, num_rejected).SerializeToString() if num_rejected else b""
+    return _response(signal, result).SerializeToString() if result.num_rejected else b""
 
 
-def json_answer(signal: Signal, num_rejected: int) -> bytes:
+def json_answer(signal: Signal, result: PartialSuccess) -> bytes:
     """The same in OTLP/JSON."""
-    if not num_rejected:
+    if not result.num_rejected:
         return b"{}"
-    return MessageToJson(_response(signal, num_rejected), indent=None).encode()
+    return MessageToJson(_response(signal, result), indent=None).encode()
 
 
-def _response(signal: Signal, num_rejected: int) -> Message:
+def _response(signal: Signal, result: PartialSuccess) -> Message:
     noun = TRAITS[signal].records
-    text = f"{num_rejected} {noun} are not valid OTLP (such as text that is not UTF-8); not stored"
+    text = f"{result.num_rejected} {noun} were not stored: {result.cause}"
     rejected = f"rejected_{noun.replace(' ', '_')}"
-    return _RESPONSES[signal](partial_success={rejected: num_rejected, "error_message": text})
+    return _RESPONSES[signal](
+        partial_success={rejected: result.num_rejected, "error_message": text}
+    )

@@ -15,7 +15,7 @@ import structlog
 from collector.stream_recovery import StreamTail
 from meta.errors import OffsetTaken
 from meta.metrics import FLUSH_SECONDS
-from segments.baby import Baby, baby_pieces
+from segments.baby import Baby
 from segplane.dataplane.baby_facts import CommitFacts
 
 log = structlog.get_logger()
@@ -72,7 +72,7 @@ class StreamWriter:
         Raises Displaced or StreamEnded if it is not committed; the caller then stamps its
         exports again, here or for another stream.
         """
-        pieces = await asyncio.to_thread(baby_pieces, baby)
+        pieces = await self.tail.babies.encode(baby)
         size_bytes = sum(map(len, pieces))
         slot = self._take_slot()
         try:

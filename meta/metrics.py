@@ -111,8 +111,15 @@ REJECTED_RECORDS = Counter(
 )
 BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
-    "Bytes of exports accepted and not yet acknowledged. A rise: the object store or meta is slow;"
-    " at the limit, exporters are told to wait.",
+    "Bytes of exports that are read or not yet acknowledged. A rise: the object store or meta is"
+    " slow, or senders stall; at the limit, exporters are told to wait.",
+    registry=COLLECTOR,
+)
+THROTTLED_EXPORTS = Counter(
+    "segplane_collector_throttled_exports_total",
+    "Exports refused because their ingest token was over a limit, by limit (bytes_per_sec,"
+    " exports_in_flight, memory). A rise: a sender exceeds its share and is told to retry later.",
+    ["limit"],
     registry=COLLECTOR,
 )
 USAGE_AGE_SECONDS = Gauge(

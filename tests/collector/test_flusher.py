@@ -10,13 +10,16 @@ import pytest
 from collector.auth import TokenCache
 from collector.buffer import Buffer
 from collector.config import Settings, load
+from collector.conversion import ConversionPool
 from collector.dedupe import CommittedDigests
 from collector.export import digest_of
 from collector.flusher import Flusher
 from collector.ingestion import Ingestion
-from collector.intake import Intake
+from collector.intake import Intake, IntakeLimits
+from collector.memory_budget import MemoryBudget
 from collector.quotas import Quotas
 from collector.refusal import Refused
+from collector.token_activity import TokenLimits
 from meta.errors import Code
 from meta.process import Environment
 from meta.v1 import ingest_token_pb2
@@ -62,10 +65,13 @@ async def working(
 ) -> AsyncIterator[Intake]:
     """Run a session without its servers; `clock` is what tokens age by."""
     tokens = TokenCache(ingestion, settings.token_cache_secs, clock)
-    buffer = Buffer(10**8, 10**8, flush_timeout_secs=0.05)
+    buffer = Buffer(flush_timeout_secs=0.05)
     flusher = Flusher(settings, ingestion, tokens, buffer, digests)
     quotas = Quotas(ingestion, settings.usage_cache_secs)
-    intake = Intake(tokens, quotas, buffer, digests, 10**7, 10**5, 10.0, 100, is_open=True)
+    budget = MemoryBudget(10**8, 10**8)
+    limits = IntakeLimits(10**7, 10**5, 10.0, 100, TokenLimits(0, 100, 10**8))
+    conversions = ConversionPool(1)
+    intake = Intake(tokens, quotas, budget, buffer, digests, conversions, limits, is_open=True)
     flushing = asyncio.create_task(flusher.run())
     try:
         yield intake
@@ -73,6 +79,19 @@ async def working(
         buffer.drain()
         await flushing
         flusher.close()
+        await intake.close()
+
+
+async def turns_are_over() -> None:
+    """Let exports that wait for nothing but their turn reach the buffer."""
+    for _ in range(100):
+        await let_tasks_run()
+
+
+async def accept(intake: Intake, token_secret: str, payload: bytes) -> None:
+    """Export as a protocol's handler does."""
+    with await intake.admit("logs", token_secret) as admission:
+        await intake.accept(admission, payload)
 
 
 def test_an_export_whose_dataset_is_gone_is_refused_and_not_remembered(
@@ -84,7 +103,7 @@ def test_an_export_whose_dataset_is_gone_is_refused_and_not_remembered(
         ingestion = MetaWithDeletedDatasets(ground.client, "collector-1")
         async with working(settings, ingestion, digests) as intake:
             with pytest.raises(Refused) as caught:
-                await intake.accept("logs", token.token_secret, log_export("a"))
+                await accept(intake, token.token_secret, log_export("a"))
             return caught.value.refusal.code
 
     assert run(scenario()) is Code.PERMISSION_DENIED
@@ -100,10 +119,10 @@ def test_a_baby_is_stamped_with_the_routing_of_its_flush(
         ingestion = Ingestion(ground.client, "collector-1")
         clock = Clock()
         async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
-            await intake.accept("logs", token.token_secret, log_export("before"))
+            await accept(intake, token.token_secret, log_export("before"))
             route(ground, token, other.dataset_id)
             clock.now += 1.0
-            await intake.accept("logs", token.token_secret, log_export("after"))
+            await accept(intake, token.token_secret, log_export("after"))
 
     run(scenario())
     stamps = [baby.parts[0].dataset_id for baby in ground.committed_babies()]
@@ -121,11 +140,11 @@ def test_an_export_met_in_anothers_baby_is_acknowledged_and_not_written_again(
     async def scenario() -> None:
         ingestion = Ingestion(ground.client, "collector-1")
         async with working(settings, ingestion, digests) as intake:
-            await intake.accept("logs", token.token_secret, log_export("first"))
+            await accept(intake, token.token_secret, log_export("first"))
             # The other incarnation writes at the next offset what is then resent to this one.
             baby = baby_with(token, payload)
             ground.store.put_if_absent(baby_key(stream_id, 1), encode_baby(baby))
-            await intake.accept("logs", token.token_secret, payload)
+            await accept(intake, token.token_secret, payload)
 
     run(scenario())
     assert ground.committed_ids() == ["first", "sent to both incarnations"]
@@ -140,16 +159,14 @@ def test_exports_of_many_tokens_share_a_baby_and_keep_their_order(
         ingestion = Ingestion(ground.client, "collector-1")
         async with working(settings, ingestion, CommittedDigests(600.0), Clock()) as intake:
             for token in tokens:
-                await intake.accept("logs", token.token_secret, log_export("warm"))
+                await accept(intake, token.token_secret, log_export("warm"))
             intake.buffer.flush_timeout_secs = 3600.0
             accepting = [
-                asyncio.create_task(
-                    intake.accept("logs", token.token_secret, log_export(f"{n}-{index}"))
-                )
+                asyncio.create_task(accept(intake, token.token_secret, log_export(f"{n}-{index}")))
                 for n in range(4)
                 for index, token in enumerate(tokens)
             ]
-            await let_tasks_run()
+            await turns_are_over()
             intake.buffer.drain()
             await asyncio.gather(*accepting)
 
@@ -173,15 +190,13 @@ def test_only_the_exports_of_a_revoked_token_are_refused(
         clock = Clock()
         async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
             for token in (good, bad):
-                await intake.accept(
-                    "logs", token.token_secret, log_export(f"warm {token.token_id}")
-                )
+                await accept(intake, token.token_secret, log_export(f"warm {token.token_id}"))
             intake.buffer.flush_timeout_secs = 3600.0
             waiting = [
-                asyncio.create_task(intake.accept("logs", t.token_secret, log_export("last")))
+                asyncio.create_task(accept(intake, t.token_secret, log_export("last")))
                 for t in (good, bad)
             ]
-            await let_tasks_run()
+            await turns_are_over()
             ground.client.ingest_token.RevokeIngestToken(
                 ingest_token_pb2.RevokeIngestTokenRequest(token_id=bad.token_id)
             )
@@ -191,7 +206,7 @@ def test_only_the_exports_of_a_revoked_token_are_refused(
 
     accepted, refused = run(scenario())
 
-    assert accepted == 0
+    assert accepted is None
     assert isinstance(refused, Refused)
     assert refused.refusal.code is Code.UNAUTHENTICATED
     assert ground.committed_ids().count("last") == 1

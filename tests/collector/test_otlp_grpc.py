@@ -138,16 +138,16 @@ def test_a_full_buffer_turns_exports_away_until_there_is_room(
         turned_away = log_export("turned away", padding_bytes=900_000)
 
         wait_until(
-            lambda: refused_with(stub, token.token_secret, turned_away, "buffer is full"),
-            "the buffer to be full",
+            lambda: refused_with(stub, token.token_secret, turned_away, "too many bytes"),
+            "the token's memory to be full",
         )
         call = stub.start(token.token_secret, turned_away)
-        assert refusal(call)[0] is CODES.UNAVAILABLE
+        assert refusal(call)[0] is CODES.RESOURCE_EXHAUSTED
         assert retry_after_secs(call) == 1.0
         elsewhere = stub.start(other.token_secret, log_export("room left", padding_bytes=900_000))
         wait_until(
-            lambda: refused_with(stub, other.token_secret, turned_away, "buffer is full"),
-            "the buffer to be full",
+            lambda: refused_with(stub, other.token_secret, turned_away, "too many bytes"),
+            "the token's memory to be full",
         )
 
         assert collector.terminate() in (0, 1)

@@ -29,7 +29,7 @@ def test_ids_are_hex_in_either_case_and_enums_are_numbers() -> None:
     }
     body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
 
-    found = TracesData.FromString(to_protobuf("traces", body)).resource_spans[0]
+    found = TracesData.FromString(to_protobuf("traces", body).payload).resource_spans[0]
 
     read = found.scope_spans[0].spans[0]
     assert read.trace_id.hex() == TRACE_ID
@@ -50,7 +50,7 @@ def test_exemplars_and_bytes_and_numbers_keep_their_values() -> None:
     metric = {"name": "m", "gauge": {"dataPoints": [point]}}
     body = json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}).encode()
 
-    found = MetricsData.FromString(to_protobuf("metrics", body)).resource_metrics[0]
+    found = MetricsData.FromString(to_protobuf("metrics", body).payload).resource_metrics[0]
 
     read = found.scope_metrics[0].metrics[0].gauge.data_points[0]
     assert read.as_int == -5
@@ -63,7 +63,7 @@ def test_unknown_members_are_ignored_wherever_they_are() -> None:
     record = {"body": {"stringValue": "x"}, "future": {"traceId": "not hex"}, "severityNumber": 9}
     body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}], "z": 1})
 
-    found = LogsData.FromString(to_protobuf("logs", body.encode()))
+    found = LogsData.FromString(to_protobuf("logs", body.encode()).payload)
 
     assert MessageToDict(found.resource_logs[0].scope_logs[0].log_records[0]) == {
         "body": {"stringValue": "x"},

@@ -9,7 +9,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.partial_success import FIELDS_MAX, reject_damaged
+from collector.partial_success import FIELDS_MAX, PartialSuccess, reject_damaged
 from collector.refusal import Refused
 from collector.responses import json_answer
 from tests.support.collector.exports import log_export
@@ -117,7 +117,12 @@ def test_the_exporter_is_told_of_both_protocols_and_again_when_it_resends(
     for reply in replies:
         partial = ExportLogsServiceResponse.FromString(reply).partial_success
         assert partial.rejected_log_records == 1
-        assert partial.error_message.startswith("1 log records are not valid OTLP")
-    assert json.loads(json_answer("logs", 1))["partialSuccess"]["rejectedLogRecords"] == "1"
+        assert partial.error_message.startswith("1 log records were not stored: not valid OTLP")
+    assert (
+        json.loads(json_answer("logs", PartialSuccess(b"", 1)))["partialSuccess"][
+            "rejectedLogRecords"
+        ]
+        == "1"
+    )
     assert nothing_left[0] is grpc.StatusCode.INVALID_ARGUMENT
     assert ground.committed_ids() == ["kept", "kept too"]

@@ -1,0 +1,75 @@
+"""`python -m collector.conversion_worker`: converts exports, apart from the event loop.
+
+JSON and damaged exports take seconds of Python, which would hold up every other export if they ran
+in a thread. Requests and replies are pickles with a length before them, on stdin and stdout; the
+process ends with its stdin.
+"""
+
+import os
+import pickle
+import resource
+import struct
+import sys
+from collections.abc import Callable
+from typing import BinaryIO, Literal
+
+from collector.export import TooManyRecords
+from collector.otlp_json import to_protobuf
+from collector.partial_success import PartialSuccess, reject_damaged
+from collector.refusal import Refusal, Refused, malformed
+from segments.signals import Signal
+
+LENGTH = struct.Struct("!I")
+# Address space of a worker: an export of 16 MiB JSON takes a third of it.
+MEMORY_BYTES_MAX = 2 * 1024**3
+# Conversions give way to the event loop where they share a core.
+NICENESS = 5
+
+
+Conversion = Literal["json", "damaged"]
+Request = tuple[Conversion, Signal, bytes, int]
+Reply = PartialSuccess | Refusal | int
+"""The result, why the export is refused, or how many records are too many (TooManyRecords)."""
+
+_CONVERSIONS: dict[Conversion, Callable[[Signal, bytes, int], PartialSuccess]] = {
+    "json": to_protobuf,
+    "damaged": lambda signal, body, _: reject_damaged(signal, body),
+}
+
+
+def main() -> None:
+    """Convert until stdin ends."""
+    os.nice(NICENESS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    while header := requests.read(LENGTH.size):
+        body = requests.read(LENGTH.unpack(header)[0])
+        request: Request = pickle.loads(body)  # noqa: S301 - written by the collector
+        try:
+            _write(replies, _converted(request))
+        except BrokenPipeError:
+            # The collector was killed meanwhile; nothing is left to flush at exit either.
+            os._exit(1)
+
+
+def _converted(request: Request) -> Reply:
+    conversion, signal, body, records_max = request
+    try:
+        return _CONVERSIONS[conversion](signal, body, records_max)
+    except TooManyRecords as error:
+        return error.num_parts
+    except Refused as refused:
+        return refused.refusal
+    except MemoryError:
+        return malformed("export takes too much memory to convert; send smaller batches").refusal
+
+
+def _write(replies: BinaryIO, reply: Reply) -> None:
+    body = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+    replies.write(LENGTH.pack(len(body)))
+    replies.write(body)
+    replies.flush()
+
+
+if __name__ == "__main__":
+    main()

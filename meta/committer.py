@@ -83,11 +83,14 @@ class Committer(Generic[Request, Answer]):
 
     async def _work(self) -> None:
         """Run batches until the queue is empty."""
-        while batch := self._take():
-            await self._run(batch)
-            if self._waiting and len(self._waiting) < self.gather_calls:
-                await asyncio.sleep(self.gather_secs)
-        self._task = None
+        try:
+            while batch := self._take():
+                await self._run(batch)
+                if self._waiting and len(self._waiting) < self.gather_calls:
+                    await asyncio.sleep(self.gather_secs)
+        finally:
+            # Also after an error that nobody foresaw: the next call must start another task.
+            self._task = None
 
     def _take(self) -> list[_Call[Request, Answer]]:
         """Take from the queue the oldest calls that may share a batch."""

@@ -19,6 +19,9 @@ from meta.v1 import common_pb2, ingest_token_pb2, nursery_pb2, segment_lookup_pb
 from segments.keys import baby_prefix, join_key, merged_prefix
 from segments.location import StoreLocation
 
+# 3.5 MiB: gRPC clients by default receive at most 4 MiB.
+REPLY_BYTES_MAX = 3_670_016
+
 
 @lru_cache(maxsize=8)
 def bucket(location: StoreLocation) -> common_pb2.CloudBucket:

@@ -5,13 +5,12 @@ from uuid import UUID
 
 from meta.errors import InvalidArgument
 from meta.services import checks, cursors
+from meta.services.convert import REPLY_BYTES_MAX
 from meta.store.keyset import Page, Window
 from meta.v1 import catalog_pb2
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1_000
-# Below gRPC's default receive limit of 4 MiB.
-PAGE_BYTES_MAX = 3_670_016
 
 
 class Pagination(Protocol):
@@ -28,7 +27,7 @@ def window(pagination: Pagination, rpc: str, *filters: object) -> Window:
         raise InvalidArgument("after and before are both set", field="pagination.before")
     return Window(
         limit=checks.limit(pagination.limit, default=LIMIT_DEFAULT, most=LIMIT_MAX),
-        bytes_max=PAGE_BYTES_MAX,
+        bytes_max=REPLY_BYTES_MAX,
         after=_position(pagination.after, "pagination.after", rpc, filters),
         before=_position(pagination.before, "pagination.before", rpc, filters),
     )

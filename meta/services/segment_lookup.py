@@ -9,6 +9,7 @@ import grpc
 from meta.config import Settings
 from meta.errors import CursorInvalid, VersionNotReached
 from meta.services import checks, convert, cursors
+from meta.services.convert import REPLY_BYTES_MAX
 from meta.store import lookup, segments
 from meta.store.engine import Transaction
 from meta.store.lookup import FoundSegment, Position, Query
@@ -20,7 +21,6 @@ PAGE_DEFAULT = 1_000
 PAGE_MAX = 10_000
 IDS_MAX = 1_000
 NAMES_MAX = 10_000
-PAGE_BYTES_MAX = 3_670_016
 # Upper bound of the size of a segment's message without its texts.
 SEGMENT_BYTES = 200
 # Version, second of the first page, position.
@@ -58,8 +58,8 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
 
         Raises VersionNotReached below `min_version`; the pipeline waits and calls again.
         """
-        lookup_request = _Wanted.checked(request)
-        page = self._transactions.read(lambda tx: self._page(tx, lookup_request))
+        checked = CheckedLookup.of(request)
+        page = self._transactions.read(lambda tx: self._page(tx, checked))
         location = self._settings.location
         reply = segment_lookup_pb2.FindSegmentsResponse(
             page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
@@ -84,50 +84,46 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         convert.add_segments(reply.segments, self._settings.location, existing)
         return reply
 
-    def _page(self, tx: Transaction, lookup_request: "_Wanted") -> _Page:
+    def _page(self, tx: Transaction, checked: "CheckedLookup") -> _Page:
         snapshot = lookup.snapshot(tx)
-        if snapshot.version < lookup_request.min_version:
+        if snapshot.version < checked.min_version:
             raise VersionNotReached(
-                f"the version is {snapshot.version}, not yet {lookup_request.min_version}"
+                f"the version is {snapshot.version}, not yet {checked.min_version}"
             )
-        began_secs, cursor = snapshot.now_secs, lookup_request.cursor
+        began_secs, cursor = snapshot.now_secs, checked.cursor
         if cursor is not None:
             began_secs = cursor.began_secs
             if not 0 <= snapshot.now_secs - began_secs <= self._settings.lifetimes.cursor:
                 raise CursorInvalid("the cursor is too old", field="cursor")
-        version = lookup.readable_version(
-            tx, snapshot, cursor.version if cursor else lookup_request.as_of
-        )
-        datasets = lookup.visible_datasets(tx, lookup_request.names, version)
+        version = lookup.readable_version(tx, snapshot, cursor.version if cursor else checked.as_of)
+        datasets = lookup.visible_datasets(tx, checked.names, version)
         query = Query(
-            lookup_request.start_ns,
-            lookup_request.last_ns,
+            checked.start_ns,
+            checked.last_ns,
             version,
             cursor.position if cursor else None,
         )
-        matches = lookup.find(tx, query, datasets, lookup_request.limit + 1)
-        shown = self._shown(matches, lookup_request.limit)
+        matches = lookup.find(tx, query, datasets, checked.limit + 1)
+        shown = self._shown(matches, checked.limit)
         next_cursor = None
         if len(shown) < len(matches):
-            next_cursor = lookup_request.encode(
-                LookupCursor(version, began_secs, shown[-1].position())
-            )
+            next_cursor = checked.encode(LookupCursor(version, began_secs, shown[-1].position()))
         return _Page([match.segment for match in shown], version, next_cursor)
 
     def _shown(self, matches: list[FoundSegment], limit: int) -> list[FoundSegment]:
-        """The segments up to the limit or the bound of the reply, at least one."""
+        """The segments up to the limit or the bound of the reply, at least row."""
         size_bytes = 0
         for index, match in enumerate(matches[:limit]):
             texts = len(match.segment.prefix) + len(match.segment.object_name)
             size_bytes += SEGMENT_BYTES + self._bucket_bytes + 4 * texts
-            if size_bytes > PAGE_BYTES_MAX and index:
+            if size_bytes > REPLY_BYTES_MAX and index:
                 return matches[:index]
         return matches[:limit]
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A checked request."""
+class CheckedLookup:
+    """A checked FindSegmentsRequest."""
 
     start_ns: int
     last_ns: int
@@ -138,7 +134,8 @@ class _Wanted:
     cursor: LookupCursor | None
 
     @classmethod
-    def checked(cls, request: segment_lookup_pb2.FindSegmentsRequest) -> "_Wanted":
+    def of(cls, request: segment_lookup_pb2.FindSegmentsRequest) -> "CheckedLookup":
+        """Check a request. Raises InvalidArgument or CursorInvalid."""
         start_ns, last_ns = lookup.INT64_MIN, lookup.INT64_MAX
         if request.HasField("time_range"):
             start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")
@@ -149,7 +146,7 @@ class _Wanted:
             for index, name in enumerate(request.dataset_names)
         }
         as_of = checks.count(request.as_of_version, "as_of_version")
-        lookup_request = cls(
+        checked = cls(
             start_ns=start_ns,
             last_ns=last_ns,
             names=tuple(sorted(names)),
@@ -159,8 +156,8 @@ class _Wanted:
             cursor=None,
         )
         if not request.cursor:
-            return lookup_request
-        return replace(lookup_request, cursor=lookup_request.decode(request.cursor))
+            return checked
+        return replace(checked, cursor=checked.decode(request.cursor))
 
     def encode(self, cursor: LookupCursor) -> str:
         """The cursor as opaque text, bound to the filter."""

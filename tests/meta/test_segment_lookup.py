@@ -14,7 +14,7 @@ from meta.errors import (
     VersionExpired,
     VersionNotReached,
 )
-from meta.services.segment_lookup import _Wanted
+from meta.services.segment_lookup import CheckedLookup
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from tests.support.meta.catalog import Catalog
@@ -252,7 +252,7 @@ class TestExpiry:
     def test_a_cursor_has_a_lifetime(self, writer: Writer, dataset: str) -> None:
         writer.save_many(dataset, 3)
         old = writer.find("web", limit=1).page.next_cursor
-        wanted = _Wanted.checked(FindSegmentsRequest(dataset_names=["web"], limit=1, cursor=old))
+        wanted = CheckedLookup.of(FindSegmentsRequest(dataset_names=["web"], limit=1, cursor=old))
         assert wanted.cursor is not None
         aged = replace(wanted.cursor, began_secs=wanted.cursor.began_secs - 61)
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from meta.errors import ReplyTooLarge
 from meta.services import convert
+from meta.services.convert import REPLY_BYTES_MAX
 from meta.store import stream_reads
 from meta.store.engine import Transaction
 from meta.store.stream_reads import CheckpointRow, EntryRow, PeriodRow, StreamRow
@@ -17,7 +18,6 @@ from meta.store.tokens import IngestToken
 from meta.v1 import common_pb2, nursery_pb2
 from segments.location import StoreLocation
 
-REPLY_BYTES_MAX = 3_670_016  # 3.5 MiB; gRPC refuses to receive more than 4 MiB by default.
 CHECKPOINTS_MAX = 120
 BABIES_MAX = 1_000
 # Sizes on the wire, rounded up, of a baby with two stamps. The built message is measured as well.

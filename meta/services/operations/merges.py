@@ -9,6 +9,7 @@ from meta.config import Settings
 from meta.errors import NotFound
 from meta.planner import Candidate, DayKey, Eligibility, Policy, day_key, eligibilities
 from meta.services import checks, convert
+from meta.services.convert import REPLY_BYTES_MAX
 from meta.store import datasets, explanations, merge_leases, merge_planning, merge_tasks, segments
 from meta.store.engine import Transaction
 from meta.store.explanations import ExplainedRow
@@ -20,7 +21,6 @@ from meta.v1 import operations_pb2_grpc
 
 EXPLAINED_DEFAULT = 1_000
 EXPLAINED_MAX = 10_000
-REPLY_BYTES_MAX = 3_670_016
 _Explained: TypeAlias = tuple[ExplainedRow, "pb.MergeEligibility.ValueType", str]
 
 

@@ -1,4 +1,4 @@
-"""What each ingest token has in progress, and its limits on rate and concurrency."""
+"""Exports in progress by ingest token, and the limits on rate and concurrency."""
 
 import asyncio
 import time

@@ -1,6 +1,6 @@
 """The Spark job of one merge task: one stage, one Python task, no record through the JVM.
 
-Each task is a job of its own: in a shared job a poison input would end the other tasks too.
+Each task is a job of its own: in a shared job a bad input would end the other tasks too.
 """
 
 from collections.abc import Callable, Iterable, Iterator

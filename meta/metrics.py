@@ -112,7 +112,7 @@ REJECTED_RECORDS = Counter(
 BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
     "Bytes of exports that are read or not yet acknowledged. A rise: the object store or meta is"
-    " slow, or senders stall; at the limit, exporters are told to wait.",
+    " slow, or senders stall; at the limit, exporters get UNAVAILABLE.",
     registry=COLLECTOR,
 )
 THROTTLED_EXPORTS = Counter(

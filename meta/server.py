@@ -204,7 +204,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("meta_draining", drain_secs=settings.drain_secs)
     deadline = time.monotonic() + settings.drain_secs
     for thread in threads:
-        # A hung Postgres holds a thread for ever; the drain is bounded all the same.
+        # A hung Postgres holds a thread without limit; the drain is bounded all the same.
         thread.join(max(0.0, deadline - time.monotonic()))
     running.stop(settings.drain_secs)
     log.info("meta_stopped")

@@ -72,7 +72,7 @@ class TokenPart:
         return sum(map(len, self.slices))
 
     def received_at(self, index: int, default: int) -> int:
-        """Time (nanoseconds) slice `index` was received; `default` where no stamp says so."""
+        """Time (nanoseconds) slice `index` was received; `default` where no stamp has one."""
         if len(self.exports) != len(self.slices):
             return default
         return self.exports[index].received_at or default
@@ -242,7 +242,7 @@ def _check_crc(body: bytes) -> None:
 
 
 def _kind(value: int) -> BabyKind:
-    # A kind from a later release carries exports or nothing, and is read like one of ours.
+    # A kind from a later release carries exports or nothing, and is read like a known one.
     try:
         return BabyKind(value)
     except ValueError:

@@ -10,11 +10,11 @@ class StoreError(SegmentsError):
 
 
 class ObjectExists(StoreError):
-    """An object stands under this key already. Read it, or take another key."""
+    """The key has an object already. Read it, or take another key."""
 
 
 class ObjectMissing(StoreError):
-    """No object stands under this key."""
+    """The key has no object."""
 
 
 class StoreUnavailable(StoreError):

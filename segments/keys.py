@@ -172,7 +172,7 @@ def quarantine_note_key(key: str) -> str:
 
 
 def parse_key(key: str) -> ObjectKey | None:
-    """Say which object of ours a key names; None for everything else."""
+    """Return the object that a key of Segplane names; None for any other key."""
     if match := _BABY.fullmatch(key):
         offset = int(match[2])
         return BabyKey(match[1], offset) if offset <= _OFFSET_MAX else None

@@ -191,7 +191,7 @@ class EmbeddedPostgres:
     def _drop_stale_pid_file(self) -> None:
         """Remove the pid file of a killed server whose number another process now has.
 
-        We hold the lock, so no server of ours runs; Postgres would believe any live process.
+        We hold the lock, so no server of Segplane runs; Postgres would believe any live process.
         """
         pid_file = self._cluster / "postmaster.pid"
         try:

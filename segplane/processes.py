@@ -156,7 +156,7 @@ class Child:
         return b""
 
     def _rotate_log(self) -> None:
-        """Keep one old log. The child appends, so it goes on at the start of the emptied file."""
+        """Keep one old log. The child appends, so it continues at the start of the emptied file."""
         with contextlib.suppress(OSError):
             if self.log_path.stat().st_size > LOG_BYTES_MAX:
                 old = self.log_path.with_suffix(".log.1")

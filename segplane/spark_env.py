@@ -109,7 +109,7 @@ def _files_of(distribution: metadata.Distribution) -> Iterator[tuple[str, Path]]
     is_ours = distribution.metadata["Name"] == OUR_DISTRIBUTION
     for name in distribution.files or ():
         path = Path(str(distribution.locate_file(name)))
-        # Of ours only the metadata, in which executors find the version.
+        # Of Segplane only the metadata, in which executors find the version.
         is_metadata = name.parts[0].endswith(".dist-info")
         if _is_wanted(name) and (is_metadata or not is_ours) and path.is_file():
             yield str(name), path

@@ -26,7 +26,7 @@ PUSHBACK_HEADER = "grpc-retry-pushback-ms"
 
 
 def as_meta_error(error: Exception, request_id: str) -> MetaError:
-    """The error that the caller is told: what is not for callers becomes an internal error."""
+    """Error for the caller: what is not for callers becomes an internal error."""
     if isinstance(error, MetaError):
         return error
     if isinstance(error, NotImplementedError):

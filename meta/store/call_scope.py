@@ -18,7 +18,7 @@ _threads = ThreadPoolExecutor(4, thread_name_prefix="cancel")
 
 
 class CallerLeft(Exception):
-    """The caller left before the call had a connection; nobody reads the answer."""
+    """The caller left before the call had a connection; no one reads the answer."""
 
 
 class CallScope:

@@ -2,7 +2,8 @@
 
 The order of checks is the contract's: replay, taken, stopped, gap, and only then the commit.
 `commit_one` does them all. `commit_batch` writes only what passes them at first sight: the next
-offset of an open stream that nobody else holds, its entries all there. That is nearly every call.
+offset of an open stream that no other call has locked, with all its entries. That is nearly every
+call.
 """
 
 from collections.abc import Sequence
@@ -179,7 +180,7 @@ def _refusal(commit: OffsetCommit, head: Head) -> MetaError | None:
 def _is_replay(tx: Transaction, commit: OffsetCommit) -> bool:
     """True if the committed baby is this one: its four facts, and the flush id where both have one.
 
-    A baby that is no longer remembered is nobody's.
+    A baby that is no longer remembered matches no commit.
     """
     key = {"stream": commit.stream_id, "offset": commit.offset}
     baby = tx.execute(_BABY, key).one_or_none()

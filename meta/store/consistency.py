@@ -57,7 +57,7 @@ _SEGMENTS = text("""
     WHERE i.object_key > :after AND i.object_key <= :through AND i.state = 1
     ORDER BY i.object_key LIMIT :most
 """)
-# A baby that every dataset has merged may be gone before its stream's deleted offset says so.
+# A baby that every dataset has merged may be deleted before its stream's deleted offset shows it.
 _BABIES = text("""
     SELECT * FROM (
         SELECT 'ingest-stream/' || b.stream_id || '/' || lpad(b."offset"::text, 20, '0')

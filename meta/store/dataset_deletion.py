@@ -145,7 +145,7 @@ def undelete(
 def purge(tx: Transaction, grace_secs: float) -> int:
     """End the grace of deleted datasets and bury some of their segments; returns how many.
 
-    From the first step on nobody can undelete them. Their objects go like any other's.
+    From the first step on they cannot be undeleted. Their objects are deleted like any other's.
     """
     tx.execute(_PURGE, {"grace": grace_secs})
     ids = list(tx.execute(_PURGED_SEGMENTS, {"most": SEGMENTS_AT_ONCE}).scalars())

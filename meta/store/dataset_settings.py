@@ -12,7 +12,7 @@ from meta.store.tables import datasets
 
 @dataclass(frozen=True, slots=True)
 class DatasetSettings:
-    """In seconds, 0 = kept for ever, the server's grace; records a month, 0 = its default."""
+    """In seconds, 0 = kept without limit, the server's grace; records a month, 0 = its default."""
 
     event_retention_secs: int = 0
     created_retention_secs: int = 0

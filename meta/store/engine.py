@@ -123,7 +123,7 @@ def _driver_connection(connection: Connection) -> Any:
 def _drop_stale_plans(context: ExceptionContext) -> None:
     """Replace the connections of the pool after a change of the schema.
 
-    Their prepared statements would fail for ever.
+    Their prepared statements would fail on every call.
     """
     if getattr(context.original_exception, "sqlstate", None) == STALE_PLAN_SQLSTATE:
         context.is_disconnect = True

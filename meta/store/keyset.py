@@ -38,7 +38,7 @@ class Page(Generic[Item]):
 
     @property
     def has_next(self) -> bool:
-        """True if the list goes on behind this page."""
+        """True if the list continues after this page."""
         return self.preceding + len(self.ids) < self.total
 
     def map(self, convert: Callable[[Item], Other]) -> "Page[Other]":

@@ -79,7 +79,7 @@ _DESCENDANTS = text(
 def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, dict[UUID, int]]:
     """The offset per stream up to which exactly a dataset is visible at a version (0 = current).
 
-    Raises NotFound, or VersionExpired where it cannot be told any more.
+    Raises NotFound, or VersionExpired where its history is deleted.
     """
     current = versions.current(tx)
     state = tx.execute(_STATE, {"dataset": dataset_id}).one()

@@ -49,7 +49,7 @@ _RESULT = ", ".join(field.name for field in fields(MergeTaskRow))
 
 
 def _claim_statement(condition: str, order: str) -> TextClause:
-    """One task per worker, as far as there are free ones that nobody else is claiming."""
+    """One task per worker, as far as there are free ones that no other call is claiming."""
     return text(f"""
         WITH chosen AS MATERIALIZED (
             SELECT id, claimed_at FROM merge_tasks

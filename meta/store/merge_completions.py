@@ -159,7 +159,7 @@ def _fence(task: MergeTaskRow, output: NewSegment) -> Rejected | None:
             "OUTPUT_MISMATCH", f"the dataset is {output.dataset_id}, not {task.dataset_id}"
         )
     if task.worker_id is None:
-        return Rejected("TASK_FENCED", "nobody holds the task now")
+        return Rejected("TASK_FENCED", "no worker holds the task")
     prefix = attempt_prefix(str(task.dataset_id), str(task.id), task.attempt)
     if not output.object_key.startswith(prefix):
         return Rejected("TASK_FENCED", f"the key is not under {prefix}")

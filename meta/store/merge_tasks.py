@@ -56,7 +56,7 @@ class MergeTaskRow:
     state: int
     kind: int
     attempt: int
-    # Both are set while somebody has a claim, and only then.
+    # Both are set while a worker has a claim, and only then.
     worker_id: str | None
     claimed_at: datetime | None
     created_at: datetime
@@ -182,7 +182,7 @@ def list_open(tx: Transaction, dataset_key: int | None, most: int) -> list[Merge
 
 
 def lock_some_of_deleted(tx: Transaction, most: int) -> list[MergeTaskRow]:
-    """Lock open tasks of deleted datasets that nobody else has locked."""
+    """Lock open tasks of deleted datasets that no other call has locked."""
     return [MergeTaskRow(*row) for row in tx.execute(_LOCK_OF_DELETED, {"most": most})]
 
 

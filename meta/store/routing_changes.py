@@ -61,7 +61,7 @@ def carry_on(tx: Transaction, token_id: UUID) -> bool:
 
 
 def carry_on_abandoned(tx: Transaction) -> int:
-    """Carry on one change that nobody works on; returns 1 if there is more to do."""
+    """Continue one change that no other call works on; returns 1 if there is more to do."""
     token_id = tx.execute(_ABANDONED, {"age": ABANDONED_SECS}).scalar_one_or_none()
     if token_id is None:
         return 0

@@ -64,7 +64,7 @@ _INSERT = sql_insert(segments)
 def claim(tx: Transaction, new: Sequence[NewSegment]) -> tuple[Claim, ...]:
     """Lock the datasets and claim the object keys, which must differ; answers in order.
 
-    A refused key is told in its claim and not raised, so that calls that share a transaction can
+    A refused key is in its claim and not raised, so that calls that share a transaction can
     be answered one by one; `release` takes the others of a refused call back. Raises NotFound for
     a dataset that is not live.
     """

@@ -69,7 +69,7 @@ _ADD = (
 def add(tx: Transaction, changes: Iterable[Change]) -> None:
     """Apply changes, summed per dataset.
 
-    Call it last, after the version if one is drawn: whoever holds these rows must wait for nothing.
+    Call it last, after the version if one is drawn: a call that holds these rows must not wait.
     """
     sums: dict[int, list[int]] = {}
     for change in changes:

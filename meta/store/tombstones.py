@@ -111,7 +111,7 @@ def bury(tx: Transaction, segment_ids: Sequence[UUID], version: Version) -> int:
 
 
 def check_deletion_allowed(tx: Transaction) -> None:
-    """Raise DeletionHeld after a failover or restore that nobody has looked at yet."""
+    """Raise DeletionHeld after a failover or restore that no operator has checked yet."""
     if tx.execute(_IS_HELD).scalar_one():
         raise DeletionHeld("deletion is held after a failover or restore: run fsck, then release")
 

@@ -35,7 +35,7 @@ BATCH_ROWS_MAX = 8_192
 
 
 class InputFailed(SegmentsError):
-    """One input cannot be merged, whoever tries: its bytes or its facts are wrong."""
+    """One input cannot be merged by any worker: its bytes or its facts are wrong."""
 
     def __init__(self, segment_id: str, message: str) -> None:
         super().__init__(f"segment {segment_id}: {message}")
@@ -58,7 +58,7 @@ class MergeInput:
 class MergeOrder:
     """A request to merge segments. `memory_bytes` bounds the batches held at once, before decoding.
 
-    `progress` is told the rows merged so far, now and then.
+    `progress` is called with the rows merged so far, now and then.
     """
 
     dataset_id: str

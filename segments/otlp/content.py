@@ -51,7 +51,7 @@ def read_facts(signal: Signal, payload: bytes, records_max: int = sys.maxsize) -
     """Parse an export request; raises DecodeError where the official classes do.
 
     Raises TooManyParts, quickly, where it has more records, metrics, scopes and resources in all
-    than `records_max`: an empty one is two bytes on the wire, and hundreds to whoever reads it.
+    than `records_max`: an empty one is two bytes on the wire, and hundreds in memory.
     """
     count = _counted(signal, payload, records_max)
     if count.num_parts > records_max:

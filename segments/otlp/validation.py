@@ -63,7 +63,7 @@ class Times:
 
     @property
     def are_hidden(self) -> bool:
-        """True where only a walk through the official classes tells the times."""
+        """True where only a walk through the official classes finds the times."""
         return self._message is None
 
     def of_events(self) -> list[int]:

@@ -133,7 +133,7 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
 
 
 def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
-    """Read a footer back; raises CorruptObject for a file that is not a segment of ours."""
+    """Read a footer back; raises CorruptObject for a file that is not a segment."""
     try:
         texts = {k.removeprefix(_PREFIX).decode(): v for k, v in (metadata or {}).items()}
         version = _int(json.loads(texts["format_version"]))

@@ -1,8 +1,8 @@
 """Settles which unmerged nursery batches were registered, and each stream's merged offset. Pure.
 
-A crash leaves batches that were written and never registered; whoever took over wrote the same
+A crash leaves batches that were written and never registered; the next attempt wrote the same
 babies again. So of two batches that share a baby one is kept, and a batch that lies beyond a baby
-that nobody has merged is not: registered offsets have no gaps.
+that no batch has merged is not: registered offsets have no gaps.
 """
 
 from bisect import bisect_right

@@ -56,7 +56,7 @@ def _read(
     read: Callable[[ObjectInfo], Found],
     unread: list[Dropped],
 ) -> list[Found]:
-    """Read objects side by side; what is gone or corrupt is told in `unread`."""
+    """Read objects concurrently; absent and corrupt ones are added to `unread`."""
 
     def attempt(info: ObjectInfo) -> Found | Dropped:
         try:

@@ -191,7 +191,7 @@ def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:
         "spark.scheduler.mode": "FAIR",
     }
     if settings.is_on_this_machine:
-        # Whatever the host is called, nobody else is spoken to.
+        # Whatever the host is called, no other host is contacted.
         options["spark.driver.host"] = options["spark.driver.bindAddress"] = "127.0.0.1"
     options.update(settings.conf)
     java_options = options.get(_JAVA_OPTIONS, "")

@@ -18,7 +18,7 @@ class SparkSettings:
     master: str = "local[*]"
     cores_max: int = 8
     driver_memory: str = "768m"
-    # Any of Spark's own properties; wins over ours.
+    # Any of Spark's properties; overrides Segplane's.
     conf: SparkConf = ()
     # Time that a start waits for the first executor.
     start_secs: float = 300.0
@@ -30,7 +30,7 @@ class SparkSettings:
 
     @property
     def is_on_this_machine(self) -> bool:
-        """True if nobody who takes part is reached through a network."""
+        """True if driver and executors are all on this machine."""
         return bool(
             self.master.startswith("local")
             or re.match(r"spark://(127\.|localhost:|\[::1\])", self.master)

@@ -31,9 +31,9 @@ class Versions:
 
 
 def survey() -> Callable[[Iterable[int]], Iterator[Row]]:
-    """Make the function that tells, where it runs, the values of a Versions."""
+    """Make the function that returns, where it runs, the values of a Versions."""
 
-    # Nested, so that it is pickled by value: an executor may have nothing of ours to import.
+    # Nested, so that it is pickled by value: an executor may have none of our packages.
     def look(_: Iterable[int]) -> Iterator[Row]:
         import platform
         import sys

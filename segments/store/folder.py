@@ -42,15 +42,15 @@ class FolderStore:
         return Path("/" + self.location.path)
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
-        """Write an object unless one stands there."""
+        """Write an object unless the key has one."""
         self._put(key, lambda temporary: _write_whole(temporary, (body,)))
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
-        """Write an object that is in pieces unless one stands there."""
+        """Write an object that is in pieces unless the key has one."""
         self._put(key, lambda temporary: _write_whole(temporary, pieces))
 
     def put_file_if_absent(self, key: str, path: Path) -> None:
-        """Write a local file's content as an object unless one stands there."""
+        """Write a local file's content as an object unless the key has one."""
         # Copied, not linked: the caller's file may be written again, an object never is.
         with path.open("rb") as source:
             self._put(key, lambda temporary: _copy(source, temporary))
@@ -278,5 +278,5 @@ def _refused(error: OSError) -> StoreError:
     if isinstance(error, PermissionError):
         return StoreUnusable(f"no permission for {error.filename}: check the folder's owner")
     if isinstance(error, NotADirectoryError):
-        return StoreError("an object stands where the key has a folder")
+        return StoreError("an object exists where the key has a folder")
     return StoreUnavailable(f"file system answered {error.strerror or error}")

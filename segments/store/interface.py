@@ -32,7 +32,7 @@ class ObjectStore(Protocol):
         ...
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
-        """Write an object unless one stands there; raises ObjectExists even if it is equal.
+        """Write an object unless the key has one; raises ObjectExists even if it is equal.
 
         Tries that the call repeats by itself do not count: if an earlier one may have won, an
         equal object is success. After StoreUnavailable the outcome is unknown: call again, and on

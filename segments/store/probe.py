@@ -13,7 +13,7 @@ class Puts(Protocol):
     """The part of a store that the proof needs."""
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
-        """Write an object unless one stands there."""
+        """Write an object unless the key has one."""
         ...
 
     def get(self, key: str) -> bytes:

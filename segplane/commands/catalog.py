@@ -76,7 +76,7 @@ def rebuild(
         raise typer.Exit(EXIT_REFUSED) from None
     version = None
     if is_applied and not plan.dataset_ids:
-        raise usage(f"nothing of ours is in {store.location.url()}")
+        raise usage(f"no object of Segplane is in {store.location.url()}")
     if is_applied:
         with contextlib.ExitStack() as exits, one_line_errors():
             if not database_url:

@@ -1,4 +1,4 @@
-"""Facts of a baby segment, as every path that commits one tells them to meta.
+"""Facts of a baby segment, as every path that commits one sends them to meta.
 
 meta knows a repeated commit by its facts, so the same bytes must always give the same ones. Needs
 no pyarrow: collectors have none.
@@ -66,7 +66,7 @@ class CommitFacts:
 
 @dataclass(frozen=True, slots=True)
 class FoundBaby:
-    """A baby segment that stands in the store, reduced to what committing it takes.
+    """A baby segment in the store, reduced to what its commit needs.
 
     `digests` are those of its exports, as far as stamps name them.
     """
@@ -80,7 +80,7 @@ def read_baby(store: ObjectStore, stream_id: str, offset: int) -> FoundBaby:
     """Read the baby segment at one offset. Raises ObjectMissing, StoreError.
 
     One that cannot be decoded counts as empty: the nursery puts its bytes into the quarantine. Were
-    it not committed, its stream would stand still for ever.
+    it not committed, its stream would never advance.
     """
     key = baby_key(stream_id, offset)
 
@@ -102,7 +102,7 @@ def read_baby(store: ObjectStore, stream_id: str, offset: int) -> FoundBaby:
 def found_baby(body: bytes, arrived_at: Callable[[], int]) -> FoundBaby:
     """Reduce a baby segment's bytes; raises CorruptObject.
 
-    `arrived_at` gives the time (nanoseconds) of records that have none, where no stamp says so.
+    `arrived_at` gives the time (nanoseconds) of records that have none, where no stamp has one.
     """
     baby = decode_baby(body)
     if not baby.is_stamped:

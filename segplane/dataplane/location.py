@@ -15,7 +15,7 @@ from segments.location import StoreLocation
 
 log = structlog.get_logger()
 RETRY_SECS = 1.0
-# How long a process goes by what meta said.
+# How long a process uses meta's last answer.
 ASK_EVERY_SECS = 30.0
 _DEADLINE_SECS = 10.0
 

@@ -1,6 +1,6 @@
 """Whether meta can be used: it is healthy, and takes this process's credential.
 
-Health alone is open to everybody and would hide a refused token; an authenticated call at every
+Health alone is open to every caller and would hide a refused token; an authenticated call at every
 check would load meta for nothing.
 """
 

@@ -55,7 +55,7 @@ class SparkProcessSettings(ProcessSettings):
     spark_cores_max: int = 8
     # JVM memory of the driver, as Spark writes it; no record passes through it.
     spark_driver_memory: str = "768m"
-    # Any other of Spark's properties, as spark.a=x,spark.b=y; they win over ours.
+    # Any other of Spark's properties, as spark.a=x,spark.b=y; they override Segplane's.
     spark_conf: SparkConf = ()
     # How long a start waits for the first executor of a cluster.
     spark_start_secs: float = 300.0

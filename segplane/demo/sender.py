@@ -21,7 +21,7 @@ _SCOPE = InstrumentationScope("segplane.demo", "1")
 
 
 class SendFailed(Exception):
-    """The collector did not take a batch; the message says so in one line."""
+    """The collector refused a batch; the message is one line."""
 
 
 def send(lines: Sequence[LogLine], endpoint: str, token: str) -> Iterator[list[str]]:

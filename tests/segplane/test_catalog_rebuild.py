@@ -242,4 +242,4 @@ def test_an_empty_bucket_is_not_written_into_a_database(
     done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
 
     assert done.exit_code == 2
-    assert "nothing of ours is in" in done.stderr
+    assert "no object of Segplane is in" in done.stderr

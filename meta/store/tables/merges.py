@@ -25,7 +25,7 @@ merge_tasks = Table(
     # 1 merge, 2 rewrite (which does not count as a merge).
     Column("kind", SmallInteger, nullable=False, server_default=text("1")),
     Column("attempt", Integer, nullable=False, server_default=text("0")),
-    # Who holds the claim; null while nobody does.
+    # Worker that holds the claim; null while none does.
     Column("worker_id", Text),
     moment("claimed_at"),
     moment("beat_at"),

@@ -3,7 +3,7 @@
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
-    ConnectionError,  # Of botocore: nobody listens, no TLS.
+    ConnectionError,  # Of botocore: connection refused, no TLS.
     CredentialRetrievalError,
     FlexibleChecksumError,
     HTTPClientError,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 DELETE_KEYS_MAX = 1_000
-PROBE_SECS = 3.0  # A process that cannot start says so at once.
+PROBE_SECS = 3.0  # A process that cannot start ends at once.
 
 T = TypeVar("T")
 Page = TypeVar("Page", "ListObjectsV2OutputTypeDef", "ListMultipartUploadsOutputTypeDef")
@@ -44,15 +44,15 @@ class S3Store:
     timeouts: RequestTimeouts = DEFAULT_TIMEOUTS
 
     def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
-        """Write an object unless one stands there."""
+        """Write an object unless the key has one."""
         write_if_absent(self._target(key), UploadBody.of_bytes(bytes(body)))
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
-        """Write an object that is in pieces unless one stands there."""
+        """Write an object that is in pieces unless the key has one."""
         write_if_absent(self._target(key), UploadBody.of_bytes(b"".join(pieces)))
 
     def put_file_if_absent(self, key: str, path: Path) -> None:
-        """Write a local file's content as an object unless one stands there."""
+        """Write a local file's content as an object unless the key has one."""
         write_if_absent(self._target(key), UploadBody.of_file(path))
 
     def get(self, key: str) -> bytes:

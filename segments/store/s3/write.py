@@ -41,7 +41,7 @@ class UploadBody:
 
     @classmethod
     def of_file(cls, path: Path) -> "UploadBody":
-        """A local file that nobody writes to meanwhile."""
+        """A local file that no one writes to meanwhile."""
         return cls(path.stat().st_size, lambda: path.open("rb"))
 
     def parts(self) -> Iterator[bytes]:
@@ -60,7 +60,7 @@ class UploadBody:
 
 
 def write_if_absent(target: Target, content: UploadBody) -> None:
-    """Write an object unless one stands there; raises ObjectExists."""
+    """Write an object unless the key has one; raises ObjectExists."""
     tries = Tries(target.timeouts)
     put = _put_whole if content.size_bytes <= PART_BYTES else _put_parts
     try:
@@ -101,7 +101,7 @@ def _put_whole(target: Target, content: UploadBody, tries: Tries) -> None:
 
 
 def _put_parts(target: Target, content: UploadBody, tries: Tries) -> None:
-    # An upload that met a conflict, or that somebody aborted, is of no more use: begin another.
+    # An upload that met a conflict, or was aborted, is of no more use: begin another.
     tries.run(lambda: _upload(target, content, tries), repeats=_is_upload_lost)
 
 

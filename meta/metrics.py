@@ -162,6 +162,12 @@ NURSERY_LAG_SECONDS = Gauge(
     " visible late.",
     registry=NURSERY,
 )
+NURSERY_BYTES_READ = Counter(
+    "segplane_nursery_bytes_read_total",
+    "Bytes of baby segments read. More than twice what collectors write: jobs fail and are"
+    " repeated, or nurseries race for the same streams.",
+    registry=NURSERY,
+)
 NURSERY_SEGMENTS = Counter(
     "segplane_nursery_segments_total",
     "Merged segments registered. A rise: more datasets, days or ingest.",

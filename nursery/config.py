@@ -14,10 +14,10 @@ class Settings(SparkProcessSettings):
 
     # Pause between two cycles.
     interval_secs: float = 1.0
-    # A stream is merged once its oldest baby segment is this old, or stopped, or batch_bytes_min
-    # have gathered.
+    # A dataset is merged once its oldest baby segment is this old, or batch_bytes_min have gathered
+    # for it, or its stream has stopped.
     wait_secs: float = 2.0
-    # Bytes that make a stream worth merging at once.
+    # Bytes that make a dataset worth merging at once.
     batch_bytes_min: int = 16 * MIB
     # Bytes of baby segments merged in one cycle.
     batch_bytes_max: int = 512 * MIB

@@ -1,10 +1,12 @@
-"""The nursery's Spark job: one stage, no shuffle, one Spark task per task of the plan."""
+"""The nursery's Spark jobs: one for each task of the plan, with one stage and no shuffle."""
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
@@ -21,36 +23,50 @@ class JobFailed(Exception):
     """Spark aborted the job: a worker died or ran out of memory. Plan a smaller batch."""
 
 
+# A task by its index, and what came of it.
+TaskOutcome: TypeAlias = tuple[int, TaskResult | JobFailed]
+
+
 def run(
     spark: SparkSession, budget: Budget, tasks: Sequence[Task], location: StoreLocation
-) -> list[TaskResult]:
-    """Run all tasks in parallel and return their results in order.
+) -> Iterator[TaskOutcome]:
+    """Run all tasks in parallel and yield their outcomes as they finish.
 
-    Raises JobFailed, SparkDied if the session is dead, or SparkUnusable if an executor runs
-    another release.
+    Each is a job of its own: in a shared one, a slow task would hold up the others' results, and a
+    failing one would end them. Raises SparkDied if the session is dead, or SparkUnusable if an
+    executor runs another release.
     """
     if not tasks:
-        return []
-    context = spark.sparkContext
-    numbered = context.parallelize(list(enumerate(tasks)), len(tasks))
+        return
+    run_task = guarded(partial(_run_partition, location, budget))
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        jobs = {pool.submit(_run_job, spark, run_task, task): i for i, task in enumerate(tasks)}
+        for job in as_completed(jobs):
+            yield jobs[job], job.result()
+
+
+def _run_job(
+    spark: SparkSession,
+    run_task: Callable[[Iterable[Task]], Iterator[TaskResult]],
+    task: Task,
+) -> TaskResult | JobFailed:
     try:
-        run_partition = guarded(partial(_run_partition, location, budget))
-        rows = numbered.mapPartitions(run_partition).collect()
-    except Exception as error:
+        (result,) = spark.sparkContext.parallelize([task], 1).mapPartitions(run_task).collect()
+    except Exception as error:  # noqa: BLE001 - whatever Spark raises is the task's outcome
         check_alive(spark)
         check_versions(error)
-        raise JobFailed(first_line(error)) from error
-    return [result for _, result in sorted(rows, key=lambda row: row[0])]
+        return JobFailed(first_line(error))
+    return result
 
 
 def _run_partition(
-    location: StoreLocation, budget: Budget, tasks: Iterable[tuple[int, Task]]
-) -> Iterator[tuple[int, TaskResult]]:
+    location: StoreLocation, budget: Budget, tasks: Iterable[Task]
+) -> Iterator[TaskResult]:
     """Run in an executor: the location is pickled, the store is opened once per process."""
     store = open_store(location)
-    for index, task in tasks:
+    for task in tasks:
         folder = Path(tempfile.mkdtemp(prefix="segplane-nursery-"))
         try:
-            yield index, execute(task, store, budget, folder)
+            yield execute(task, store, budget, folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -12,11 +12,14 @@ from meta.process import Shutdown
 from meta.telemetry import span
 from meta.v1 import nursery_pb2
 from nursery import dead_streams, reaper
+from nursery.blocked import POISON_SECS, BlockedStreams
 from nursery.config import Settings
-from nursery.job import JobFailed
-from nursery.planner import DatasetMove, Limits, Plan, StreamBatch, plan
+from nursery.job import JobFailed, TaskOutcome
+from nursery.move_tracker import FinishedMove, MoveTracker
+from nursery.pending import Limits
+from nursery.planner import Plan, plan
 from nursery.registration import register
-from nursery.results import TaskResult, UnreadableBaby, WrittenSegment
+from nursery.results import TaskResult, UnreadableBaby
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
 from nursery.tasks import Task
 from segments.errors import StoreError
@@ -28,13 +31,9 @@ from segplane.dataplane.location import Locator
 
 log = structlog.get_logger()
 
-# Runs tasks over the objects of one location, in parallel.
-RunTasks = Callable[[Sequence[Task], StoreLocation], list[TaskResult]]
+# Runs tasks over the objects of one location, in parallel; yields each outcome with its index.
+RunTasks = Callable[[Sequence[Task], StoreLocation], Iterable[TaskOutcome]]
 REGISTRATIONS_AT_ONCE = 8
-# How long a stream waits at an unreadable baby, which another nursery may have reaped.
-BLOCKED_SECS = 10.0
-# How long it waits at a baby that alone makes a job fail.
-POISON_SECS = 300.0
 
 
 class Nursery:
@@ -62,7 +61,7 @@ class Nursery:
         self._probed: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
-        self._blocked: dict[str, tuple[int, float]] = {}
+        self._blocked = BlockedStreams(self._clock.monotonic)
         self._tended_at = float("-inf")
 
     def cycle(self) -> bool:
@@ -140,89 +139,72 @@ class Nursery:
             bytes_min=settings.batch_bytes_min,
             idle_advance_secs=settings.idle_advance_secs,
         )
-        now = self._clock.monotonic()
-        self._blocked = {s: (o, until) for s, (o, until) in self._blocked.items() if until > now}
-        blocked = {stream_id: offset for stream_id, (offset, _) in self._blocked.items()}
         streams = [info.stream for info in snapshot.streams]
-        return plan(streams, snapshot.specs, limits, self._database_clock.now_nanos(), blocked)
+        now_nanos = self._database_clock.now_nanos()
+        return plan(streams, snapshot.specs, limits, now_nanos, self._blocked.offsets())
 
     def _merge(self, cycle_plan: Plan) -> bool:
-        tasks = [task for batch in cycle_plan.batches for task in batch.tasks]
-        started = self._clock.monotonic()
-        try:
-            with span("nursery.job", tasks=len(tasks), babies=cycle_plan.num_babies):
-                results = self._run_tasks(tasks, self._locator.store_location)
-        except JobFailed as error:
-            if self._shutdown.is_requested:
-                # Most likely cancelled. The files its tasks wrote are orphans for the janitor.
-                log.info("job_given_up", error=str(error), babies=cycle_plan.num_babies)
-                return False
-            self._plan_smaller(cycle_plan, tasks, str(error))
-            return False
-        self._babies_max = min(self._settings.batch_babies_max, self._babies_max * 2)
-        _observe("job", self._clock.monotonic() - started)
-        self._note(results)
-        blocked = {baby.stream_id for result in results for baby in result.unreadable}
-        moves: list[tuple[DatasetMove, Sequence[WrittenSegment]]] = []
-        for batch in cycle_plan.batches:
-            own, results = results[: len(batch.tasks)], results[len(batch.tasks) :]
-            moves.extend(_finished(batch, own, blocked))
-        advances = [(move, ()) for move in cycle_plan.advances if not _touches(move, blocked)]
-        self._register([*moves, *advances])
-        return cycle_plan.is_cut and not blocked
+        """Run the plan's tasks; each dataset is registered once its own tasks have succeeded."""
+        location = self._locator.store_location
+        started, registering_secs = self._clock.monotonic(), 0.0
+        tracker, errors, is_blocked = MoveTracker(cycle_plan), list[str](), False
+        registering_secs += self._register(tracker.take_ready())
+        with span("nursery.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies):
+            for index, outcome in self._run_tasks(cycle_plan.tasks, location):
+                if isinstance(outcome, JobFailed):
+                    tracker.fail(index)
+                    errors.append(str(outcome))
+                    continue
+                self._note(outcome)
+                is_blocked = is_blocked or bool(outcome.unreadable)
+                tracker.add(index, outcome)
+                registering_secs += self._register(tracker.take_ready())
+        _observe("job", self._clock.monotonic() - started - registering_secs)
+        _observe("register", registering_secs)
+        self._adapt(cycle_plan, errors)
+        return cycle_plan.is_cut and not is_blocked and not errors
 
-    def _plan_smaller(self, cycle_plan: Plan, tasks: Sequence[Task], error: str) -> None:
-        """Halve the batch of a failed job; a baby that fails alone is blocked for a while."""
-        self._babies_max = max(1, cycle_plan.num_babies // 2)
-        log.warning("job_failed", error=error, babies=cycle_plan.num_babies)
-        if cycle_plan.num_babies == 1:
-            read = tasks[0].reads[0]
-            self._block(
-                UnreadableBaby(read.stream_id, read.offset, error),
-                self._clock.monotonic() + POISON_SECS,
-            )
+    def _adapt(self, cycle_plan: Plan, errors: Sequence[str]) -> None:
+        """Halve the batch after a failed job, double it after a cycle without one."""
+        if not errors:
+            self._babies_max = min(self._settings.batch_babies_max, self._babies_max * 2)
+        elif self._shutdown.is_requested:
+            # Most likely cancelled. The files its tasks wrote are orphans for the janitor.
+            log.info("job_given_up", error=errors[0], babies=cycle_plan.num_babies)
+        else:
+            self._babies_max = max(1, cycle_plan.num_babies // 2)
+            log.warning("job_failed", error=errors[0], babies=cycle_plan.num_babies)
+            if cycle_plan.num_babies == 1:
+                read = cycle_plan.tasks[0].reads[0]
+                baby = UnreadableBaby(read.stream_id, read.offset, errors[0])
+                self._blocked.block(baby, POISON_SECS)
 
-    def _note(self, results: Iterable[TaskResult]) -> None:
+    def _note(self, result: TaskResult) -> None:
         """Count quarantined payloads, and block streams at unreadable babies."""
-        until = self._clock.monotonic() + BLOCKED_SECS
-        for result in results:
-            for cause, count in result.quarantined:
-                metrics.QUARANTINED_SLICES.labels(cause).inc(count)
-                log.warning("slices_quarantined", cause=cause, count=count)
-            for baby in result.unreadable:
-                self._block(baby, until)
-            for dataset in result.datasets:
-                if dataset.error:
-                    log.warning(
-                        "dataset_failed", dataset_id=dataset.dataset_id, error=dataset.error
-                    )
-                if dataset.unconverted:
-                    log.info(
-                        "attributes_unconverted",
-                        dataset_id=dataset.dataset_id,
-                        count=dataset.unconverted,
-                    )
+        for cause, count in result.quarantined:
+            metrics.QUARANTINED_SLICES.labels(cause).inc(count)
+            log.warning("slices_quarantined", cause=cause, count=count)
+        for baby in result.unreadable:
+            self._blocked.block(baby)
+        metrics.NURSERY_BYTES_READ.inc(result.bytes_read)
+        for dataset in result.datasets:
+            dataset_log = log.bind(dataset_id=dataset.dataset_id)
+            if dataset.error:
+                dataset_log.warning("dataset_failed", error=dataset.error)
+            if dataset.unconverted:
+                dataset_log.info("attributes_unconverted", count=dataset.unconverted)
 
-    def _block(self, baby: UnreadableBaby, until: float) -> None:
-        offset, _ = self._blocked.get(baby.stream_id, (baby.offset, 0.0))
-        self._blocked[baby.stream_id] = (min(offset, baby.offset), until)
-        log.warning(
-            "baby_unreadable", stream_id=baby.stream_id, offset=baby.offset, error=baby.error
-        )
-
-    def _register(
-        self,
-        moves: Sequence[tuple[DatasetMove, Sequence[WrittenSegment]]],
-    ) -> None:
-        if not moves:
-            return
+    def _register(self, finished: Sequence[FinishedMove]) -> float:
+        """Register moves; returns the seconds it took."""
+        if not finished:
+            return 0.0
         started = self._clock.monotonic()
         bucket = self._locator.known.bucket
         # Calls that wait together share one database commit.
-        with ThreadPoolExecutor(min(REGISTRATIONS_AT_ONCE, len(moves))) as pool:
-            done = pool.map(lambda m: register(self._client, bucket, *m), moves)
+        with ThreadPoolExecutor(min(REGISTRATIONS_AT_ONCE, len(finished))) as pool:
+            done = pool.map(lambda f: register(self._client, bucket, f.move, f.segments), finished)
             self._seen_seq = max([self._seen_seq, *(seq for seq in done if seq is not None)])
-        _observe("register", self._clock.monotonic() - started)
+        return self._clock.monotonic() - started
 
     def _tend(self, snapshot: StreamSnapshot, store: ObjectStore) -> None:
         """Reap, retire and stop dead streams; an error affects one stream only."""
@@ -246,28 +228,6 @@ class Nursery:
         silent_nanos = self._database_clock.now_nanos() - info.last_activity
         if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
             dead_streams.stop_dead(self._client, store, info, timeout_nanos)
-
-
-def _finished(
-    batch: StreamBatch, results: Sequence[TaskResult], blocked: set[str]
-) -> list[tuple[DatasetMove, Sequence[WrittenSegment]]]:
-    """The moves whose tasks all succeeded, with their segments."""
-    failed = {
-        dataset.dataset_id for result in results for dataset in result.datasets if dataset.error
-    }
-    written: dict[str, list[WrittenSegment]] = {}
-    for result in results:
-        for dataset in result.datasets:
-            written.setdefault(dataset.dataset_id, []).extend(dataset.segments)
-    return [
-        (move, written.get(move.dataset_id, ()))
-        for move in batch.moves
-        if move.dataset_id not in failed and not _touches(move, blocked)
-    ]
-
-
-def _touches(move: DatasetMove, stream_ids: set[str]) -> bool:
-    return any(span.offsets.stream_id in stream_ids for span in move.spans)
 
 
 def _backlog(info: StreamInfo) -> int:

@@ -74,10 +74,16 @@ class IngestStream:
         wanting = frozenset(d for d, m in merged.items() if m is not None and m < baby.offset)
         return wanting if wanting or None in merged.values() else None
 
+    def is_partly_merged(self, baby: BabyFacts) -> bool:
+        """Whether a dataset of the baby has merged it, so that it has been read before."""
+        dataset_ids = baby.dataset_ids or self.merged.keys()
+        return any(self.merged.get(d, -1) >= baby.offset for d in dataset_ids)
+
 
 @dataclass(frozen=True, slots=True)
 class BabyRead:
-    """A baby segment to read, and the datasets that it is read for."""
+    """A baby segment to read, the datasets that it is read for, and how many tasks may read it."""
 
     baby: BabyFacts
     readers: frozenset[str]
+    readers_max: int = 1

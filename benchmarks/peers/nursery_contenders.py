@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from benchmarks.harness.babies import BabySet
 from nursery import job
 from nursery.config import Settings
 from nursery.execute import Budget, execute
-from nursery.planner import Limits, plan
+from nursery.pending import Limits
+from nursery.planner import plan
 from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.baby import decode_baby
@@ -58,14 +60,30 @@ def stop_spark() -> None:
         _session.stop()
 
 
+@dataclass(frozen=True, slots=True)
+class NurseryRun:
+    """What one run of the nursery's jobs took."""
+
+    seconds: float
+    bytes_read: int
+    segments: int
+
+
 def merge_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -> float:
-    """Plan and run the nursery's job; seconds."""
+    """Plan and run the nursery's jobs; seconds."""
+    return measure_in_spark(babies, location, tasks_max).seconds
+
+
+def measure_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -> NurseryRun:
+    """Plan and run the nursery's jobs."""
     assert _session is not None
     began = time.perf_counter()
-    results = job.run(_session, _BUDGET, _tasks(babies, tasks_max), location)
+    outcomes = job.run(_session, _BUDGET, _tasks(babies, tasks_max), location)
+    results = [outcome for _, outcome in outcomes if isinstance(outcome, TaskResult)]
     seconds = time.perf_counter() - began
     _check(results, babies)
-    return seconds
+    segments = sum(len(d.segments) for result in results for d in result.datasets)
+    return NurseryRun(seconds, sum(result.bytes_read for result in results), segments)
 
 
 def merge_alone(babies: BabySet, location: StoreLocation) -> float:
@@ -110,7 +128,7 @@ def _tasks(babies: BabySet, tasks_max: int) -> list[Task]:
     limits = Limits(_DEFAULTS.batch_bytes_max, _DEFAULTS.batch_babies_max, tasks_max)
     found = plan(babies.streams, {}, limits, time.time_ns())
     assert not found.is_cut
-    return [task for batch in found.batches for task in batch.tasks]
+    return list(found.tasks)
 
 
 def _check(results: Sequence[TaskResult], babies: BabySet) -> None:

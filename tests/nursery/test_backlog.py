@@ -9,8 +9,8 @@ from meta.process import Shutdown
 from meta.v1 import segment_lookup_pb2
 from nursery import job
 from nursery.cycles import Cycles
+from nursery.job import TaskOutcome
 from nursery.loop import Nursery
-from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.location import StoreLocation
 from tests.support.nursery.drivers import BUDGET, Collector, dataset, nursery, run_here, texts
@@ -25,7 +25,7 @@ class Jobs:
     def __init__(self) -> None:
         self.babies: list[int] = []
 
-    def run(self, tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+    def run(self, tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
         if tasks:
             self.babies.append(len({(r.stream_id, r.offset) for t in tasks for r in t.reads}))
         return run_here(tasks, where)
@@ -104,8 +104,8 @@ def test_spark_gets_a_job_only_when_something_came(
     def jobs() -> int:
         return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
 
-    def run(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
-        return job.run(spark, BUDGET, tasks, where)
+    def run(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+        return list(job.run(spark, BUDGET, tasks, where))
 
     # On the same stream, so that its offset moves too, over babies with nothing for it.
     idle = Collector(collector.client, dataset(collector.client), collector.collector_id)

@@ -4,7 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
+from nursery.results import TaskResult
 from nursery.tasks import DatasetWork, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
@@ -26,6 +30,20 @@ from segments.store.open import open_store
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)
+
+
+@dataclass
+class _Slow:
+    """Not a task: what `execute` reads of it waits for a file."""
+
+    released: Path
+
+    @property
+    def reads(self) -> tuple[TaskRead, ...]:
+        deadline = time.monotonic() + 60.0
+        while not self.released.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        raise TimeoutError("released")
 
 
 @pytest.fixture
@@ -50,39 +68,55 @@ def baby_task(store: ObjectStore, text: str) -> Task:
     )
 
 
-def test_every_task_writes_its_segments_and_results_keep_their_order(
+def test_every_task_writes_its_segments_and_names_its_index(
     spark: SparkSession, store: ObjectStore
 ) -> None:
     tasks = [baby_task(store, f"task {i}") for i in range(5)]
 
-    results = job.run(spark, BUDGET, tasks, store.location)
+    outcomes = dict(job.run(spark, BUDGET, tasks, store.location))
 
     found = []
-    for result in results:
+    for index in range(5):
+        result = outcomes[index]
+        assert isinstance(result, TaskResult)
         (segment,) = result.datasets[0].segments
         found.extend(read_segment(store, segment.key)["logs"]["body"].to_pylist())
     assert found == [f"task {i}" for i in range(5)]
 
 
 def test_a_plan_without_tasks_starts_no_job(spark: SparkSession, store: ObjectStore) -> None:
-    assert job.run(spark, BUDGET, [], store.location) == []
+    assert list(job.run(spark, BUDGET, [], store.location)) == []
 
 
-def test_a_task_that_kills_its_worker_fails_the_job_and_not_the_session(
-    spark: SparkSession, store: ObjectStore
-) -> None:
-    with pytest.raises(job.JobFailed, match="Python worker exited"):
-        job.run(spark, BUDGET, [_Suicide()], store.location)  # type: ignore[list-item]
+def test_a_task_that_kills_its_worker_fails_alone(spark: SparkSession, store: ObjectStore) -> None:
+    tasks: list[Any] = [_Suicide(), baby_task(store, "beside")]
 
+    outcomes = dict(job.run(spark, BUDGET, tasks, store.location))
+
+    assert isinstance(outcomes[0], job.JobFailed)
+    assert "Python worker exited" in str(outcomes[0])
+    assert isinstance(outcomes[1], TaskResult)
     check_alive(spark)
-    assert job.run(spark, BUDGET, [baby_task(store, "after")], store.location)
+
+
+def test_an_outcome_is_there_before_a_slow_task_has_finished(
+    spark: SparkSession, store: ObjectStore, tmp_path: Path
+) -> None:
+    released = tmp_path / "released"
+    tasks: list[Any] = [_Slow(released), baby_task(store, "fast")]
+
+    outcomes = job.run(spark, BUDGET, tasks, store.location)
+
+    assert next(outcomes)[0] == 1
+    released.touch()
+    assert next(outcomes)[0] == 0
 
 
 class _Suicide:
     """Ends the Python process that looks at it."""
 
     def __getattr__(self, name: str) -> object:
-        if name == "works":
+        if name == "reads":
             os.kill(os.getpid(), signal.SIGKILL)
         raise AttributeError(name)
 

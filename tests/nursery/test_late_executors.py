@@ -45,13 +45,13 @@ def fickle(packages: Path) -> Iterator[SparkSession]:
 def test_a_batch_on_an_executor_of_another_release_is_refused_before_anything_is_read(
     fickle: SparkSession, packages: Path
 ) -> None:
-    assert job.run(fickle, BUDGET, [NOTHING], NOWHERE)
+    assert list(job.run(fickle, BUDGET, [NOTHING], NOWHERE))
 
     with (
         pretend_release(packages),
         pytest.raises(SparkUnusable, match=r"^the executor on \S+ has segplane 9\.9 \(here"),
     ):
-        job.run(fickle, BUDGET, [NOTHING], NOWHERE)
+        list(job.run(fickle, BUDGET, [NOTHING], NOWHERE))
 
     check_alive(fickle)
 
@@ -69,7 +69,7 @@ def test_an_executor_of_another_python_is_refused_in_one_line(
     fickle: SparkSession, packages: Path
 ) -> None:
     with pretend_python(packages), pytest.raises(SparkUnusable) as refused:
-        job.run(fickle, BUDGET, [NOTHING], NOWHERE)
+        list(job.run(fickle, BUDGET, [NOTHING], NOWHERE))
 
     assert str(refused.value).startswith("an executor has python 3.8 (here 3.")
     assert "\n" not in str(refused.value)

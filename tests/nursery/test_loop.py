@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from meta import metrics
-from nursery.job import JobFailed
-from nursery.results import TaskResult
+from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, quarantine_key
 from segments.location import StoreLocation
-from tests.support.nursery.drivers import Collector, dataset, nursery, run_here, texts
+from tests.support.nursery.drivers import Collector, dataset, fail_all, nursery, run_here, texts
 from tests.support.nursery.passing_time import let_pass
 
 
@@ -68,7 +67,7 @@ def test_a_race_between_two_nurseries_is_lost_by_one(collector: Collector) -> No
     collector.send("a")
     first = nursery(collector.client)
 
-    def overtaken(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+    def overtaken(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
         results = run_here(tasks, where)
         if tasks:
             first.cycle()
@@ -167,10 +166,10 @@ def test_a_failed_job_is_tried_again_with_half_the_babies(collector: Collector) 
         collector.send(f"baby {index}")
     sizes: list[int] = []
 
-    def failing_above_one(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+    def failing_above_one(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
         sizes.append(len({(r.stream_id, r.offset) for t in tasks for r in t.reads}))
         if sizes[-1] > 1:
-            raise JobFailed("out of memory")
+            return fail_all(tasks, "out of memory")
         return run_here(tasks, where)
 
     driver = nursery(collector.client, failing_above_one)

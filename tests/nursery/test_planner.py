@@ -1,16 +1,13 @@
 """The choice of babies: bounds, order, and that nothing is read twice or passed over."""
 
+from collections import Counter
 from dataclasses import replace
 from uuid import UUID
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from nursery.planner import Limits, MergedSpan, Plan, plan
+from nursery.pending import Limits
+from nursery.planner import DatasetMove, MergedSpan, Plan, plan
 from nursery.streams import BabyFacts, IngestStream
 from segments.offsets import OffsetSpan
-from segments.parquet.schema import SegmentSpec
 
 NOW = 1_700_000_000 * 10**9
 WIDE = Limits(bytes_max=10**9, babies_max=10_000, tasks_max=2)
@@ -29,15 +26,18 @@ def stream(
 
 
 def reads(found: Plan) -> set[tuple[str, int]]:
-    return {(r.stream_id, r.offset) for b in found.batches for t in b.tasks for r in t.reads}
+    return {(r.stream_id, r.offset) for task in found.tasks for r in task.reads}
+
+
+def moves(found: Plan) -> dict[str, DatasetMove]:
+    assert len({move.dataset_id for move in found.moves}) == len(found.moves)
+    return {move.dataset_id: move for move in found.moves}
 
 
 def test_a_stream_is_merged_up_to_its_committed_offset() -> None:
     found = plan([stream(baby(0, LOGS), baby(1, LOGS))], {}, WIDE, NOW)
 
-    (batch,) = found.batches
-    assert batch.moves[0].spans[0].offsets.start == 0
-    assert batch.moves[0].spans[0].offsets.end == 1
+    assert moves(found)[LOGS].spans[0].offsets == OffsetSpan("s", 0, 1)
     assert reads(found) == {("s", 0), ("s", 1)}
     assert not found.is_cut
 
@@ -47,9 +47,9 @@ def test_a_young_stream_waits() -> None:
     young = stream(baby(0, LOGS, age_secs=1.0))
 
     assert plan([young], {}, limits, NOW) == Plan()
-    assert plan([replace(young, is_stopped=True)], {}, limits, NOW).batches
+    assert plan([replace(young, is_stopped=True)], {}, limits, NOW).tasks
     large = stream(baby(0, LOGS, age_secs=1.0, size=10_000))
-    assert plan([large], {}, limits, NOW).batches
+    assert plan([large], {}, limits, NOW).tasks
 
 
 def test_the_oldest_babies_of_all_streams_go_first() -> None:
@@ -59,7 +59,7 @@ def test_the_oldest_babies_of_all_streams_go_first() -> None:
     found = plan([other, old], {}, replace(WIDE, babies_max=3), NOW)
 
     assert reads(found) == {("old", 0), ("other", 0), ("other", 1)}
-    assert {(s.offsets.stream_id, s.offsets.end) for s in found.batches[0].moves[0].spans} == {
+    assert {(s.offsets.stream_id, s.offsets.end) for s in moves(found)[LOGS].spans} == {
         ("old", 0),
         ("other", 1),
     }
@@ -79,16 +79,16 @@ def test_a_dataset_that_got_nothing_moves_without_a_job() -> None:
 
     found = plan([both], {}, WIDE, NOW)
 
-    (advance,) = found.advances
-    assert advance.dataset_id == SPANS
+    advance = moves(found)[SPANS]
     assert advance.spans == (MergedSpan(OffsetSpan("s", 0, 1), both.babies[1].committed_at),)
-    assert [m.dataset_id for m in found.batches[0].moves] == [LOGS]
+    assert not advance.tasks
+    assert moves(found)[LOGS].tasks
 
 
 def test_a_dataset_that_got_nothing_waits_for_its_turn() -> None:
     both = stream(baby(0, LOGS), baby(1, LOGS), merged={LOGS: -1, SPANS: -1})
 
-    assert plan([both], {}, replace(WIDE, idle_advance_secs=600.0), NOW).advances == ()
+    assert moves(plan([both], {}, replace(WIDE, idle_advance_secs=600.0), NOW)).keys() == {LOGS}
 
 
 def test_nothing_passes_a_baby_that_cannot_be_read() -> None:
@@ -96,24 +96,30 @@ def test_nothing_passes_a_baby_that_cannot_be_read() -> None:
 
     found = plan([both], {}, WIDE, NOW, blocked={"s": 1})
 
-    assert {m.spans[0].offsets.end for m in (*found.batches[0].moves, *found.advances)} == {0}
+    assert {move.spans[0].offsets.end for move in found.moves} == {0}
 
 
 def test_a_baby_of_a_deleted_dataset_is_read_by_an_owner() -> None:
     found = plan([stream(baby(0, GONE))], {}, WIDE, NOW)
 
-    (batch,) = found.batches
-    assert batch.moves == ()
-    assert [(r.offset, r.is_owner) for t in batch.tasks for r in t.reads] == [(0, True)]
-    assert [m.dataset_id for m in found.advances] == [LOGS]
+    (task,) = found.tasks
+    assert [(r.offset, r.is_owner) for r in task.reads] == [(0, True)]
+    assert moves(found)[LOGS].tasks == {0}
+
+
+def test_a_baby_of_a_deleted_dataset_is_read_when_the_last_dataset_passes_it() -> None:
+    both = stream(baby(0, GONE), baby(1, LOGS), merged={LOGS: -1, SPANS: -1})
+    patient = replace(WIDE, idle_advance_secs=600.0)
+
+    assert reads(plan([both], {}, patient, NOW)) == {("s", 1)}
+    later = replace(both, merged={LOGS: 1, SPANS: -1})
+    assert reads(plan([later], {}, WIDE, NOW)) == {("s", 0)}
 
 
 def test_an_unstamped_baby_is_read_for_every_dataset() -> None:
     both = stream(baby(0), merged={LOGS: -1, SPANS: -1})
 
-    (batch,) = plan([both], {}, WIDE, NOW).batches
-
-    assert [m.dataset_id for m in batch.moves] == [LOGS, SPANS]
+    assert moves(plan([both], {}, WIDE, NOW)).keys() == {LOGS, SPANS}
 
 
 def test_offsets_that_meta_did_not_describe_are_merged_too() -> None:
@@ -126,121 +132,91 @@ def test_a_large_dataset_is_split_over_tasks() -> None:
     size = 4 * 1024 * 1024
     found = plan([stream(*(baby(o, LOGS, size=size) for o in range(8)))], {}, WIDE, NOW)
 
-    first, second = found.batches[0].tasks
+    first, second = found.tasks
     assert first.works[0].ranges == (OffsetSpan("s", 0, 3),)
     assert second.works[0].ranges == (OffsetSpan("s", 4, 7),)
     assert {r.offset for r in second.reads} == {4, 5, 6, 7}
 
 
-def test_many_cores_get_several_batches_of_their_own_streams() -> None:
+def test_at_most_two_tasks_read_a_baby() -> None:
     size = 8 * 1024 * 1024
-    streams = [stream(baby(0, LOGS, size=size), name=f"s{i}") for i in range(4)]
+    streams = [stream(baby(0, *DATASETS, size=size), name=f"s{i}", merged=NONE) for i in range(4)]
 
-    found = plan(streams, {}, replace(WIDE, tasks_max=16), NOW)
+    found = plan(streams, {}, replace(WIDE, tasks_max=8), NOW)
 
-    assert len(found.batches) == 2
-    groups = [{s.offsets.stream_id for m in b.moves for s in m.spans} for b in found.batches]
-    assert not groups[0] & groups[1]
-    assert groups[0] | groups[1] == {"s0", "s1", "s2", "s3"}
+    assert len(found.tasks) == 8
+    assert set(readers(found).values()) == {2}
+    assert {m.dataset_id: len(m.tasks) >= 4 for m in found.moves} == dict.fromkeys(DATASETS, True)
+
+
+def test_files_of_many_small_datasets_are_not_multiplied_by_cores() -> None:
+    datasets = [str(UUID(int=i)) for i in range(400)]
+    size = 1024 * 1024
+    babies = [baby(o, *datasets, size=size) for o in range(16)]
+
+    found = plan([stream(*babies, merged=dict.fromkeys(datasets, -1))], {}, CORES, NOW)
+
+    assert max(len(move.tasks) for move in found.moves) == 1
+
+
+def test_a_dataset_is_due_by_its_own_age_and_size() -> None:
+    limits = replace(WIDE, wait_secs=30.0, bytes_min=10_000)
+    babies = (
+        baby(0, LOGS, *MANY, size=100, age_secs=10.0),
+        baby(1, LOGS, size=20_000, age_secs=5.0),
+        baby(2, *MANY, size=100, age_secs=1.0),
+    )
+
+    found = plan([stream(*babies, merged=dict.fromkeys((LOGS, *MANY), -1))], {}, limits, NOW)
+
+    assert moves(found).keys() == {LOGS}
+    assert reads(found) == {("s", 0), ("s", 1)}
+    assert moves(found)[LOGS].spans[0].offsets == OffsetSpan("s", 0, 2)
+
+
+def test_a_second_read_of_a_baby_merges_all_the_rest_up_to_it() -> None:
+    limits = replace(WIDE, wait_secs=30.0, idle_advance_secs=600.0)
+    babies = (
+        baby(0, LOGS, *MANY, age_secs=20.0),
+        baby(1, LOGS, MANY[0], age_secs=50.0),
+        baby(2, *MANY[1:], age_secs=10.0),
+    )
+    merged = dict.fromkeys(MANY, -1) | {LOGS: 1}
+
+    found = plan([stream(*babies, merged=merged)], {}, replace(limits, bytes_min=10**9), NOW)
+
+    assert reads(found) == {("s", 0), ("s", 1)}
+    assert set(readers(found).values()) == {1}
+    ends = {dataset_id: move.spans[0].offsets.end for dataset_id, move in moves(found).items()}
+    assert ends == dict.fromkeys(MANY[1:], 1) | {MANY[0]: 2}
+
+
+def test_a_stream_most_of_whose_datasets_are_due_is_merged_whole() -> None:
+    limits = replace(WIDE, wait_secs=30.0, bytes_min=10**9)
+    babies = (baby(0, LOGS, SPANS, age_secs=50.0), baby(1, LOGS, SPANS, GONE, age_secs=1.0))
+
+    found = plan([stream(*babies, merged=NONE)], {}, limits, NOW)
+
+    assert {move.spans[0].offsets.end for move in found.moves} == {1}
+    assert moves(found).keys() == {LOGS, SPANS, GONE}
+
+
+def test_a_stream_with_more_babies_than_meta_lists_is_merged_whole() -> None:
+    limits = replace(WIDE, wait_secs=30.0, bytes_min=10**9)
+    listed = stream(baby(0, LOGS, age_secs=1.0))
+
+    found = plan([replace(listed, committed_offset=5)], {}, limits, NOW)
+
+    assert reads(found) == {("s", 0)}
+    assert found.is_cut
 
 
 DATASETS = [LOGS, SPANS, GONE]
+NONE = dict.fromkeys(DATASETS, -1)
+MANY = [str(UUID(int=i)) for i in range(10, 15)]
+CORES = replace(WIDE, tasks_max=8)
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> list[IngestStream]:
-    found = []
-    for name in draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=4)):
-        count = draw(st.integers(0, 8))
-        babies = tuple(
-            baby(
-                o,
-                *draw(st.sets(st.sampled_from(DATASETS))),
-                size=draw(st.sampled_from([10, 1_000_000, 9_000_000])),
-                age_secs=draw(st.sampled_from([0.0, 50.0, 99.0])),
-            )
-            for o in range(count)
-        )
-        merged = {
-            d: draw(st.integers(-1, count - 1)) for d in draw(st.sets(st.sampled_from(DATASETS)))
-        }
-        first = min(merged.values(), default=count) + 1
-        found.append(IngestStream(name, count - 1, merged, babies[first:], draw(st.booleans())))
-    return found
-
-
-LIMITS = st.builds(
-    Limits,
-    bytes_max=st.sampled_from([1, 2_000_000, 10**9]),
-    babies_max=st.integers(1, 20),
-    tasks_max=st.sampled_from([1, 2, 8, 24]),
-    wait_secs=st.sampled_from([0.0, 60.0]),
-    bytes_min=st.sampled_from([1, 10**9]),
-)
-
-
-@given(streams(), LIMITS)
-def test_every_record_is_read_once_and_nothing_unread_is_passed(
-    found: list[IngestStream], limits: Limits
-) -> None:
-    by_name = {s.stream_id: s for s in found}
-
-    result = plan(found, {d: SegmentSpec() for d in DATASETS}, limits, NOW)
-
-    given_out: set[tuple[str, str, int]] = set()
-    owned: list[tuple[str, int]] = []
-    for batch in result.batches:
-        assert len(batch.tasks) <= 8
-        for task in batch.tasks:
-            readable = {(r.stream_id, r.offset) for r in task.reads}
-            owned.extend((r.stream_id, r.offset) for r in task.reads if r.is_owner)
-            for work in task.works:
-                for span in work.ranges:
-                    for offset in range(span.start, span.end + 1):
-                        key = (work.dataset_id, span.stream_id, offset)
-                        assert key not in given_out
-                        assert (span.stream_id, offset) in readable
-                        given_out.add(key)
-    assert len(owned) == len(set(owned))
-    _assert_moves_pass_nothing_unread(result, by_name, given_out, owned)
-
-
-def _assert_moves_pass_nothing_unread(
-    result: Plan,
-    by_name: dict[str, IngestStream],
-    given_out: set[tuple[str, str, int]],
-    owned: list[tuple[str, int]],
-) -> None:
-    moves = [*(m for b in result.batches for m in b.moves), *result.advances]
-    moved = [(m.dataset_id, s.offsets.stream_id) for m in moves for s in m.spans]
-    assert len(moved) == len(set(moved))
-    for move in moves:
-        for step in (span.offsets for span in move.spans):
-            own = by_name[step.stream_id]
-            assert step.start == own.merged[move.dataset_id] + 1 <= step.end
-            assert step.end <= own.committed_offset
-            for one in own.babies:
-                if not step.start <= one.offset <= step.end:
-                    continue
-                holds = not one.dataset_ids or move.dataset_id in one.dataset_ids
-                assert not holds or (move.dataset_id, own.stream_id, one.offset) in given_out
-                if one.dataset_ids - own.merged.keys():
-                    assert (own.stream_id, one.offset) in owned
-
-
-@pytest.mark.parametrize("limits", [WIDE, replace(WIDE, babies_max=1)], ids=["wide", "one"])
-def test_repeated_cycles_drain_everything(limits: Limits) -> None:
-    current = stream(*(baby(o, DATASETS[o % 2]) for o in range(7)), merged={LOGS: -1, SPANS: -1})
-    for _ in range(20):
-        found = plan([current], {}, limits, NOW)
-        if not found.batches and not found.advances:
-            break
-        merged = dict(current.merged)
-        for move in (*(m for b in found.batches for m in b.moves), *found.advances):
-            merged[move.dataset_id] = move.spans[0].offsets.end
-        first = min(merged.values()) + 1
-        current = replace(
-            current, merged=merged, babies=tuple(b for b in current.babies if b.offset >= first)
-        )
-
-    assert set(current.merged.values()) == {6}
+def readers(found: Plan) -> Counter[tuple[str, int]]:
+    """How many tasks read each baby."""
+    return Counter((r.stream_id, r.offset) for task in found.tasks for r in task.reads)

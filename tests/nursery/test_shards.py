@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from meta.client import MetaClient
+from nursery.job import TaskOutcome
 from nursery.loop import Nursery
-from nursery.results import TaskResult
 from nursery.tasks import Task
 from segments.location import StoreLocation
 from tests.support.nursery.drivers import Collector, nursery, run_here, texts
@@ -39,7 +39,7 @@ class Shard:
         """Start it."""
         return nursery(self.client, self.run, shard_index=self.index, shard_count=self.count)
 
-    def run(self, tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+    def run(self, tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
         """Run a job, and die before its results are registered if it is the one to die after."""
         results = run_here(tasks, where)
         self.reads.update((read.stream_id, read.offset) for task in tasks for read in task.reads)

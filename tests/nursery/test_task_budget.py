@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from nursery import job
 from nursery.execute import Budget
+from nursery.results import TaskResult
 from nursery.tasks import DatasetWork, Routes, Task, TaskRead
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
@@ -91,8 +92,10 @@ def _peak_mib(pid: int) -> float:
 def test_a_batch_larger_than_the_budget_becomes_more_files_and_not_more_memory(
     spark: SparkSession, store: ObjectStore, export: Callable[[int], LogsData]
 ) -> None:
-    (result,) = job.run(spark, BUDGET, [task_of(store, BABIES, export)], store.location)
+    tasks = [task_of(store, BABIES, export)]
+    ((_, result),) = job.run(spark, BUDGET, tasks, store.location)
 
+    assert isinstance(result, TaskResult)
     (found,) = result.datasets
     assert found.error == ""
     assert sum(one.rows for one in found.segments) == BABIES * RECORDS

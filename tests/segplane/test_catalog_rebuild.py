@@ -19,14 +19,13 @@ from meta.v1 import (
     operations_pb2,
     segment_lookup_pb2,
 )
-from nursery.job import JobFailed
-from nursery.results import TaskResult
+from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.location import StoreLocation
 from segplane import fsck
 from segplane.__main__ import app
 from tests.support.merge_worker.local_merges import merge_all
-from tests.support.nursery.drivers import Collector, dataset, nursery, run_here
+from tests.support.nursery.drivers import Collector, dataset, fail_all, nursery, run_here
 from tests.support.visible_segments import find, seen, texts
 
 
@@ -45,10 +44,10 @@ def on(settings: Settings, database_url: str) -> Settings:
     return replace(settings, database=replace(settings.database, url=database_url))
 
 
-def write_and_fail(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+def write_and_fail(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
     """Write everything and die before anything is registered."""
     run_here(tasks, where)
-    raise JobFailed("the driver died")
+    return fail_all(tasks, "the driver died")
 
 
 def rebuild(settings: Settings, *arguments: str) -> Result:

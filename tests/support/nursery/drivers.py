@@ -1,7 +1,7 @@
 """A collector that puts real babies and commits them, and a nursery without Spark."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
@@ -18,8 +18,8 @@ from meta.v1 import (
 )
 from nursery.config import Settings
 from nursery.execute import Budget, execute
-from nursery.loop import Nursery
-from nursery.results import TaskResult
+from nursery.job import JobFailed, TaskOutcome
+from nursery.loop import Nursery, RunTasks
 from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key, join_key
@@ -34,18 +34,23 @@ BUDGET = Budget(1 << 26, 1 << 28)
 NOW = 1_700_000_000 * 10**9
 
 
-def run_here(tasks: Sequence[Task], where: StoreLocation) -> list[TaskResult]:
+def run_here(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
     """Run tasks in this process."""
-    results = []
-    for task in tasks:
+    outcomes: list[TaskOutcome] = []
+    for index, task in enumerate(tasks):
         with tempfile.TemporaryDirectory() as folder:
-            results.append(execute(task, open_store(where), BUDGET, Path(folder)))
-    return results
+            outcomes.append((index, execute(task, open_store(where), BUDGET, Path(folder))))
+    return outcomes
+
+
+def fail_all(tasks: Sequence[Task], message: str) -> list[TaskOutcome]:
+    """Fail every task, as if Spark had aborted its job."""
+    return [(index, JobFailed(message)) for index in range(len(tasks))]
 
 
 def nursery(
     client: MetaClient,
-    run_tasks: Callable[[Sequence[Task], StoreLocation], list[TaskResult]] = run_here,
+    run_tasks: RunTasks = run_here,
     settings: Settings = EAGER,
     clock: Clock | None = None,
     **changes: float,

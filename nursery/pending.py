@@ -1,0 +1,89 @@
+"""What each stream has to merge, and which datasets are due. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nursery.streams import BabyRead, IngestStream
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one cycle, and when a dataset is due. `tasks_max` is what the cluster runs at once.
+
+    A dataset is due once its oldest unmerged baby is `wait_secs` old, or about `bytes_min` bytes
+    have gathered for it.
+    """
+
+    bytes_max: int
+    babies_max: int
+    tasks_max: int = 2
+    wait_secs: float = 0.0
+    bytes_min: int = 1
+    idle_advance_secs: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PendingStream:
+    """The unmerged babies of one stream, each with all of its readers, up to offset `end`.
+
+    `is_truncated`: more babies are committed than meta listed.
+    """
+
+    stream: IngestStream
+    reads: tuple[BabyRead, ...]
+    end: int
+    is_truncated: bool = False
+
+    def dataset_ids(self) -> frozenset[str]:
+        """The datasets that have records to merge."""
+        return frozenset().union(*(read.readers for read in self.reads))
+
+
+@dataclass(slots=True)
+class _Demand:
+    """What has gathered for one dataset in all streams."""
+
+    oldest: int
+    size_bytes: float = 0.0
+
+
+def pending_streams(
+    streams: Iterable[IngestStream], blocked: Mapping[str, int]
+) -> list[PendingStream]:
+    """List what can be merged; `blocked` maps streams to an offset that cannot be read now."""
+    pending = []
+    for stream in streams:
+        stop = blocked.get(stream.stream_id, stream.committed_offset + 1)
+        known = [baby for baby in stream.unmerged() if baby.offset < stop]
+        if known:
+            reads = (
+                BabyRead(baby, readers)
+                for baby in known
+                if (readers := stream.readers(baby)) is not None
+            )
+            end = known[-1].offset
+            is_truncated = end + 1 < min(stop, stream.committed_offset + 1)
+            pending.append(PendingStream(stream, tuple(reads), end, is_truncated))
+    return pending
+
+
+def due_datasets(
+    pending: Sequence[PendingStream], limits: Limits, now_nanos: int
+) -> frozenset[str]:
+    """The datasets that are due by age or size, over all streams."""
+    demands: dict[str, _Demand] = {}
+    for own in pending:
+        for read in own.reads:
+            baby = read.baby
+            # A commit names datasets, not their sizes.
+            share_bytes = baby.size_bytes / max(1, len(baby.dataset_ids) or len(read.readers))
+            for dataset_id in read.readers:
+                demand = demands.setdefault(dataset_id, _Demand(baby.committed_at))
+                demand.oldest = min(demand.oldest, baby.committed_at)
+                demand.size_bytes += share_bytes
+    due_since = now_nanos - int(limits.wait_secs * 1e9)
+    return frozenset(
+        dataset_id
+        for dataset_id, demand in demands.items()
+        if demand.oldest <= due_since or demand.size_bytes >= limits.bytes_min
+    )

@@ -11,12 +11,22 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
-from meta.store import datasets, pg_arrays, segments, stream_datasets, streams, versions
+from meta.store import (
+    datasets,
+    pg_arrays,
+    segments,
+    stats,
+    stream_datasets,
+    streams,
+    versions,
+)
 from meta.store.engine import Transaction
 from meta.store.segments import Claim, NewSegment
 from meta.store.stream_datasets import EntryMove, Key
 from meta.store.versions import Version
 
+# Rows of more moves are written before the counter is taken.
+MOVES_UNDER_COUNTER_MAX = 256
 # Most current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
 
@@ -198,9 +208,10 @@ def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Versi
 
 def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
     moves = [move for merge, _ in fresh for move in merge.moves]
-    # Last of all locks; what follows writes rows that are new or locked already.
-    version = versions.allocate(tx)
-    segments.insert(tx, [claimed for _, claims in fresh for claimed in claims], version)
+    # Last of all locks but the statistics; all else that is written is new or locked already.
+    is_large = len(moves) > MOVES_UNDER_COUNTER_MAX
+    version = versions.reserve(tx, len(moves)) if is_large else versions.allocate(tx)
+    changes = segments.write_rows(tx, [c for _, claims in fresh for c in claims], version)
     stream_datasets.move(tx, moves, version)
     tx.execute(_CHECKPOINT, {**_columns(moves), "version": version})
     firsts = [
@@ -220,6 +231,9 @@ def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> V
         firsts_of, ids = zip(*further, strict=True)
         values = {"firsts": pg_arrays.uuids(firsts_of), "segments": pg_arrays.uuids(ids)}
         tx.execute(_REMEMBER_FURTHER, values)
+    if is_large:
+        versions.take(tx, version)
+    stats.add(tx, changes)
     return version
 
 

@@ -99,11 +99,17 @@ def insert(
     tx: Transaction, claims: Sequence[Claim], version: Version, *, merge_count: int = 0
 ) -> None:
     """Write the rows of the new claims, visible from `version`, and count them."""
+    stats.add(tx, write_rows(tx, claims, version, merge_count=merge_count))
+
+
+def write_rows(
+    tx: Transaction, claims: Sequence[Claim], version: Version, *, merge_count: int = 0
+) -> list[stats.Change]:
+    """Like `insert`, but the caller adds the changes to the counters, as its last step."""
     new = [claimed for claimed in claims if _is_new(claimed)]
-    if not new:
-        return
-    tx.execute(_INSERT, [_values(claimed, version, merge_count) for claimed in new])
-    stats.add(tx, [_counted(claimed) for claimed in new])
+    if new:
+        tx.execute(_INSERT, [_values(claimed, version, merge_count) for claimed in new])
+    return [_counted(claimed) for claimed in new]
 
 
 def get_many(tx: Transaction, ids: Sequence[UUID]) -> list[SegmentRow]:

@@ -5,7 +5,7 @@ from typing import NewType
 from sqlalchemy import text
 
 from meta.store import timelines
-from meta.store.engine import TimelineChanged, Transaction, run_in
+from meta.store.engine import Conflict, TimelineChanged, Transaction, run_in
 from meta.store.timelines import IS_CURRENT
 
 Version = NewType("Version", int)
@@ -14,6 +14,9 @@ _ALLOCATE = text(
     f"UPDATE meta_state SET version = version + 1 WHERE {IS_CURRENT} RETURNING version"  # noqa: S608
 )
 _CURRENT = text(f"SELECT version, {IS_CURRENT} IS TRUE AS is_current FROM meta_state")  # noqa: S608
+_TAKE = text(
+    f"UPDATE meta_state SET version = :version WHERE version < :version AND {IS_CURRENT}"  # noqa: S608
+)
 _IS_LOST = text(
     "SELECT EXISTS (SELECT FROM meta_state WHERE gap_start < :version AND :version < gap_end)"
     " OR EXISTS (SELECT FROM version_gaps WHERE gap_start < :version AND :version < gap_end)"
@@ -31,6 +34,29 @@ def allocate(tx: Transaction) -> Version:
         timelines.check(run_in(tx))
         version = tx.execute(_ALLOCATE).scalar_one()
     return Version(version)
+
+
+def reserve(tx: Transaction, rows: int) -> Version:
+    """Choose a version ahead of the counter, for rows that take long to write.
+
+    `take` it once they are written: nobody sees them before the commit, and versions have gaps. So
+    the counter is held for the commit alone, however many rows there are. A version a row is more
+    than others draw in the time, each with a commit of its own.
+    """
+    row = tx.execute(_CURRENT).one()
+    if not row.is_current:
+        timelines.check(run_in(tx))
+        row = tx.execute(_CURRENT).one()
+    return Version(row.version + rows)
+
+
+def take(tx: Transaction, version: Version) -> None:
+    """Move the counter to a reserved version, as the last lock of the transaction.
+
+    Raises Conflict if the counter has passed it: the transaction is run again.
+    """
+    if tx.execute(_TAKE, {"version": version}).rowcount == 0:
+        raise Conflict("40001")
 
 
 def current(tx: Transaction) -> Version:

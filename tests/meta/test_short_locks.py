@@ -9,13 +9,27 @@ import pytest
 from sqlalchemy import text
 
 from meta.config import Settings
-from meta.store import dataset_deletion, datasets, merge_completions, stats, versions
+from meta.store import (
+    dataset_deletion,
+    datasets,
+    merge_completions,
+    registrations,
+    stats,
+    stream_datasets,
+    streams,
+    versions,
+)
+from meta.store.engine import Transaction
 from meta.store.lifetimes import LOCK_KEY
 from meta.store.merge_completions import Completion, Done, Rejected
+from meta.store.registrations import Merge
 from meta.store.segments import NewSegment
+from meta.store.stream_datasets import EntryMove, NewEntry
 from meta.transactions import Transactions
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
 from segments.keys import join_key
+from segments.offsets import OffsetSpan
+from tests.support.interleaving.in_process_calls import new_segment
 from tests.support.meta.catalog import Catalog
 from tests.support.meta.dataset_life import undelete
 from tests.support.meta.segments import DAY, EPOCH, Worker, Writer
@@ -164,3 +178,50 @@ def is_waiting(transactions: Transactions) -> bool:
         " WHERE NOT l.granted AND a.datname = current_database()"
     )
     return bool(transactions.read(lambda tx: tx.execute(statement).scalar_one()))
+
+
+def test_a_large_registration_writes_its_rows_before_it_takes_the_counter(
+    transactions: Transactions, catalog: Catalog, dataset: str
+) -> None:
+    merge = large_merge(transactions, dataset)
+    done: list[int] = []
+
+    def register() -> None:
+        done.append(transactions.write(lambda tx: registrations.register(tx, merge)))
+
+    other = Thread(target=register)
+    with transactions.database.write() as tx:
+        drawn = versions.allocate(tx)
+        other.start()
+        wait_until(lambda: is_waiting(transactions), "the registration waits for the counter")
+        tables = tables_written_by_waiting(transactions)
+    other.join()
+
+    assert {"segments", "registrations", "offset_checkpoints", "stream_datasets"} <= tables
+    assert "dataset_stats" not in tables
+    assert done[0] > drawn
+
+
+def large_merge(transactions: Transactions, dataset: str) -> Merge:
+    """Describe a merge of one baby of each of many streams."""
+    count = registrations.MOVES_UNDER_COUNTER_MAX + 1
+    dataset_id = UUID(dataset)
+
+    def make(tx: Transaction) -> list[UUID]:
+        ids = [streams.find_or_create(tx, f"collector {n}", "")[0] for n in range(count)]
+        stream_datasets.create_missing(tx, [NewEntry(i, dataset_id, -1) for i in ids])
+        for stream_id in ids:
+            streams.advance(tx, stream_id, 0)
+        return ids
+
+    ids = transactions.write(make)
+    moves = tuple(EntryMove(dataset_id, OffsetSpan(str(i), 0, 0), 1) for i in ids)
+    return Merge(dataset_id, (new_segment(dataset_id),), moves)
+
+
+def tables_written_by_waiting(transactions: Transactions) -> set[str]:
+    statement = text(
+        "SELECT DISTINCT relation::regclass::text FROM pg_locks WHERE mode = 'RowExclusiveLock'"
+        " AND relation IS NOT NULL AND pid IN (SELECT pid FROM pg_locks WHERE NOT granted)"
+    )
+    return transactions.read(lambda tx: set(tx.execute(statement).scalars()))

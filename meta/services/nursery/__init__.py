@@ -35,7 +35,7 @@ from segments.offsets import OffsetSpan
 
 MOVES_MAX = 10_000
 SEGMENTS_MAX = 100
-# Checking more moves would block the event loop for too long.
+# More moves would block the event loop while they are checked, and a batch while they are written.
 QUICK_MOVES = 100
 SHARDS_MAX = 65_536
 # The most registrations whose replies are read together; each may have the maximum size.
@@ -92,13 +92,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
         """Register merged segments and advance the offsets that they cover, at one version."""
-        if len(request.stream_offsets) <= QUICK_MOVES:
-            merge = self._merge(request)
-        else:
-            merge = await asyncio.to_thread(self._merge, request)
+        if len(request.stream_offsets) > QUICK_MOVES:
+            return await asyncio.to_thread(self._register_alone, request)
+        merge = self._merge(request)
         version = await self._committer.submit(merge)
-        stream_ids = frozenset(move.stream_id for move in merge.moves)
-        return await self._replies.submit((version, stream_ids))
+        return await self._replies.submit(_registration(version, merge))
 
     def MarkStreamStopped(
         self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext
@@ -220,6 +218,16 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             answers.append(reply)
         return answers
 
+    def _register_alone(
+        self, request: nursery_pb2.RegisterMergedSegmentRequest
+    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+        """Register a large call in transactions of its own, so that no batch waits for it."""
+        merge = self._merge(request)
+        version = self._transactions.write(lambda tx: registrations.register(tx, merge))
+        registered = [_registration(version, merge)]
+        (reply,) = self._transactions.read(lambda tx: self._registered(tx, registered))
+        return reply
+
     def _merge(self, request: nursery_pb2.RegisterMergedSegmentRequest) -> Merge:
         """Check a registration."""
         if not request.stream_offsets:
@@ -245,6 +253,10 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
                 f"not everything is of dataset {dataset_id}", field="stream_offsets"
             )
         return Merge(dataset_id, new, tuple(moves))
+
+
+def _registration(version: Version, merge: Merge) -> _Registered:
+    return version, frozenset(move.stream_id for move in merge.moves)
 
 
 def _move(info: nursery_pb2.StreamOffsetInfo, field: str) -> EntryMove:

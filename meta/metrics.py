@@ -52,6 +52,13 @@ RPC_SECONDS = Histogram(
     buckets=_SECONDS,
     registry=META,
 )
+REGISTRATION_EXCESS_EVENTS = Counter(
+    "segplane_registration_excess_events_total",
+    "Events of registrations beyond the records of their baby segments, where not all of these are"
+    " stamped and counted (elsewhere the call is refused). A rise: a nursery invents or doubles"
+    " records, or a collector counts too few.",
+    registry=META,
+)
 TX_RETRIES = Counter(
     "segplane_transaction_retries_total",
     "Transactions run again after a conflict, by SQLSTATE. A rise: calls contend for the same"

@@ -10,8 +10,17 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
+from meta import metrics
+from meta.errors import (
+    InvalidArgument,
+    KeyTaken,
+    MetaError,
+    NotFound,
+    OffsetConflict,
+    OffsetNotCommitted,
+)
 from meta.store import (
+    conservation,
     datasets,
     pg_arrays,
     segments,
@@ -20,6 +29,7 @@ from meta.store import (
     streams,
     versions,
 )
+from meta.store.conservation import RecordBound
 from meta.store.engine import Transaction
 from meta.store.segments import Claim, NewSegment
 from meta.store.stream_datasets import EntryMove, Key
@@ -115,10 +125,13 @@ def _register_live(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     entries = [move.key for merge in batch for move in merge.moves]
     merged = stream_datasets.lock(tx, entries)
     heads = streams.find_heads(tx, {stream_id for stream_id, _ in entries})
-    state = _State(merged, {head.stream_id: head.committed_offset for head in heads.values()})
+    committed = {head.stream_id: head.committed_offset for head in heads.values()}
+    bounds = conservation.bounds(tx, [merge.moves if merge.segments else () for merge in batch])
+    state = _State(merged, committed)
     claims = _claim(tx, batch)
     answers: list[Version | MetaError | None] = [
-        _decide(tx, merge, own, state) for merge, own in zip(batch, claims, strict=True)
+        _decide(tx, merge, own, state) or _refused_events(merge, bounds.get(number))
+        for number, (merge, own) in enumerate(zip(batch, claims, strict=True))
     ]
     refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]
     segments.release(tx, [claimed for own in refused for claimed in own])
@@ -185,6 +198,21 @@ def _refused_moves(merge: Merge, state: _State) -> MetaError | None:
                 stream_id=move.stream_id,
                 committed_offset=committed,
             )
+    return None
+
+
+def _refused_events(merge: Merge, bound: RecordBound | None) -> MetaError | None:
+    """Refuse invented events where that is certain; count them where it is likely."""
+    events = sum(segment.number_of_events for segment in merge.segments)
+    if bound is None or events <= bound.records:
+        return None
+    if bound.is_exact:
+        return InvalidArgument(
+            f"the segments hold {events} events, their baby segments {bound.records} records",
+            field="segment.number_of_events",
+            dataset_id=merge.dataset_id,
+        )
+    metrics.REGISTRATION_EXCESS_EVENTS.inc(events - bound.records)
     return None
 
 

@@ -10,7 +10,7 @@ from meta.errors import Overloaded
 from meta.rpc.authentication import OPEN_METHODS
 
 
-class Admission:
+class CallAdmission:
     """Counts the unary calls that run; used on the event loop only."""
 
     def __init__(self, calls_max: int) -> None:

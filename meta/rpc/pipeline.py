@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 
 from meta.rpc import execution, request_id, status
-from meta.rpc.admission import Admission
+from meta.rpc.admission import CallAdmission
 from meta.rpc.authentication import Authentication
 from meta.rpc.call_metrics import CallDurations
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
@@ -27,7 +27,7 @@ class Pipeline:
     """Wraps the handlers of all methods; one a server, made on its event loop."""
 
     def __init__(self, auth_token: str, threads: int, calls_max: int) -> None:
-        self._admission = Admission(calls_max)
+        self._admission = CallAdmission(calls_max)
         self._authentication = Authentication(auth_token)
         self._large_requests = LargeRequests()
         self._streams = StreamSlots(threads)

@@ -125,7 +125,7 @@ class Collector:
 
     async def _listen_http(self, stack: AsyncExitStack) -> int:
         runner = web.AppRunner(
-            OtlpHttp(self._intake).application(),
+            OtlpHttp(self._intake, self._settings.cors_origins).application(),
             access_log=None,
             auto_decompress=False,
             handle_signals=False,

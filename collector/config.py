@@ -22,6 +22,7 @@ class Settings(ProcessSettings):
 
     grpc_bind: str
     http_bind: str
+    cors_origins: tuple[str, ...]
     collector_id: str
     export_size_bytes_max: int
     export_records_max: int
@@ -49,6 +50,7 @@ def load(env: Environment) -> Settings:
         **process_values(env),
         grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
         http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
+        cors_origins=tuple(env.text("HTTP_CORS_ORIGINS", "").replace(",", " ").split()),
         collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
         export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
         export_records_max=env.integer("EXPORT_RECORDS_MAX", 500_000, low=1),

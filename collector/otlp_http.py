@@ -1,4 +1,4 @@
-"""OTLP over HTTP: protobuf and JSON, plain, gzip or zstd.
+"""OTLP over HTTP: protobuf and JSON, plain or compressed.
 
 aiohttp, because it shares the gRPC server's event loop: a slow client costs a socket, no thread.
 """
@@ -13,6 +13,7 @@ from aiohttp import web
 from google.protobuf.json_format import MessageToJson
 
 from collector.decompress import DECOMPRESSORS
+from collector.http_conventions import Cors, json_errors, name_server
 from collector.intake import Intake
 from collector.memory_budget import Charge
 from collector.otlp_grpc import token_of
@@ -44,6 +45,7 @@ class OtlpHttp:
     """The routes of one collector."""
 
     intake: Intake
+    cors_origins: tuple[str, ...] = ()
     # Apart from the pools that flushes and validation need.
     decompression: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(DECOMPRESSION_THREADS, "decompression")
@@ -51,9 +53,15 @@ class OtlpHttp:
 
     def application(self) -> web.Application:
         """Build the aiohttp application."""
-        app = web.Application()
-        for path in PATHS:
+        app = web.Application(middlewares=[json_errors])
+        app.on_response_prepare.append(name_server)
+        cors = Cors(self.cors_origins)
+        if self.cors_origins:
+            app.on_response_prepare.append(cors.mark)
+        for path in (*PATHS, *(f"{path}/" for path in PATHS)):
             app.router.add_post(path, self.export)
+            if self.cors_origins:
+                app.router.add_options(path, cors.preflight)
         app.router.add_get("/healthz", self.healthz)
         return app
 
@@ -71,7 +79,7 @@ class OtlpHttp:
             text = f"content type is {content_type}, expected {PROTOBUF} or {JSON}"
             refusal = Refusal(Code.INVALID_ARGUMENT, text)
             return _refused(refusal, PROTOBUF, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        signal = PATHS[request.path]
+        signal = PATHS[request.path.removesuffix("/")]
         try:
             result = await self._accept(request, signal, content_type == JSON)
         except Refused as refused:
@@ -101,7 +109,7 @@ class OtlpHttp:
         except (ConnectionError, web.RequestPayloadError) as error:
             # Nobody may be left to read this; raised all the same, so that the call ends here.
             raise malformed("body ended before its end") from error
-        if encoding == "identity":
+        if encoding in ("", "identity"):
             return body
         plain = await asyncio.get_running_loop().run_in_executor(
             self.decompression, DECOMPRESSORS[encoding], body, size_bytes_max
@@ -129,9 +137,10 @@ async def read_body(request: web.Request, size_bytes_max: int, charge: Charge) -
 
 
 def _encoding(request: web.Request) -> str:
-    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("identity", *DECOMPRESSORS):
-        raise malformed(f"content encoding is {encoding}, expected gzip, zstd or none")
+    encoding = request.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in DECOMPRESSORS:
+        known = ", ".join(filter(None, DECOMPRESSORS))
+        raise malformed(f"content encoding is {encoding}, expected one of {known}")
     return encoding
 
 
@@ -148,6 +157,8 @@ def _refused(refusal: Refusal, content_type: str, status: HTTPStatus) -> web.Res
     if content_type == JSON:
         body = MessageToJson(message, indent=None).encode()
     response = web.Response(body=body, status=status, content_type=content_type)
+    if status is HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="segplane"'
     if refusal.reason == QuotaExceeded.reason:
         response.headers["Retry-After"] = str(QUOTA_RETRY_AFTER_SECS)
     if refusal.retry_after_secs is not None:

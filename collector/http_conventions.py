@@ -1,0 +1,70 @@
+"""What every HTTP answer has in common: error bodies, server name, CORS for browsers."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeAlias
+
+from aiohttp import web
+
+from meta.errors import Code
+
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+# Without versions, which tell an attacker what to try.
+SERVER = "segplane"
+CORS_MAX_AGE_SECS = 7200
+_CODES = {HTTPStatus.NOT_FOUND: Code.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED: Code.UNIMPLEMENTED}
+
+
+@web.middleware
+async def json_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Give refusals of the router, such as 404 and 405, the body that exports' refusals have."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        status = HTTPStatus(error.status)
+        code = _CODES.get(status, Code.INVALID_ARGUMENT)
+        message = f"{request.method} {request.path}: {status.phrase.lower()}"
+        response = web.json_response({"code": code.value, "message": message}, status=status)
+        if "Allow" in error.headers:
+            response.headers["Allow"] = error.headers["Allow"]
+        return response
+
+
+async def name_server(_: web.Request, response: web.StreamResponse) -> None:
+    """Replace the server name that the library sends, which has its versions."""
+    response.headers["Server"] = SERVER
+
+
+@dataclass(frozen=True, slots=True)
+class Cors:
+    """Lets pages of the given origins send; `*` = any."""
+
+    origins: tuple[str, ...]
+
+    def is_allowed(self, origin: str) -> bool:
+        """Whether a page of this origin may send."""
+        return bool(origin) and ("*" in self.origins or origin in self.origins)
+
+    async def preflight(self, request: web.Request) -> web.StreamResponse:
+        """Answer a browser's question before an export."""
+        if not self.is_allowed(request.headers.get("Origin", "")):
+            raise web.HTTPMethodNotAllowed("OPTIONS", ["POST"])
+        asked_headers = request.headers.get("Access-Control-Request-Headers", "")
+        return web.Response(
+            status=HTTPStatus.NO_CONTENT,
+            headers={
+                "Access-Control-Allow-Methods": "POST",
+                "Access-Control-Allow-Headers": asked_headers,
+                "Access-Control-Max-Age": str(CORS_MAX_AGE_SECS),
+            },
+        )
+
+    async def mark(self, request: web.Request, response: web.StreamResponse) -> None:
+        """Let a page of an allowed origin read an answer."""
+        origin = request.headers.get("Origin", "")
+        if self.is_allowed(origin):
+            response.headers["Access-Control-Allow-Origin"] = origin
+            response.headers["Access-Control-Expose-Headers"] = "Retry-After"
+            response.headers["Vary"] = "Origin"

@@ -1,4 +1,4 @@
-"""What every HTTP answer has in common: error bodies, server name, CORS for browsers."""
+"""Common parts of HTTP answers: error bodies, server name, CORS for browsers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

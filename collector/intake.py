@@ -41,7 +41,7 @@ class IntakeLimits:
 
 
 @dataclass(slots=True, eq=False)
-class Admission:
+class AdmittedExport:
     """An export that may be read: its token, and the memory charged for it until its outcome."""
 
     signal: Signal
@@ -101,7 +101,7 @@ class Intake:
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self.conversions.close()
 
-    async def admit(self, signal: Signal, token_secret: str) -> Admission:
+    async def admit(self, signal: Signal, token_secret: str) -> AdmittedExport:
         """Check what can be checked before the body is read; enter the result while reading it."""
         self._require_open()
         if self._activities.num_in_flight >= self.limits.concurrent_exports_max:
@@ -115,15 +115,17 @@ class Intake:
         activity = self._activities.of(token.token_id)
         activity.require(limits, self._activities.clock())
         charge = self.budget.open(token.token_id, limits.memory_bytes)
-        return Admission(signal, token_secret, token, limits, charge, activity, self._activities)
+        return AdmittedExport(
+            signal, token_secret, token, limits, charge, activity, self._activities
+        )
 
-    async def accept_json(self, admission: Admission, body: bytes) -> PartialSuccess:
+    async def accept_json(self, admission: AdmittedExport, body: bytes) -> PartialSuccess:
         """Take one export of OTLP/JSON; as `accept`."""
         converted = await self._convert("json", admission, body)
         return await self.accept(admission, converted.payload, converted)
 
     async def accept(
-        self, admission: Admission, payload: bytes, converted: PartialSuccess | None = None
+        self, admission: AdmittedExport, payload: bytes, converted: PartialSuccess | None = None
     ) -> PartialSuccess:
         """Take one export; once this returns its records are committed.
 
@@ -153,7 +155,7 @@ class Intake:
             THROTTLED_EXPORTS.labels(refusal.limit).inc()
 
     async def _read(
-        self, admission: Admission, sent: PartialSuccess
+        self, admission: AdmittedExport, sent: PartialSuccess
     ) -> tuple[PartialSuccess, PayloadFacts]:
         """Validate an export; of a damaged one take the valid part."""
         try:
@@ -168,7 +170,7 @@ class Intake:
             return valid, facts
 
     async def _convert(
-        self, conversion: Conversion, admission: Admission, body: bytes
+        self, conversion: Conversion, admission: AdmittedExport, body: bytes
     ) -> PartialSuccess:
         return await self.conversions.convert(
             conversion,
@@ -190,7 +192,7 @@ class Intake:
         )
 
     async def _accept(
-        self, admission: Admission, payload: bytes, digest: bytes, facts: PayloadFacts
+        self, admission: AdmittedExport, payload: bytes, digest: bytes, facts: PayloadFacts
     ) -> str:
         if not facts.num_records:
             return "empty"
@@ -204,7 +206,7 @@ class Intake:
         return "accepted"
 
     def _add(
-        self, admission: Admission, payload: bytes, digest: bytes, facts: PayloadFacts
+        self, admission: AdmittedExport, payload: bytes, digest: bytes, facts: PayloadFacts
     ) -> PendingExport:
         allowance = self.quotas.take(admission.dataset_id, facts.num_records)
         outcome = asyncio.get_running_loop().create_future()

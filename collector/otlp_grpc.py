@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import grpc
 
-from collector.intake import Admission, Intake
+from collector.intake import AdmittedExport, Intake
 from collector.refusal import Refused, malformed, unavailable
 from collector.responses import protobuf_answer
 from segments.signals import TRAITS, Signal
@@ -57,7 +57,7 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
         return grpc.stream_unary_rpc_method_handler(export)
 
-    async def _read(self, context: Context, admission: Admission) -> bytes:
+    async def _read(self, context: Context, admission: AdmittedExport) -> bytes:
         """Read the one message of a call, whose size is not known before it is there."""
         size_bytes_max = self._intake.limits.export_size_bytes_max
         # An eighth, so that a token may have several exports on the way.
@@ -86,7 +86,7 @@ class OtlpHandler(grpc.GenericRpcHandler):
         raise AssertionError("abort raises")
 
 
-async def _read_in_time(context: Context, admission: Admission, size_bytes_max: int) -> object:
+async def _read_in_time(context: Context, admission: AdmittedExport, size_bytes_max: int) -> object:
     """Read a message; one that is slow to arrive is expected to have the largest size."""
     task = asyncio.current_task()
     assert task is not None

@@ -1,4 +1,4 @@
-"""What each stream has to merge, and which datasets are due. Pure."""
+"""Backlog of each stream, and the datasets that are due. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class PendingStream:
 
 @dataclass(slots=True)
 class _Demand:
-    """What has gathered for one dataset in all streams."""
+    """Backlog of one dataset in all streams."""
 
     oldest: int
     size_bytes: float = 0.0

@@ -62,7 +62,7 @@ def stop_spark() -> None:
 
 @dataclass(frozen=True, slots=True)
 class NurseryRun:
-    """What one run of the nursery's jobs took."""
+    """Time and size of one run of the nursery's jobs."""
 
     seconds: float
     bytes_read: int

@@ -10,6 +10,7 @@ from collector.ingestion import Ingestion, SignalRouting, ValidToken
 from collector.refusal import Refused
 from meta.client import MetaClient
 from meta.errors import Code, MetaError, TokenUnknown, Unavailable
+from tests.support.clock import SettableClock
 from tests.support.collector.seat import run
 from tests.support.waiting import let_tasks_run, other_tasks_ended
 
@@ -33,18 +34,8 @@ class ScriptedMeta(Ingestion):
         return answer
 
 
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def cache_of(meta: Ingestion) -> tuple[TokenCache, Clock]:
-    clock = Clock()
+def cache_of(meta: Ingestion) -> tuple[TokenCache, SettableClock]:
+    clock = SettableClock()
     return TokenCache(meta, 3.0, clock), clock
 
 

@@ -6,18 +6,9 @@ import pytest
 
 from collector.buffer import BATCH_TOKENS_MAX, OVERHEAD_BYTES, Buffer, PendingExport
 from segments.otlp.content import PayloadFacts
+from tests.support.clock import SettableClock
 from tests.support.collector.seat import run
 from tests.support.waiting import let_tasks_run
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def pending(size_bytes: int = 0, token_id: str = "t") -> PendingExport:
@@ -44,7 +35,7 @@ def test_a_batch_leaves_when_it_is_full() -> None:
 
 def test_a_batch_leaves_when_its_first_export_is_old_enough() -> None:
     async def scenario() -> None:
-        clock = Clock()
+        clock = SettableClock()
         buffer = Buffer(flush_timeout_secs=5.0, clock=clock)
         buffer.add(pending())
         waiting = asyncio.create_task(buffer.next_batch())

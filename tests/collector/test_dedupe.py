@@ -4,20 +4,11 @@ import pytest
 
 from collector import dedupe
 from collector.dedupe import CommittedDigests
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import SettableClock
 
 
 def test_a_digest_is_known_for_its_time_and_then_forgotten() -> None:
-    clock = Clock()
+    clock = SettableClock()
     digests = CommittedDigests(600.0, clock)
     digests.add([b"a"])
     clock.now += 599
@@ -32,7 +23,7 @@ def test_a_digest_is_known_for_its_time_and_then_forgotten() -> None:
 
 
 def test_a_digest_read_from_the_store_is_as_old_as_its_object() -> None:
-    clock = Clock()
+    clock = SettableClock()
     digests = CommittedDigests(600.0, clock)
     digests.add([b"a"], age_secs=500.0)
     clock.now += 100
@@ -41,7 +32,7 @@ def test_a_digest_read_from_the_store_is_as_old_as_its_object() -> None:
 
 
 def test_committing_again_makes_it_young() -> None:
-    clock = Clock()
+    clock = SettableClock()
     digests = CommittedDigests(600.0, clock)
     digests.add([b"a"])
     digests.add([b"b"])

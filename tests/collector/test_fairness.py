@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 
 from tests.support.collector.exports import log_export
-from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import CollectorProcess, StartCollector, Stub
 from tests.support.collector.stalled_grpc import StalledGrpcCall
 
@@ -34,7 +34,7 @@ def json_of(size_bytes: int) -> bytes:
     return json.dumps({"resourceLogs": [{"scopeLogs": [scope]}]}).encode()
 
 
-def http_head(token: IngestToken, content_type: str, length: int) -> bytes:
+def http_head(token: GroundToken, content_type: str, length: int) -> bytes:
     return (
         f"POST /v1/logs HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n"
         f"X-Ingest-Token: {token.token_secret}\r\nContent-Length: {length}\r\n\r\n"
@@ -43,7 +43,7 @@ def http_head(token: IngestToken, content_type: str, length: int) -> bytes:
 
 @contextmanager
 def stalled_http(
-    collector: CollectorProcess, token: IngestToken, size_bytes: int
+    collector: CollectorProcess, token: GroundToken, size_bytes: int
 ) -> Iterator[None]:
     """Hold bodies that lack their last byte, as far as the collector reads them."""
     connections = []
@@ -59,7 +59,7 @@ def stalled_http(
 
 
 @contextmanager
-def stalled_grpc(collector: CollectorProcess, token: IngestToken) -> Iterator[None]:
+def stalled_grpc(collector: CollectorProcess, token: GroundToken) -> Iterator[None]:
     """Hold gRPC messages of 16 MiB that lack their end, as far as the collector reads them."""
     connections = []
     for _ in range(STALLED_BODIES):
@@ -77,7 +77,7 @@ def _send(connection: socket.socket, body: bytes) -> None:
         connection.sendall(body)
 
 
-def slowest_export(stub: Stub, token: IngestToken, seconds: float) -> float:
+def slowest_export(stub: Stub, token: GroundToken, seconds: float) -> float:
     """Export one record after another for a while; returns the longest time to an answer."""
     slowest, until = 0.0, time.monotonic() + seconds
     while time.monotonic() < until:

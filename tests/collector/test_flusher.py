@@ -26,8 +26,9 @@ from meta.v1 import ingest_token_pb2
 from segments.baby import Baby, BabyKind, Export, TokenPart, encode_baby
 from segments.keys import baby_key
 from segplane.dataplane.baby_facts import CommitFacts
+from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
-from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.seat import run
 from tests.support.waiting import let_tasks_run
 
@@ -38,16 +39,6 @@ class MetaWithDeletedDatasets(Ingestion):
     async def commit(self, stream_id: str, offset: int, facts: CommitFacts) -> frozenset[str]:
         await super().commit(stream_id, offset, facts)
         return frozenset(facts.dataset_records)
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -117,7 +108,7 @@ def test_a_baby_is_stamped_with_the_routing_of_its_flush(
 
     async def scenario() -> None:
         ingestion = Ingestion(ground.client, "collector-1")
-        clock = Clock()
+        clock = SettableClock()
         async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
             await accept(intake, token.token_secret, log_export("before"))
             route(ground, token, other.dataset_id)
@@ -157,7 +148,7 @@ def test_exports_of_many_tokens_share_a_baby_and_keep_their_order(
 
     async def scenario() -> None:
         ingestion = Ingestion(ground.client, "collector-1")
-        async with working(settings, ingestion, CommittedDigests(600.0), Clock()) as intake:
+        async with working(settings, ingestion, CommittedDigests(600.0), SettableClock()) as intake:
             for token in tokens:
                 await accept(intake, token.token_secret, log_export("warm"))
             intake.buffer.flush_timeout_secs = 3600.0
@@ -187,7 +178,7 @@ def test_only_the_exports_of_a_revoked_token_are_refused(
 
     async def scenario() -> list[object]:
         ingestion = Ingestion(ground.client, "collector-1")
-        clock = Clock()
+        clock = SettableClock()
         async with working(settings, ingestion, CommittedDigests(600.0), clock) as intake:
             for token in (good, bad):
                 await accept(intake, token.token_secret, log_export(f"warm {token.token_id}"))
@@ -212,7 +203,7 @@ def test_only_the_exports_of_a_revoked_token_are_refused(
     assert ground.committed_ids().count("last") == 1
 
 
-def route(ground: Ground, token: IngestToken, dataset_id: str) -> None:
+def route(ground: Ground, token: GroundToken, dataset_id: str) -> None:
     """Send all signals of a token elsewhere."""
     ground.client.ingest_token.UpdateIngestTokenRouting(
         ingest_token_pb2.UpdateIngestTokenRoutingRequest(
@@ -226,7 +217,7 @@ def route(ground: Ground, token: IngestToken, dataset_id: str) -> None:
     )
 
 
-def baby_with(token: IngestToken, payload: bytes) -> Baby:
+def baby_with(token: GroundToken, payload: bytes) -> Baby:
     digest = digest_of(token.token_id, "logs", payload)
     part = TokenPart(
         token.token_id, "logs", (payload,), token.dataset_id, 1, 5, 5, (Export(digest, 5),)

@@ -13,7 +13,7 @@ from h2.connection import H2Connection
 from h2.events import ResponseReceived, StreamEnded, StreamReset, TrailersReceived
 
 from tests.support.collector.exports import log_export
-from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import (
     DEADLINE_SECS,
     LOGS_METHOD,
@@ -61,7 +61,7 @@ def test_zstd_over_grpc_is_refused_by_name_and_hurts_nothing(
 
 
 def export(
-    collector: CollectorProcess, token: IngestToken, encoding: str, body: bytes
+    collector: CollectorProcess, token: GroundToken, encoding: str, body: bytes
 ) -> dict[str, str]:
     """Export over bare HTTP/2, since gRPC's Python client sends no encoding but its own."""
     http2 = H2Connection(H2Configuration(header_encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What HTTP senders meet: encodings, paths, methods, browsers, headers of refusals."""
+"""HTTP senders: encodings, paths, methods, browsers, headers of refusals."""
 
 import gzip
 import http.client
@@ -14,7 +14,7 @@ from collector.decompress import DECOMPRESSORS, unlz4, unsnappy
 from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from tests.support.collector.exports import log_export
-from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import CollectorProcess, StartCollector
 
 PROTOBUF = "application/x-protobuf"
@@ -57,7 +57,7 @@ def send(
     return response, content
 
 
-def export_headers(token: IngestToken, **more: str) -> dict[str, str]:
+def export_headers(token: GroundToken, **more: str) -> dict[str, str]:
     return {"X-Ingest-Token": token.token_secret, "Content-Type": PROTOBUF, **more}
 
 

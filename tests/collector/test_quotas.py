@@ -1,7 +1,5 @@
 """Records a month: a dataset over its limit takes no more, whatever else its token routes to."""
 
-from dataclasses import dataclass
-
 import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
@@ -11,8 +9,9 @@ from collector.quotas import Quotas
 from collector.refusal import Refused
 from meta.errors import Code
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
+from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
-from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.http import PROTOBUF, post
 from tests.support.collector.process import StartCollector, Stub
 from tests.support.collector.refusals import refusal, retry_after_secs
@@ -32,7 +31,7 @@ def set_limit(ground: Ground, dataset_id: str, records_per_month: int) -> None:
     )
 
 
-def export_until_refused(stub: Stub, token: IngestToken, records: int) -> int:
+def export_until_refused(stub: Stub, token: GroundToken, records: int) -> int:
     """Send exports of so many records until one is refused; returns the records acknowledged."""
     taken = 0
     while True:
@@ -113,13 +112,13 @@ def test_over_http_it_is_429_and_the_other_signals_go_on(
     assert post(collector, b"", headers, "traces").status == 200
 
 
-def is_refused(stub: Stub, token: IngestToken) -> bool:
+def is_refused(stub: Stub, token: GroundToken) -> bool:
     """Whether the dataset is over its limit; an export of nothing is taken and not counted."""
     call = stub.start(token.token_secret, b"")
     return call.exception() is not None and refusal(call)[0] is SPENT
 
 
-def route(ground: Ground, token: IngestToken, logs: str, traces: str) -> None:
+def route(ground: Ground, token: GroundToken, logs: str, traces: str) -> None:
     """Route a token's signals to several datasets."""
     routing = ingest_token_pb2.IngestTokenRouting(logs_dataset_id=logs, traces_dataset_id=traces)
     ground.client.ingest_token.UpdateIngestTokenRouting(
@@ -127,18 +126,8 @@ def route(ground: Ground, token: IngestToken, logs: str, traces: str) -> None:
     )
 
 
-@dataclass
-class Clock:
-    """A clock that a test moves."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_an_answer_that_ran_out_is_trusted_no_more_while_meta_is_away(ground: Ground) -> None:
-    token, clock = ground.new_token(), Clock()
+    token, clock = ground.new_token(), SettableClock(0.0)
     quotas = Quotas(Ingestion(ground.client, "c"), 5.0, clock)
 
     async def steps() -> None:

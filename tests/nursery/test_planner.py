@@ -218,5 +218,5 @@ CORES = replace(WIDE, tasks_max=8)
 
 
 def readers(found: Plan) -> Counter[tuple[str, int]]:
-    """How many tasks read each baby."""
+    """Number of tasks that read each baby."""
     return Counter((r.stream_id, r.offset) for task in found.tasks for r in task.reads)

@@ -98,7 +98,7 @@ class History:
                 self.merged.add(key)
 
     def _check_strays(self) -> None:
-        """What all datasets have passed may be reaped: its strays must be in the quarantine."""
+        """Reap babies that all datasets have passed: their strays must be in the quarantine."""
         for stream in self.streams.values():
             floor = min(stream.merged.values())
             for baby in stream.babies:

@@ -1,6 +1,6 @@
 """Location of the objects: asked once, and again when meta's configuration has changed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,20 +14,10 @@ from meta.v1 import catalog_pb2, ingestion_pb2
 from segments.location import StoreLocation
 from segplane.dataplane.location import ASK_EVERY_SECS, Locator, ask_location
 from segplane.dataplane.readiness import MetaReadiness, find_health
+from tests.support.clock import SettableClock
 from tests.support.meta.server import MetaServer
 
 NOBODY = "127.0.0.1:1"
-
-
-@dataclass
-class Clock:
-    """A clock that a test turns."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        """Seconds since some moment."""
-        return self.now
 
 
 def test_the_reply_names_no_datasets_and_the_same_configuration(meta_client: MetaClient) -> None:
@@ -44,7 +34,7 @@ def test_the_reply_names_no_datasets_and_the_same_configuration(meta_client: Met
 
 
 def test_a_location_is_asked_again_once_it_is_old(meta_client: MetaClient) -> None:
-    clock = Clock()
+    clock = SettableClock(0.0)
     locator = Locator(meta_client, "test", monotonic=clock)
     locator.refresh()
     first = locator.known
@@ -63,7 +53,7 @@ def test_a_location_is_asked_again_once_it_is_old(meta_client: MetaClient) -> No
 def test_objects_that_were_moved_are_found_where_they_are_now(
     meta_settings: config.Settings, tmp_path: Path
 ) -> None:
-    clock = Clock()
+    clock = SettableClock(0.0)
     elsewhere = StoreLocation.from_url((tmp_path / "elsewhere").as_uri())
     running = start(meta_settings)
     address = f"127.0.0.1:{running.port}"
@@ -140,7 +130,7 @@ class CountedLocator(Locator):
 
 
 def test_readiness_makes_one_authenticated_call_while_meta_stays(meta_server: MetaServer) -> None:
-    clock = Clock()
+    clock = SettableClock(0.0)
     locator = CountedLocator(meta_server.client, "test", monotonic=clock)
     readiness = MetaReadiness(meta_server.address, locator)
 

@@ -15,7 +15,7 @@ from tests.support.meta.server import MetaServer
 
 
 @dataclass(frozen=True)
-class IngestToken:
+class GroundToken:
     """A token made for a test, and the dataset that all its signals go to."""
 
     token_secret: str
@@ -42,7 +42,7 @@ class Ground:
         running = self.meta.running
         running.loop.run(running.server.stop(0))
 
-    def new_token(self, beside: IngestToken | None = None) -> IngestToken:
+    def new_token(self, beside: GroundToken | None = None) -> GroundToken:
         """Make a token that routes to the dataset of another one, by default to a new dataset."""
         name = f"d-{uuid4().hex[:8]}"
         if beside is None:
@@ -53,9 +53,9 @@ class Ground:
         made = self.client.ingest_token.CreateIngestToken(
             ingest_token_pb2.CreateIngestTokenRequest(name=name, dataset_name=dataset_name)
         )
-        return IngestToken(made.plaintext_token, made.token.id, dataset_id, dataset_name)
+        return GroundToken(made.plaintext_token, made.token.id, dataset_id, dataset_name)
 
-    def register(self, collector_id: str, token: IngestToken) -> tuple[str, int]:
+    def register(self, collector_id: str, token: GroundToken) -> tuple[str, int]:
         """Register as a collector would; returns stream id and next offset."""
         request = ingestion_pb2.RegisterForStreamRequest(
             collector_id=collector_id, ingest_token=token.token_secret

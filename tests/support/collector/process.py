@@ -13,7 +13,7 @@ import grpc
 
 from collector.otlp_grpc import METHODS
 from segments.signals import Signal
-from tests.support.collector.ground import IngestToken
+from tests.support.collector.ground import GroundToken
 
 DEADLINE_SECS = 30.0
 LOGS_METHOD = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
@@ -123,7 +123,7 @@ class CollectorProcess:
         with grpc.insecure_channel(f"127.0.0.1:{self.grpc_port}", options=options) as channel:
             yield Stub(channel)
 
-    def export(self, token: IngestToken, payload: bytes, signal: Signal = "logs") -> bytes:
+    def export(self, token: GroundToken, payload: bytes, signal: Signal = "logs") -> bytes:
         """Export once over gRPC."""
         with self.stub() as stub:
             return stub.export(token.token_secret, payload, signal)

@@ -10,7 +10,7 @@ from collector.babies import StreamBabies
 from collector.dedupe import CommittedDigests
 from collector.ingestion import Ingestion
 from collector.stream_recovery import StreamTail
-from tests.support.collector.ground import Ground, IngestToken
+from tests.support.collector.ground import Ground, GroundToken
 
 DEADLINE_SECS = 30.0
 T = TypeVar("T")
@@ -21,7 +21,7 @@ class Seat:
     """One incarnation of a collector at a stream, driven by a test without a process."""
 
     ground: Ground
-    token: IngestToken
+    token: GroundToken
     digests: CommittedDigests
     threads: ThreadPoolExecutor
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from segments.parquet.footer import SegmentContent
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenSegment:
@@ -13,6 +15,7 @@ class WrittenSegment:
     compressed_size_bytes: int
     start_time: int
     end_time: int
+    content: SegmentContent
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ def written_segment(key: str, facts: SegmentFacts) -> WrittenSegment:
         compressed_size_bytes=facts.compressed_size_bytes,
         start_time=facts.start_time,
         end_time=facts.end_time,
+        content=facts.content,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from meta import migrations
+from meta.services.segment_facts import signal_mask
 from meta.store import rebuild as tables
 from meta.store.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.engine import Database
@@ -18,6 +19,7 @@ from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
+from segplane.dataplane.registration import segment_facts
 
 NAME_CHARACTERS_MAX = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -108,6 +110,7 @@ def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
 def _segment(live: LiveSegment) -> tables.RestoredSegment:
     found = live.found
     prefix, name = split_key(found.key)
+    facts = segment_facts(found.content) if found.content else None
     return tables.RestoredSegment(
         NewSegment(
             dataset_id=UUID(found.footer.dataset_id),
@@ -119,6 +122,8 @@ def _segment(live: LiveSegment) -> tables.RestoredSegment:
             prefix=prefix,
             object_name=name,
             object_key=found.key,
+            facts=facts.SerializeToString(deterministic=True) if facts else None,
+            signals=signal_mask(item.signal for item in facts.signals) if facts else None,
         ),
         live.merge_count,
         found.modified_at_nanos,

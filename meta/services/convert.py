@@ -8,7 +8,7 @@ from functools import lru_cache
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
 from meta.errors import InvalidArgument
-from meta.services import checks
+from meta.services import checks, segment_facts
 from meta.store.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.datasets import Dataset
 from meta.store.segment_rows import SegmentRow
@@ -70,6 +70,12 @@ def new_segment(
         raise InvalidArgument(
             f"{key_field} is {joined}, not under {merged_prefix(str(dataset_id))}", field=key_field
         )
+    facts = signals = None
+    if message.HasField("facts"):
+        segment_facts.check(message, f"{field}.facts")
+        facts = message.facts.SerializeToString(deterministic=True)
+        if message.facts.signals:
+            signals = segment_facts.signal_mask(s.signal for s in message.facts.signals)
     return NewSegment(
         dataset_id=dataset_id,
         start_ns=start_ns,
@@ -84,6 +90,8 @@ def new_segment(
         prefix=message.cloud_object_key.prefix.prefix.strip("/"),
         object_name=message.cloud_object_key.key.strip("/"),
         object_key=joined,
+        facts=facts,
+        signals=signals,
     )
 
 
@@ -140,6 +148,8 @@ def add_segments(
         info.merge_count = segment.merge_count
         if segment.tombstone_version is not None:
             info.tombstone_version = segment.tombstone_version
+        if segment.facts is not None:
+            info.facts.MergeFromString(segment.facts)
 
 
 def _template(location: StoreLocation, segment: SegmentRow) -> tuple[bytes, str]:

@@ -1,6 +1,7 @@
 """SegmentLookupService: pages of segments at one version."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -8,7 +9,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import CursorInvalid, VersionNotReached
-from meta.services import checks, convert, cursors
+from meta.services import checks, convert, cursors, segment_facts
 from meta.services.convert import REPLY_BYTES_MAX
 from meta.store import lookup, segments
 from meta.store.engine import Transaction
@@ -102,6 +103,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             checked.last_ns,
             version,
             cursor.position if cursor else None,
+            checked.signals,
         )
         matches = lookup.find(tx, query, datasets, checked.limit + 1)
         shown = self._shown(matches, checked.limit)
@@ -111,11 +113,12 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         return _Page([match.segment for match in shown], version, next_cursor)
 
     def _shown(self, matches: list[FoundSegment], limit: int) -> list[FoundSegment]:
-        """The segments up to the limit or the bound of the reply, at least row."""
+        """The segments up to the limit or the bound of the reply, at least one."""
         size_bytes = 0
         for index, match in enumerate(matches[:limit]):
             texts = len(match.segment.prefix) + len(match.segment.object_name)
             size_bytes += SEGMENT_BYTES + self._bucket_bytes + 4 * texts
+            size_bytes += len(match.segment.facts or b"")
             if size_bytes > REPLY_BYTES_MAX and index:
                 return matches[:index]
         return matches[:limit]
@@ -131,6 +134,7 @@ class CheckedLookup:
     limit: int
     as_of: int | None
     min_version: int
+    signals: int | None
     cursor: LookupCursor | None
 
     @classmethod
@@ -153,6 +157,7 @@ class CheckedLookup:
             limit=checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX),
             as_of=as_of if request.HasField("as_of_version") else None,
             min_version=checks.count(request.min_version, "min_version"),
+            signals=_signal_mask(request.signals),
             cursor=None,
         )
         if not request.cursor:
@@ -181,4 +186,15 @@ class CheckedLookup:
         return LookupCursor(version, began, position)
 
     def _bound_to(self, packed: bytes) -> bytes:
-        return packed + repr((self.start_ns, self.last_ns, self.names)).encode()
+        bound: tuple[object, ...] = (self.start_ns, self.last_ns, self.names)
+        # Cursors of servers that know no signals stay valid.
+        if self.signals is not None:
+            bound = (*bound, self.signals)
+        return packed + repr(bound).encode()
+
+
+def _signal_mask(signals: Sequence[int]) -> int | None:
+    checks.at_most(signals, "signals", segment_facts.SIGNAL_MAX)
+    for index, signal in enumerate(signals):
+        checks.count(signal, f"signals[{index}]", low=1, high=segment_facts.SIGNAL_MAX)
+    return segment_facts.signal_mask(signals) if signals else None

@@ -58,6 +58,8 @@ class Query:
     last_ns: int
     version: int
     behind: Position | None = None
+    # Bit n asks for signal n; None for all.
+    signals: int | None = None
 
 
 class FoundSegment(NamedTuple):
@@ -97,6 +99,8 @@ _FIND = text(f"""
               AND (start_ns, id) > (d.low, d.last_id) AND start_ns <= :last_ns
               AND end_ns >= :start_ns AND created_version <= :version
               AND (tombstone_version IS NULL OR tombstone_version > :version)
+              AND (cast(:signals AS smallint) IS NULL OR signals IS NULL
+                   OR signals & cast(:signals AS smallint) <> 0)
             ORDER BY start_ns, id LIMIT :most
          ) s
     ORDER BY d.place, s.start_ns, s.id LIMIT :most
@@ -186,6 +190,7 @@ def _find(
         "start_ns": query.start_ns,
         "last_ns": query.last_ns,
         "version": query.version,
+        "signals": query.signals,
         "most": most,
     }
     # Fetched at once: row by row costs as much again.

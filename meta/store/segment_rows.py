@@ -22,6 +22,8 @@ class SegmentRow(NamedTuple):
     created_version: int
     tombstone_version: int | None
     merge_count: int
+    # A serialized SegmentFacts; None where its writer did not say.
+    facts: bytes | None = None
 
 
 # The columns of table `segments`.

@@ -28,7 +28,8 @@ _CLASS_ZERO_NANOS = 1_000_000_000
 class NewSegment:
     """A complete object that waits to be registered; times in nanoseconds, range closed.
 
-    `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined.
+    `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined. `facts`
+    is a serialized SegmentFacts, and `signals` has bit n set if there are records of signal n.
     """
 
     dataset_id: UUID
@@ -40,6 +41,8 @@ class NewSegment:
     prefix: str
     object_name: str
     object_key: str
+    facts: bytes | None = None
+    signals: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,8 @@ def _is_same(segment: SegmentRow, new: NewSegment) -> bool:
         and segment.size_bytes == new.size_bytes
         and segment.compressed_size_bytes == new.compressed_size_bytes
         and segment.number_of_events == new.number_of_events
+        # Workers of a release that knows no facts may repeat what another one did.
+        and (None in (segment.facts, new.facts) or segment.facts == new.facts)
     )
 
 
@@ -183,6 +188,8 @@ def _values(claimed: Claim, version: Version, merge_count: int) -> dict[str, obj
         "prefix": new.prefix,
         "object_name": new.object_name,
         "merge_count": merge_count,
+        "facts": new.facts,
+        "signals": new.signals,
     }
 
 

@@ -70,6 +70,34 @@ KQL_TYPE_DYNAMIC: KqlType.ValueType  # 8
 """Any JSON value: array, object or scalar."""
 Global___KqlType: _TypeAlias = KqlType  # noqa: Y015
 
+class _Signal:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SignalEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Signal.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SIGNAL_UNSPECIFIED: _Signal.ValueType  # 0
+    """Not set: refused."""
+    SIGNAL_LOGS: _Signal.ValueType  # 1
+    """Log records."""
+    SIGNAL_TRACES: _Signal.ValueType  # 2
+    """Spans."""
+    SIGNAL_METRICS: _Signal.ValueType  # 3
+    """Metric data points."""
+
+class Signal(_Signal, metaclass=_SignalEnumTypeWrapper):
+    """A kind of telemetry. Later releases may add values, up to 14."""
+
+SIGNAL_UNSPECIFIED: Signal.ValueType  # 0
+"""Not set: refused."""
+SIGNAL_LOGS: Signal.ValueType  # 1
+"""Log records."""
+SIGNAL_TRACES: Signal.ValueType  # 2
+"""Spans."""
+SIGNAL_METRICS: Signal.ValueType  # 3
+"""Metric data points."""
+Global___Signal: _TypeAlias = Signal  # noqa: Y015
+
 class _AttributeScope:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -270,6 +298,7 @@ class CreateSegment(_message.Message):
     COMPRESSED_SIZE_BYTES_FIELD_NUMBER: _builtins.int
     NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
     CLOUD_OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
     size_bytes: _builtins.int
@@ -290,6 +319,12 @@ class CreateSegment(_message.Message):
         FAILED_PRECONDITION (OBJECT_CONDEMNED).
         """
 
+    @_builtins.property
+    def facts(self) -> Global___SegmentFacts:
+        """What is known of its content. Unset means unknown: readers then have to expect every signal,
+        and unset facts are equal to any when the same object is registered again.
+        """
+
     def __init__(
         self,
         *,
@@ -299,14 +334,81 @@ class CreateSegment(_message.Message):
         compressed_size_bytes: _builtins.int = ...,
         number_of_events: _builtins.int = ...,
         cloud_object_key: Global___CloudObjectKey | None = ...,
+        facts: Global___SegmentFacts | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_key", b"cloud_object_key", "time_range", b"time_range"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_key", b"cloud_object_key", "facts", b"facts", "time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "dataset_id", b"dataset_id", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CreateSegment: _TypeAlias = CreateSegment  # noqa: Y015
+
+@_typing.final
+class SegmentFacts(_message.Message):
+    """The content of a segment, known without opening it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FORMAT_VERSION_FIELD_NUMBER: _builtins.int
+    SIGNALS_FIELD_NUMBER: _builtins.int
+    PROMOTED_FIELD_IDS_FIELD_NUMBER: _builtins.int
+    format_version: _builtins.int
+    """Version of the segment format that the object is written in, 1 or more."""
+    @_builtins.property
+    def signals(self) -> _containers.RepeatedCompositeFieldContainer[Global___SignalFacts]:
+        """One for each signal that the segment has records of, in the order of their numbers."""
+
+    @_builtins.property
+    def promoted_field_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Field ids of its promoted columns (PromotedColumn.field_id), ascending."""
+
+    def __init__(
+        self,
+        *,
+        format_version: _builtins.int = ...,
+        signals: _abc.Iterable[Global___SignalFacts] | None = ...,
+        promoted_field_ids: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["format_version", b"format_version", "promoted_field_ids", b"promoted_field_ids", "signals", b"signals"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SegmentFacts: _TypeAlias = SegmentFacts  # noqa: Y015
+
+@_typing.final
+class SignalFacts(_message.Message):
+    """The records of one signal in a segment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
+    TIME_RANGE_FIELD_NUMBER: _builtins.int
+    signal: Global___Signal.ValueType
+    """The signal."""
+    number_of_events: _builtins.int
+    """Log records, spans or data points, 1 or more."""
+    @_builtins.property
+    def time_range(self) -> Global___TimeRange:
+        """Time bounds of these events, both inclusive."""
+
+    def __init__(
+        self,
+        *,
+        signal: Global___Signal.ValueType = ...,
+        number_of_events: _builtins.int = ...,
+        time_range: Global___TimeRange | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time_range", b"time_range"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["number_of_events", b"number_of_events", "signal", b"signal", "time_range", b"time_range"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SignalFacts: _TypeAlias = SignalFacts  # noqa: Y015
 
 @_typing.final
 class SegmentInfo(_message.Message):
@@ -324,6 +426,7 @@ class SegmentInfo(_message.Message):
     CREATED_VERSION_FIELD_NUMBER: _builtins.int
     TOMBSTONE_VERSION_FIELD_NUMBER: _builtins.int
     MERGE_COUNT_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -348,6 +451,10 @@ class SegmentInfo(_message.Message):
     def cloud_object_key(self) -> Global___CloudObjectKey:
         """Its object."""
 
+    @_builtins.property
+    def facts(self) -> Global___SegmentFacts:
+        """What is known of its content; unset where its writer did not say."""
+
     def __init__(
         self,
         *,
@@ -361,10 +468,11 @@ class SegmentInfo(_message.Message):
         created_version: _builtins.int = ...,
         tombstone_version: _builtins.int | None = ...,
         merge_count: _builtins.int = ...,
+        facts: Global___SegmentFacts | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "facts", b"facts", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "created_version", b"created_version", "dataset_id", b"dataset_id", "id", b"id", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "id", b"id", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__tombstone_version: _TypeAlias = _typing.Literal["tombstone_version"]  # noqa: Y015
     _WhichOneofArgType__tombstone_version: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version"]  # noqa: Y015

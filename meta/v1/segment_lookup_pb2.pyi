@@ -31,6 +31,7 @@ class FindSegmentsRequest(_message.Message):
     CURSOR_FIELD_NUMBER: _builtins.int
     AS_OF_VERSION_FIELD_NUMBER: _builtins.int
     MIN_VERSION_FIELD_NUMBER: _builtins.int
+    SIGNALS_FIELD_NUMBER: _builtins.int
     limit: _builtins.int
     """Most segments per page; 0 = 1,000, values above 10,000 count as 10,000, negative is
     INVALID_ARGUMENT. A page also ends at 3.5 MiB.
@@ -49,6 +50,12 @@ class FindSegmentsRequest(_message.Message):
     def dataset_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Datasets to look in; empty = all live ones."""
 
+    @_builtins.property
+    def signals(self) -> _containers.RepeatedScalarFieldContainer[_common_pb2.Signal.ValueType]:
+        """Leave out segments that are known to hold none of these signals; empty = all. A segment whose
+        signals are unknown is always returned.
+        """
+
     def __init__(
         self,
         *,
@@ -58,10 +65,11 @@ class FindSegmentsRequest(_message.Message):
         cursor: _builtins.str | None = ...,
         as_of_version: _builtins.int | None = ...,
         min_version: _builtins.int | None = ...,
+        signals: _abc.Iterable[_common_pb2.Signal.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_as_of_version", b"_as_of_version", "_cursor", b"_cursor", "_min_version", b"_min_version", "as_of_version", b"as_of_version", "cursor", b"cursor", "min_version", b"min_version", "time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_as_of_version", b"_as_of_version", "_cursor", b"_cursor", "_min_version", b"_min_version", "as_of_version", b"as_of_version", "cursor", b"cursor", "dataset_names", b"dataset_names", "limit", b"limit", "min_version", b"min_version", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_as_of_version", b"_as_of_version", "_cursor", b"_cursor", "_min_version", b"_min_version", "as_of_version", b"as_of_version", "cursor", b"cursor", "dataset_names", b"dataset_names", "limit", b"limit", "min_version", b"min_version", "signals", b"signals", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__as_of_version: _TypeAlias = _typing.Literal["as_of_version"]  # noqa: Y015
     _WhichOneofArgType__as_of_version: _TypeAlias = _typing.Literal["_as_of_version", b"_as_of_version"]  # noqa: Y015

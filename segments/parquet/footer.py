@@ -61,7 +61,8 @@ class SegmentFooter:
 class StoredFooter:
     """A footer as read back: the writer's part, and what it found while writing.
 
-    `rows_by_signal` names every signal whose columns the file has, also those without rows.
+    `rows_by_signal` names every signal whose columns the file has, also those without rows;
+    `times_by_signal` are the time bounds of those with rows, None where the file does not say.
     Times are nanoseconds, both ends inclusive. `sort_order` is the order of the whole file,
     `sharding_fields` are the dataset's, heaviest first, also those that the file has no column for.
     """
@@ -73,11 +74,30 @@ class StoredFooter:
     sort_order: tuple[str, ...]
     promoted: tuple[PromotedColumn, ...]
     sharding_fields: tuple[str, ...] = ()
+    times_by_signal: Mapping[Signal, tuple[int, int]] | None = None
 
     @property
     def rows(self) -> int:
         """Rows of all signals."""
         return sum(self.rows_by_signal.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SectionContent:
+    """Rows of one signal, and their time bounds in nanoseconds, both ends inclusive."""
+
+    rows: int
+    start_time: int
+    end_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentContent:
+    """The content of a file that the catalog knows: signals with rows, and promoted columns."""
+
+    format_version: int
+    sections: Mapping[Signal, SectionContent]
+    promoted_field_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +114,23 @@ class SegmentFacts:
     start_time: int
     end_time: int
     crc32c: int
+    content: SegmentContent
+
+
+def content_of(stored: StoredFooter) -> SegmentContent | None:
+    """Return what a footer says of the content; None for one without time bounds a signal."""
+    times = stored.times_by_signal
+    if times is None:
+        return None
+    return SegmentContent(
+        stored.footer.format_version,
+        {
+            signal: SectionContent(rows, *times[signal])
+            for signal, rows in stored.rows_by_signal.items()
+            if rows
+        },
+        tuple(sorted(c.field_id for c in stored.promoted if c.field_id is not None)),
+    )
 
 
 def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter]) -> SegmentFooter:
@@ -127,6 +164,8 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
         "sharding_fields": stored.sharding_fields,
         "promoted": [_promoted_entry(column) for column in stored.promoted],
     }
+    if stored.times_by_signal is not None:
+        fields["signal_times"] = dict(stored.times_by_signal)
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
     metadata[_PREFIX + b"lineage"] = _pack_lineage(footer)
     return metadata
@@ -160,6 +199,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
             sort_order,
             tuple(map(_promoted_column, json.loads(texts["promoted"]))),
             _fields_of(sort_order) if sharding is None else tuple(map(str, json.loads(sharding))),
+            _signal_times(texts.get("signal_times"), rows),
         )
     except (KeyError, ValueError, TypeError, binascii.Error, zlib.error) as error:
         raise CorruptObject(f"the footer is not that of a merged segment: {error!r}") from error
@@ -172,6 +212,19 @@ def _fields_of(sort_order: tuple[str, ...]) -> tuple[str, ...]:
         if fields and fields[-1] == last:
             fields.pop()
     return tuple(fields)
+
+
+def _signal_times(
+    encoded: bytes | None, rows: Mapping[str, object]
+) -> dict[Signal, tuple[int, int]] | None:
+    if encoded is None:
+        return None
+    times = json.loads(encoded)
+    return {
+        signal: (_int(times[signal][0]), _int(times[signal][1]))
+        for signal in SIGNALS
+        if rows.get(signal)
+    }
 
 
 def _promoted_entry(column: PromotedColumn) -> list[str | int]:

@@ -21,6 +21,7 @@ from segments.parquet.footer import (
     SegmentFacts,
     SegmentFooter,
     StoredFooter,
+    content_of,
     encode_footer,
 )
 from segments.parquet.layout import Shape, WriterSettings
@@ -108,7 +109,10 @@ class SmallFormat:
             self._order,
             self._spec.promoted,
             self._spec.sharding_fields,
+            {s: (sections[s].start_time, sections[s].end_time) for s in self._signals},
         )
+        content = content_of(stored)
+        assert content is not None
         sink, collected = pa.BufferOutputStream(), list[pq.FileMetaData]()
         with self._settings.open(sink, collected) as writer:
             for signal in self._signals:
@@ -126,6 +130,7 @@ class SmallFormat:
             start_time=stored.start_time,
             end_time=stored.end_time,
             crc32c=google_crc32c.value(body),
+            content=content,
         )
         return SmallSegment(body, facts)
 

@@ -11,7 +11,13 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.parquet.footer import SegmentFacts, SegmentFooter, StoredFooter, encode_footer
+from segments.parquet.footer import (
+    SegmentFacts,
+    SegmentFooter,
+    StoredFooter,
+    content_of,
+    encode_footer,
+)
 from segments.parquet.layout import ParquetLayout
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
@@ -59,7 +65,7 @@ class SegmentWriter:
         self._order = file_sort_columns(spec, self._signals)
         self._sections = {s: section_schema(s, spec.promoted) for s in self._signals}
         self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
-        self._times: list[int] = []
+        self._times: dict[Signal, tuple[int, int]] = {}
         self._buffer = GroupBuffer()
         self._signal: Signal | None = None
         self._sink = ChecksumSink(path)
@@ -105,12 +111,15 @@ class SegmentWriter:
         stored = StoredFooter(
             self._footer,
             dict(self._rows),
-            min(self._times),
-            max(self._times),
+            min(start for start, _ in self._times.values()),
+            max(end for _, end in self._times.values()),
             self._order,
             self._spec.promoted,
             self._spec.sharding_fields,
+            dict(self._times),
         )
+        content = content_of(stored)
+        assert content is not None
         metadata = self._writer.close(encode_footer(stored))
         self._sink.close()
         groups = range(metadata.num_row_groups)
@@ -122,6 +131,7 @@ class SegmentWriter:
             start_time=stored.start_time,
             end_time=stored.end_time,
             crc32c=self._sink.crc32c,
+            content=content,
         )
 
     def _write_groups(self, groups: Iterable[pa.Table]) -> None:
@@ -140,5 +150,7 @@ class SegmentWriter:
         if times.null_count or signals != [signal]:
             raise ValueError(f"section {signal} holds signal {signals} or rows without a timestamp")
         time_bounds = pc.min_max(times.cast(pa.int64()))
-        self._times.extend((time_bounds["min"].as_py(), time_bounds["max"].as_py()))
+        low, high = time_bounds["min"].as_py(), time_bounds["max"].as_py()
+        start, end = self._times.get(signal, (low, high))
+        self._times[signal] = min(start, low), max(end, high)
         self._rows[signal] += group.num_rows

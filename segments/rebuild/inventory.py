@@ -12,7 +12,7 @@ from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, ObjectMissing
 from segments.ids import is_canonical_uuid
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
-from segments.parquet.footer import decode_footer
+from segments.parquet.footer import content_of, decode_footer
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.plan import BabyFound, SegmentFound
@@ -103,6 +103,7 @@ def _segment(store: ObjectStore, info: ObjectInfo) -> SegmentFound:
         info.size_bytes,
         info.modified_at_nanos,
         SegmentSpec(stored.sharding_fields, stored.promoted),
+        content_of(stored),
     )
 
 

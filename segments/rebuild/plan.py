@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import coalesce
-from segments.parquet.footer import SegmentFooter
+from segments.parquet.footer import SegmentContent, SegmentFooter
 from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, greedy, settle
 from segments.rebuild.exact_cover import choose, components
@@ -31,6 +31,7 @@ class SegmentFound:
     compressed_size_bytes: int
     modified_at_nanos: int
     spec: SegmentSpec
+    content: SegmentContent | None = None
 
 
 @dataclass(frozen=True, slots=True)

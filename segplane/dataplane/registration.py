@@ -4,6 +4,8 @@ from typing import Protocol
 
 from meta.v1 import common_pb2
 from segments.keys import split_key
+from segments.parquet.footer import SegmentContent
+from segments.signals import TRAITS
 
 # The number of events is an int32 in the contract, far above what one file holds.
 _EVENTS_MAX = 2**31 - 1
@@ -37,6 +39,11 @@ class SegmentFigures(Protocol):
         """Latest event time."""
         ...
 
+    @property
+    def content(self) -> SegmentContent:
+        """Signals and promoted columns."""
+        ...
+
 
 def create_segment(
     dataset_id: str, bucket: common_pb2.CloudBucket, object_key: str, figures: SegmentFigures
@@ -53,4 +60,24 @@ def create_segment(
         cloud_object_key=common_pb2.CloudObjectKey(
             prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
         ),
+        facts=segment_facts(figures.content),
+    )
+
+
+def segment_facts(content: SegmentContent) -> common_pb2.SegmentFacts:
+    """Describe a segment's content to meta."""
+    by_kind = sorted(content.sections.items(), key=lambda item: TRAITS[item[0]].kind)
+    return common_pb2.SegmentFacts(
+        format_version=content.format_version,
+        signals=[
+            common_pb2.SignalFacts(
+                signal=common_pb2.Signal.ValueType(TRAITS[signal].kind),
+                number_of_events=section.rows,
+                time_range=common_pb2.TimeRange(
+                    start_time=section.start_time, end_time=section.end_time
+                ),
+            )
+            for signal, section in by_kind
+        ],
+        promoted_field_ids=content.promoted_field_ids,
     )

@@ -4,6 +4,7 @@ from nursery.move_tracker import MoveTracker
 from nursery.planner import DatasetMove, MergedSpan, Plan
 from nursery.results import DatasetResult, TaskResult, UnreadableBaby, WrittenSegment
 from segments.offsets import OffsetSpan
+from segments.parquet.footer import SectionContent, SegmentContent
 
 SPANS = (MergedSpan(OffsetSpan("s", 0, 9)),)
 
@@ -22,7 +23,8 @@ def released(tracker: MoveTracker) -> dict[str, int]:
     return {item.move.dataset_id: len(item.segments) for item in tracker.take_ready()}
 
 
-SEGMENT = WrittenSegment("key", 1, 1, 1, 0, 0)
+CONTENT = SegmentContent(2, {"logs": SectionContent(1, 0, 0)})
+SEGMENT = WrittenSegment("key", 1, 1, 1, 0, 0, CONTENT)
 
 
 def test_a_move_without_tasks_is_released_at_once_and_once() -> None:

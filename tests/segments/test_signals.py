@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from meta.v1 import ingest_token_pb2
+from meta.v1 import common_pb2, ingest_token_pb2
 from segments.otlp.official import OFFICIAL_CLASSES
 from segments.signals import SIGNALS, TRAITS, Signal
 from segments.v1 import combined_signals_pb2 as pb
@@ -35,6 +35,7 @@ def test_a_signal_has_the_names_of_its_formats(signal: Signal) -> None:
     assert tokens[signal].number == row.kind
     assert pb.SignalKind.Name(pb.SignalKind.ValueType(row.kind)) == f"SIGNAL_KIND_{signal.upper()}"
     assert f"{signal}_stamp" in tokens
+    assert common_pb2.Signal.Value(f"SIGNAL_{signal.upper()}") == row.kind
     assert row.routing_field in ingest_token_pb2.IngestTokenRouting.DESCRIPTOR.fields_by_name
 
 

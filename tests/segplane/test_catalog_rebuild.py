@@ -99,6 +99,7 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
     assert done.exit_code == 0, done.output
     with running(on(store_settings, empty_database_url)) as client:
         collector.client = client
+        assert all(segment.facts.signals for segment in find(client))
         assert seen(client) == before
         assert texts(client, collector.store) == read
         info = collector.info()

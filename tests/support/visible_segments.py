@@ -9,7 +9,7 @@ from segments.keys import join_key
 from segments.parquet.reader import read_segment
 from segments.store.interface import ObjectStore
 
-Seen = tuple[str, str, int, int, int, int, int]
+Seen = tuple[str, str, int, int, int, int, int, bytes]
 
 
 def find(client: MetaClient) -> list[common_pb2.SegmentInfo]:
@@ -32,6 +32,7 @@ def seen(client: MetaClient) -> list[Seen]:
             one.number_of_events,
             one.size_bytes,
             one.compressed_size_bytes,
+            one.facts.SerializeToString(deterministic=True),
         )
         for one in find(client)
     )

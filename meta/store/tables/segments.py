@@ -7,6 +7,7 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    LargeBinary,
     SmallInteger,
     Table,
     Text,
@@ -57,6 +58,10 @@ segments = Table(
     Column("merge_count", SmallInteger, nullable=False, server_default=text("0")),
     # A merge could not read it; an operator releases it.
     moment("quarantined_at"),
+    # A serialized SegmentFacts; null where the writer did not say.
+    Column("facts", LargeBinary),
+    # Bit n is set if there are records of signal n; null where that is not known.
+    Column("signals", SmallInteger),
     CheckConstraint("start_ns <= end_ns", name="range"),
     CheckConstraint("tombstone_version > created_version", name="lifetime"),
     CheckConstraint("(tombstone_version IS NULL) = (tombstone_at IS NULL)", name="tombstone"),

@@ -1,6 +1,7 @@
 """The footer: what is written is what is read, and garbage is refused."""
 
 import json
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -14,8 +15,11 @@ from segments.parquet.footer import (
     FORMAT_VERSION_MAX,
     BatchPart,
     LineageTooLarge,
+    SectionContent,
+    SegmentContent,
     SegmentFooter,
     StoredFooter,
+    content_of,
     decode_footer,
     encode_footer,
     merged_footer,
@@ -43,6 +47,7 @@ def stored(footer: SegmentFooter) -> StoredFooter:
         ("signal", "timestamp"),
         promoted,
         ("severity_text", "no column"),
+        {"logs": (-5, 7)},
     )
 
 
@@ -139,3 +144,19 @@ def test_sharding_fields_of_a_file_that_does_not_name_them_follow_from_its_order
 def test_a_file_without_metadata_is_corrupt() -> None:
     with pytest.raises(CorruptObject):
         decode_footer(None)
+
+
+def test_the_content_of_a_file_is_its_signals_with_rows_and_its_numbered_columns() -> None:
+    known = stored(SegmentFooter("d", "p", format_version=2))
+    columns = [replace(known.promoted[0], name=f"c{n}", field_id=n) for n in (1_002, 1_000)]
+    known = replace(known, promoted=(*columns, *known.promoted))
+
+    content = content_of(decode_footer(encode_footer(known)))
+
+    assert content == SegmentContent(2, {"logs": SectionContent(3, -5, 7)}, (1_000, 1_002))
+
+
+def test_the_content_of_a_file_without_times_of_its_signals_is_unknown() -> None:
+    unknown = replace(stored(SegmentFooter("d", "p")), times_by_signal=None)
+
+    assert content_of(decode_footer(encode_footer(unknown))) is None

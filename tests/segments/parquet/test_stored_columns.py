@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from segments.errors import CorruptObject
 from segments.parquet.field_ids import FIELD_IDS, PROMOTED_FIELD_ID_MIN
+from segments.parquet.footer import SectionContent, content_of
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import (
     TIMESTAMP,
@@ -107,6 +108,8 @@ def test_both_formats_give_back_the_rows_that_were_written(tmp_path: Path, versi
         assert segment.stored.footer.format_version == version
         assert segment.stored.promoted == SPEC.promoted
         assert segment.stored.start_time == facts.start_time < 0
+        assert content_of(segment.stored) == facts.content
+        assert facts.content.sections == {s: _section(t) for s, t in ordered.items()}
         for signal in SIGNALS:
             found = pa.Table.from_batches(segment.batches(signal, 64))
             assert found.schema == section_schema(signal, SPEC.promoted)
@@ -240,6 +243,11 @@ def _with_early_times(table: pa.Table) -> pa.Table:
             shifted = pc.subtract(table[field.name].cast(pa.int64()), pa.scalar(5 * 10**14 + 1))
             table = table.set_column(index, field, shifted.cast(TIMESTAMP))
     return table
+
+
+def _section(table: pa.Table) -> SectionContent:
+    times = [int(str(value)) for value in table["timestamp"].cast(pa.int64()).to_pylist()]
+    return SectionContent(table.num_rows, min(times), max(times))
 
 
 def _ids(schema: pa.Schema) -> list[int]:

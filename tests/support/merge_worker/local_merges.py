@@ -4,15 +4,15 @@ from pathlib import Path
 
 from meta.client import MetaClient
 from meta.v1 import (
-    common_pb2,
     janitor_pb2,
     merge_task_pb2,
 )
-from segments.keys import new_attempt_key, split_key
+from segments.keys import new_attempt_key
 from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet.schema import SegmentSpec
 from segments.parquet.upload import upload_segment
 from segments.store.interface import ObjectStore
+from segplane.dataplane.registration import create_segment
 from tests.support.visible_segments import key_of
 
 
@@ -47,17 +47,7 @@ def complete(
     facts = merge_segments(store, inputs, order, folder).facts
     key = new_attempt_key(task.dataset_id, task.task_id, task.attempt)
     upload_segment(store, key, folder / "merged.parquet", facts)
-    prefix, name = split_key(key)
-    output = common_pb2.CreateSegment(
-        dataset_id=task.dataset_id,
-        time_range=common_pb2.TimeRange(start_time=facts.start_time, end_time=facts.end_time),
-        size_bytes=facts.size_bytes,
-        compressed_size_bytes=facts.compressed_size_bytes,
-        number_of_events=facts.rows,
-        cloud_object_key=common_pb2.CloudObjectKey(
-            prefix=common_pb2.CloudObjectPrefix(prefix=prefix), key=name
-        ),
-    )
+    output = create_segment(task.dataset_id, task.cloud_object_prefix.bucket, key, facts)
     request = merge_task_pb2.CompleteSegmentMergeTaskRequest(
         task_id=task.task_id, merged_segment=output
     )

@@ -1,6 +1,8 @@
 """JanitorService: statistics, planning and inspection of merge tasks."""
 
 import time
+from dataclasses import dataclass
+from functools import partial
 
 import grpc
 
@@ -37,6 +39,15 @@ REWRITE_SECS = 10.0
 _Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStatsRequest
 
 
+@dataclass(frozen=True, slots=True)
+class _PlannedWindow:
+    """What one window of a dataset came to, and where the next one starts."""
+
+    tasks: int
+    inputs: int
+    next_start_ns: int | None
+
+
 class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     """JanitorService; see docs/contract.md."""
 
@@ -48,17 +59,19 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     def CreateMergeTasks(
         self, request: janitor_pb2.CreateMergeTasksRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.CreateMergeTasksResponse:
-        """Plan merges and create their tasks, one dataset a transaction."""
+        """Plan merges and create their tasks, one window of a dataset a transaction."""
         segment_filter = _segment_filter(request)
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
         keys = self._dataset_keys(name)
         tasks_created = segments_included = 0
         for key in keys:
-            tasks, inputs = self._transactions.write(
-                lambda tx, key=key: self._plan(tx, key, segment_filter)  # type: ignore[misc]
-            )
-            tasks_created += tasks
-            segments_included += inputs
+            start_ns: int | None = merge_planning.INT64_MIN
+            while start_ns is not None:
+                window = partial(self._plan, key, segment_filter, start_ns)
+                planned = self._transactions.write(window)
+                tasks_created += planned.tasks
+                segments_included += planned.inputs
+                start_ns = planned.next_start_ns
         return janitor_pb2.CreateMergeTasksResponse(
             tasks_created=tasks_created, segments_included=segments_included
         )
@@ -159,15 +172,16 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         return self._transactions.read(work)
 
     def _plan(
-        self, tx: Transaction, dataset_key: int, segment_filter: SegmentFilter
-    ) -> tuple[int, int]:
+        self, dataset_key: int, segment_filter: SegmentFilter, start_ns: int, tx: Transaction
+    ) -> _PlannedWindow:
         if not merge_planning.lock_dataset(tx, dataset_key):
-            return 0, 0
-        rows = merge_planning.candidates(tx, dataset_key, segment_filter)
+            return _PlannedWindow(0, 0, None)
+        rows = merge_planning.candidates(tx, dataset_key, segment_filter, start_ns)
         candidates = [Candidate(*row.planned()) for row in rows]
         groups = plan(candidates, self._policy, merge_planning.now_nanos(tx))
         chosen = [[candidate.segment_id for candidate in group.inputs] for group in groups]
-        return merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
+        tasks, inputs = merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
+        return _PlannedWindow(tasks, inputs, merge_planning.next_window(rows, start_ns))
 
     def _rewrite(self, tx: Transaction, dataset_key: int, rewrite: Rewrite) -> int:
         if not merge_planning.lock_dataset(tx, dataset_key):

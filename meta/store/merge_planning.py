@@ -11,8 +11,10 @@ from meta.store.engine import Transaction
 from meta.store.merge_tasks import TaskKind
 from meta.store.tables import datasets
 
-# One planning of one dataset looks at so many; what is left over comes with the next.
+# A transaction plans a window of so many.
 CANDIDATES_MAX = 50_000
+DAY_NANOS = 86_400_000_000_000
+INT64_MIN = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ _CANDIDATES = text(f"""
            (extract(epoch FROM s.created_at) * 1000000000)::bigint,
            s.compressed_size_bytes, s.merge_count
     FROM segments s
-    WHERE s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
+    WHERE s.dataset_key = :key AND s.start_ns >= :start_ns
+      AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
       AND s.compressed_size_bytes < 268435456
       AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
       AND {FILTERED}
@@ -92,11 +95,24 @@ def lock_dataset(tx: Transaction, dataset_key: int) -> bool:
 
 
 def candidates(
-    tx: Transaction, dataset_key: int, segment_filter: SegmentFilter, most: int = CANDIDATES_MAX
+    tx: Transaction, dataset_key: int, segment_filter: SegmentFilter, start_ns: int = INT64_MIN
 ) -> list[CandidateRow]:
-    """Live segments in no task and no quarantine that pass the filter, in order of time."""
-    values = {"key": dataset_key, "most": most, **segment_filter.values()}
-    return [CandidateRow(*row) for row in tx.execute(_CANDIDATES, values)]
+    """A window, in order of time, of live segments in no task that pass the filter."""
+    values = {"key": dataset_key, "most": CANDIDATES_MAX, "start_ns": start_ns}
+    rows = tx.execute(_CANDIDATES, {**values, **segment_filter.values()})
+    return [CandidateRow(*row) for row in rows]
+
+
+def next_window(window: Sequence[CandidateRow], start_ns: int) -> int | None:
+    """Where the window behind this one starts; None if there is none.
+
+    It starts with the last day of this one, which may be cut off, so that a day is planned whole.
+    """
+    if len(window) < CANDIDATES_MAX:
+        return None
+    last_ns = window[-1].start_ns
+    day_ns = last_ns - last_ns % DAY_NANOS
+    return day_ns if day_ns > max(start_ns, window[0].start_ns) else last_ns + 1
 
 
 def create_tasks(

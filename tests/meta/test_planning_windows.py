@@ -1,0 +1,68 @@
+"""Planning goes through all segments of a dataset, a window of them a transaction."""
+
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+
+from meta.store import merge_planning
+from meta.store.merge_planning import CANDIDATES_MAX, DAY_NANOS, CandidateRow
+from tests.support.meta.catalog import Catalog
+from tests.support.meta.segments import EPOCH, Worker, Writer
+from tests.support.meta.server import MetaServer
+
+# What a quiet day may keep of small segments.
+LEFT_OF_A_DAY = 4
+EMPTY = UUID(int=0)
+_OLD = text("""
+    INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, created_at,
+        size_bytes, compressed_size_bytes, number_of_events, prefix, object_name)
+    SELECT gen_random_uuid(), d.key, 0, n / :left * :day, n / :left * :day, 1,
+        now() - interval '2 days', 1, 1000, 1, 'dataset', n || '.parquet'
+    FROM generate_series(0, :count - 1) n, datasets d WHERE d.name = 'web'
+""")
+
+
+@pytest.fixture
+def dataset(catalog: Catalog) -> str:
+    return catalog.dataset("web")
+
+
+def test_a_window_of_old_segments_hides_no_new_ones(
+    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+) -> None:
+    values = {"left": LEFT_OF_A_DAY, "day": DAY_NANOS, "count": CANDIDATES_MAX}
+    with meta_server.running.database.write() as tx:
+        tx.execute(_OLD, values)
+    assert CANDIDATES_MAX / LEFT_OF_A_DAY * DAY_NANOS < EPOCH
+    writer.save_many(dataset, 40)
+
+    planned = worker.plan()
+
+    assert planned.tasks_created > 0
+    assert worker.poll().segments[0].time_range.start_time >= EPOCH
+
+
+def row(start_ns: int) -> CandidateRow:
+    return CandidateRow(EMPTY, 1, start_ns, start_ns, 0, 1, 0)
+
+
+def window(first_ns: int, last_ns: int) -> list[CandidateRow]:
+    return [row(first_ns)] * (CANDIDATES_MAX - 1) + [row(last_ns)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "start_ns", "following"),
+    [
+        ([], 0, None),
+        ([row(5)] * 3, 0, None),
+        (window(5, 3 * DAY_NANOS + 7), 0, 3 * DAY_NANOS),
+        (window(3 * DAY_NANOS + 1, 3 * DAY_NANOS + 7), 3 * DAY_NANOS, 3 * DAY_NANOS + 8),
+        (window(-DAY_NANOS - 5, -3), -2 * DAY_NANOS, -DAY_NANOS),
+    ],
+    ids=["empty", "not full", "several days", "one day", "before 1970"],
+)
+def test_a_window_ends_before_its_last_day(
+    rows: list[CandidateRow], start_ns: int, following: int | None
+) -> None:
+    assert merge_planning.next_window(rows, start_ns) == following

@@ -10,6 +10,9 @@ from meta.store.engine import DatabaseSettings
 from segments.location import StoreLocation
 
 GRACE_FLOOR_SECS = 300.0
+# What fits into one reply of gRPC's default size, names of 255 four-byte characters included.
+DATASETS_MAX = 1_000
+TOKENS_MAX = 2_500
 GRACE_OVER_CURSOR_SECS = 300.0
 
 
@@ -59,8 +62,8 @@ class Settings:
     auth_token: str = field(default="", repr=False)
     token_pepper: bytes = field(default=b"", repr=False)
     default_dataset: str = "default"
-    datasets_max: int = 1_000
-    tokens_max: int = 10_000
+    datasets_max: int = DATASETS_MAX
+    tokens_max: int = TOKENS_MAX
     records_per_month: int = -1
     stream: StreamDefaults = StreamDefaults()
     lifetimes: Lifetimes = Lifetimes()
@@ -93,8 +96,9 @@ def load(env: Environment) -> Settings:
         auth_token=auth_token,
         token_pepper=env.text("TOKEN_PEPPER", "").encode(),
         default_dataset=env.text("DEFAULT_DATASET", "default"),
-        datasets_max=env.integer("DATASETS_MAX", 1_000, low=1, high=1_000_000),
-        tokens_max=env.integer("TOKENS_MAX", 10_000, low=1, high=10_000),
+        # Values of 0.1.0 above the limits are read as the limits.
+        datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
+        tokens_max=min(TOKENS_MAX, env.integer("TOKENS_MAX", TOKENS_MAX, low=1)),
         records_per_month=env.integer("RECORDS_PER_MONTH", -1, low=-1),
         stream=StreamDefaults(
             flush_timeout_ms=env.integer("FLUSH_TIMEOUT_MS", 1_000, low=10, high=600_000),

@@ -10,7 +10,6 @@ from meta.client import MetaClient
 from meta.errors import MetaError, VersionExpired
 from meta.process import Shutdown
 from meta.telemetry import span
-from meta.v1 import nursery_pb2
 from nursery import dead_streams, reaper
 from nursery.blocked import POISON_SECS, BlockedStreams
 from nursery.config import Settings
@@ -28,12 +27,15 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.clocks import Clock, DatabaseClock
 from segplane.dataplane.location import Locator
+from segplane.dataplane.stream_poll import StreamPoll
 
 log = structlog.get_logger()
 
 # Runs tasks over the objects of one location, in parallel; yields each outcome with its index.
 RunTasks = Callable[[Sequence[Task], StoreLocation], Iterable[TaskOutcome]]
 REGISTRATIONS_AT_ONCE = 8
+# Waiting datasets that a poll may name.
+WAITING_MAX = 1_000
 
 
 class Nursery:
@@ -57,6 +59,9 @@ class Nursery:
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
         self._waiting: Mapping[str, str] = {}
+        self._stream_poll = StreamPoll(
+            client, settings.shard_index, settings.shard_count, self._clock.monotonic
+        )
         self._locator = Locator(client, "nursery", settings.object_store, self._clock.monotonic)
         self._probed: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
@@ -86,14 +91,11 @@ class Nursery:
         return self._clock.monotonic() - self._tended_at >= self._settings.reap_interval_secs
 
     def _poll(self, since_seq: int) -> StreamSnapshot | None:
-        request = nursery_pb2.GetIngestStreamsRequest(
-            since_seq=since_seq,
-            shard_index=self._settings.shard_index,
-            shard_count=self._settings.shard_count,
-        )
         sent_at = self._clock.monotonic()
+        # Should the layout of one of them come with the reply, it is merged after the next poll.
+        withheld = list(self._waiting)[:WAITING_MAX]
         try:
-            reply = self._client.nursery.GetIngestStreamsForNursery(request)
+            reply = self._stream_poll.read(since_seq, withheld)
         except VersionExpired:
             # Meta no longer knows what was removed since; a full poll needs no history.
             self._tended_at = float("-inf")
@@ -105,7 +107,7 @@ class Nursery:
         self._seen_seq = reply.response_seq
         self._database_clock.observe(reply.database_time_nanos, sent_at)
         metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
-        snapshot = read_snapshot(reply)
+        snapshot = read_snapshot(reply, withheld)
         self._note_waiting(snapshot.waiting)
         metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
         metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._database_clock.now_nanos()))

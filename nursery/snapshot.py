@@ -1,7 +1,7 @@
 """Snapshot of meta's streams, as the planner needs it."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from meta.v1 import nursery_pb2
@@ -45,8 +45,10 @@ class StreamSnapshot:
     routed_dataset_ids: frozenset[str]
 
 
-def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> StreamSnapshot:
-    """Convert a reply."""
+def read_snapshot(
+    reply: nursery_pb2.GetIngestStreamsResponse, withheld: Collection[str] = ()
+) -> StreamSnapshot:
+    """Convert a reply; what it holds for `withheld` datasets is not enough to merge them."""
     periods: dict[str, list[Period]] = defaultdict(list)
     for period in reply.routing_history:
         periods[period.stream_id].append(_period(period))
@@ -56,9 +58,10 @@ def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> StreamSnapshot
         for dataset_id in (*(getattr(token, row.routing_field) for row in TRAITS.values()),)
     }
     layouts = read_layouts(reply.datasets)
+    mergeable = layouts.specs.keys() - set(withheld)
     return StreamSnapshot(
         streams=tuple(
-            _stream(info, tuple(periods[info.stream_id]), layouts.specs) for info in reply.streams
+            _stream(info, tuple(periods[info.stream_id]), mergeable) for info in reply.streams
         ),
         specs=layouts.specs,
         waiting=layouts.waiting,
@@ -69,7 +72,7 @@ def read_snapshot(reply: nursery_pb2.GetIngestStreamsResponse) -> StreamSnapshot
 def _stream(
     info: nursery_pb2.IngestStreamInfo,
     periods: tuple[Period, ...],
-    specs: Mapping[str, SegmentSpec],
+    mergeable: Collection[str],
 ) -> StreamInfo:
     is_stopped = info.HasField("stopped_offset")
     stream = IngestStream(
@@ -83,7 +86,7 @@ def _stream(
         is_stopped=is_stopped,
         periods=periods,
         # An entry is a live dataset's, so a layout that is not here is not here yet.
-        waiting=frozenset(e.dataset_id for e in info.datasets if e.dataset_id not in specs),
+        waiting=frozenset(e.dataset_id for e in info.datasets if e.dataset_id not in mergeable),
     )
     return StreamInfo(
         stream=stream,

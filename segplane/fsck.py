@@ -21,6 +21,7 @@ from segments.parquet.footer import StoredFooter
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_store
 from segplane import invariants
+from segplane.dataplane import stream_poll
 from segplane.dataplane.location import ask_location
 from segplane.invariants import EntryState, SegmentState, SegmentTotals, StreamState, Violation
 from segplane.lookup import find_all
@@ -66,8 +67,7 @@ def check(client: MetaClient, *, is_deep: bool, orphan_age_secs: float) -> Repor
 
 def read_streams(client: MetaClient) -> list[StreamState]:
     """Read every stream's offsets."""
-    reply = client.nursery.GetIngestStreamsForNursery(nursery_pb2.GetIngestStreamsRequest())
-    return [_stream(info) for info in reply.streams]
+    return [_stream(info) for info in stream_poll.read_streams(client)]
 
 
 def read_segments(client: MetaClient) -> list[SegmentState]:

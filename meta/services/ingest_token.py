@@ -5,8 +5,8 @@ from uuid import UUID
 import grpc
 
 from meta.config import Settings
-from meta.errors import NotDrained, NotFound, TokenRevoked, TokenUnknown
-from meta.services import checks, convert
+from meta.errors import NotDrained, NotFound, ReplyTooLarge, TokenRevoked, TokenUnknown
+from meta.services import checks, convert, pages
 from meta.store import (
     audit,
     datasets,
@@ -124,8 +124,20 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         self, request: ingest_token_pb2.ListIngestTokensRequest, context: grpc.ServicerContext
     ) -> ingest_token_pb2.ListIngestTokensResponse:
         """List all tokens, oldest first."""
+        if request.HasField("pagination"):
+            window = pages.window(request.pagination, "ListIngestTokens")
+            page = self._transactions.read(lambda tx: tokens.list_page(tx, window))
+            return ingest_token_pb2.ListIngestTokensResponse(
+                tokens=map(_info, page.items), pagination=pages.answer(page, "ListIngestTokens")
+            )
         all_tokens = self._transactions.read(tokens.list_all)
-        return ingest_token_pb2.ListIngestTokensResponse(tokens=[_info(t) for t in all_tokens])
+        reply = ingest_token_pb2.ListIngestTokensResponse(tokens=map(_info, all_tokens))
+        if reply.ByteSize() > convert.REPLY_BYTES_MAX:
+            # Only tokens of release 0.1.0, which allowed more of them, are so many.
+            raise ReplyTooLarge(
+                f"{len(all_tokens)} tokens do not fit into one reply; ask for pages"
+            )
+        return reply
 
     def GetIngestToken(
         self, request: ingest_token_pb2.GetIngestTokenRequest, context: grpc.ServicerContext

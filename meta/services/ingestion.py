@@ -77,6 +77,11 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         if request.omit_datasets:
             reply.ClearField("default_dataset")
             reply.ClearField("other_datasets")
+        elif reply.ByteSize() > convert.REPLY_BYTES_MAX:
+            # What the published contract does not have; the catalog has it too.
+            for dataset in reply.other_datasets:
+                dataset.ClearField("sharding_fields")
+                dataset.ClearField("promoted_columns")
         return reply
 
     def SaveSegments(

@@ -137,6 +137,7 @@ def undelete(
     tx.execute(_RESTORE, {"dataset": dataset_id})
     version = versions.allocate(tx)
     tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
+    datasets.stamp(tx, dataset.id, version)
     if datasets.count_live(tx) > live_max:
         raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
     return dataset, True

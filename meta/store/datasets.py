@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
@@ -47,6 +47,17 @@ _LOCK = (
 _LOCK_SETTINGS = _BY_ID.with_for_update(key_share=True)
 _INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
+_STAMP = (
+    update(datasets)
+    .where(datasets.c.id == bindparam("dataset"))
+    .values(changed_version=bindparam("version"))
+)
+_CHANGED = (
+    _LIVE.where(datasets.c.changed_version > bindparam("since"))
+    .where(datasets.c.id > bindparam("after"))
+    .order_by(datasets.c.id)
+    .limit(bindparam("most"))
+)
 _COUNT = insert(dataset_stats)
 
 
@@ -83,6 +94,17 @@ def get_default(tx: Transaction) -> Dataset:
 def list_live(tx: Transaction) -> list[Dataset]:
     """Every live dataset by id; their number has a limit on creation."""
     return [Dataset(*row) for row in tx.execute(_ALL_LIVE)]
+
+
+def list_changed(tx: Transaction, since: int, after: UUID, most: int) -> list[Dataset]:
+    """Live datasets behind `after` whose layout changed after a version, by id; -1 = all."""
+    values = {"since": since, "after": after, "most": most}
+    return [Dataset(*row) for row in tx.execute(_CHANGED, values)]
+
+
+def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
+    """Say at which version something last changed that nurseries read of a dataset."""
+    tx.execute(_STAMP, {"dataset": dataset_id, "version": version})
 
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
@@ -154,6 +176,7 @@ def _made_visible(tx: Transaction, dataset: Dataset) -> Dataset:
     tx.execute(_COUNT, {"dataset_key": dataset.key})
     version = versions.allocate(tx)
     tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
+    stamp(tx, dataset.id, version)
     return dataset
 
 

@@ -15,14 +15,21 @@ from meta.store.engine import Transaction
 from meta.store.stream_ends import WHOLE_STREAM
 from meta.store.tokens import TokenRouting
 
+# Below every id.
+NO_ID = UUID(int=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A filter of streams: a shard, and only what changed after `since` (0 = everything)."""
+    """A filter of streams: a shard, and only what changed after `since` (0 = everything).
+
+    Entries of `waiting` datasets do not hold back which babies are read.
+    """
 
     since: int = 0
     shard_index: int = 0
     shard_count: int = 1
+    waiting: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +96,34 @@ class PeriodRow:
 
 
 _STREAMS = bindparam("streams", type_=ARRAY(Uuid))
+_WAITING = bindparam("waiting", type_=ARRAY(Uuid))
 # One aggregate over the entries gives both floors. An entry may be reaped up to the newest
 # checkpoint that is older than its dataset's grace; before the first one, up to where it began.
+# Streams are chosen first, so that a page costs what it holds.
 _SELECT_STREAMS = """
 SELECT s.id, s.collector_id, s.stopped_at_nanos, s.stopped_offset, s.deleted_offset,
   s.deleted_ingest_time_nanos, h.committed_offset,
   (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
-  coalesce(f.merged, s.deleted_offset), coalesce(f.reapable, h.committed_offset)
-FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id
+  coalesce(f.merged, CASE WHEN f.entries > 0 THEN h.committed_offset ELSE s.deleted_offset END),
+  coalesce(f.reapable, h.committed_offset)
+FROM (
+  SELECT * FROM ingest_streams WHERE retired_at IS NULL {chosen}
+) s JOIN stream_heads h ON h.stream_id = s.id
 CROSS JOIN LATERAL (
-  SELECT min(e.merged_offset) AS merged, min(coalesce((
+  SELECT count(*) AS entries,
+    min(e.merged_offset) FILTER (WHERE e.dataset_id <> ALL(:waiting)) AS merged, min(coalesce((
     SELECT c.stream_offset FROM offset_checkpoints c
     WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
       AND c.created_at <= now()
         - make_interval(secs => coalesce(nullif(d.tombstone_grace_secs, 0), :grace))
     ORDER BY c.created_at DESC LIMIT 1), e.base_offset)) AS reapable
   FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id WHERE e.stream_id = s.id) f
-WHERE s.retired_at IS NULL
+ORDER BY s.id
 """
-_IN_SHARD = " AND (:shards <= 1 OR s.shard_hash % :shards = :shard) ORDER BY s.id"
-_ALL = text(_SELECT_STREAMS + _IN_SHARD)
+_IN_SHARD = (
+    " AND (:shards <= 1 OR shard_hash % :shards = :shard) AND id > :after ORDER BY id LIMIT :most"
+)
+_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD)).bindparams(_WAITING)
 _COUNT = text(
     "SELECT count(*), coalesce(sum((SELECT count(*) FROM stream_datasets e"
     " WHERE e.stream_id = s.id)), 0)::bigint FROM ingest_streams s WHERE s.retired_at IS NULL"
@@ -116,14 +131,16 @@ _COUNT = text(
 )
 # Three small index scans: changed streams, streams with changed entries, streams with a backlog.
 _IN_CHANGED = """
-AND s.id IN (
+AND id IN (
   SELECT id FROM ingest_streams WHERE retired_at IS NULL AND changed_version > :since
   UNION SELECT stream_id FROM stream_datasets WHERE changed_version > :since
   UNION SELECT p.stream_id FROM stream_heads p WHERE p.is_pending AND p.committed_offset >
     (SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id))
 """
-_CHANGED = text(_SELECT_STREAMS + _IN_CHANGED + _IN_SHARD)
-_SOME = text(_SELECT_STREAMS + " AND s.id = ANY(:streams) ORDER BY s.id").bindparams(_STREAMS)
+_CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(_WAITING)
+_SOME = text(_SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)")).bindparams(
+    _STREAMS, _WAITING
+)
 _ENTRIES = text(
     "SELECT stream_id, dataset_id, merged_offset, merged_ingest_time_nanos,"
     " (extract(epoch FROM created_at) * 1000000)::bigint * 1000"
@@ -167,12 +184,24 @@ def count(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
     return streams, entries
 
 
-def read_streams(tx: Transaction, selection: Wanted, grace_secs: float) -> list[StreamRow]:
-    """The streams that a poll asks for, by id; `grace_secs` is the default deletion grace."""
+def read_streams(
+    tx: Transaction,
+    selection: Wanted,
+    grace_secs: float,
+    after: UUID = NO_ID,
+    most: int | None = None,
+) -> list[StreamRow]:
+    """The streams that a poll asks for, by id; `grace_secs` is the default deletion grace.
+
+    At most `most` of them, behind `after`.
+    """
     values: dict[str, object] = {
         "grace": grace_secs,
         "shards": selection.shard_count,
         "shard": selection.shard_index,
+        "waiting": list(selection.waiting),
+        "after": after,
+        "most": most,
     }
     if selection.since:
         return [
@@ -183,7 +212,7 @@ def read_streams(tx: Transaction, selection: Wanted, grace_secs: float) -> list[
 
 def read_some(tx: Transaction, stream_ids: Iterable[UUID], grace_secs: float) -> list[StreamRow]:
     """The given streams, by id; retired and unknown ones are left out."""
-    values = {"grace": grace_secs, "streams": list(stream_ids)}
+    values = {"grace": grace_secs, "streams": list(stream_ids), "waiting": []}
     return [StreamRow(*row) for row in tx.execute(_SOME, values)]
 
 

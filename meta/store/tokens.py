@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, delete, func, insert, select, update
 
 from meta.errors import NotFound, QuotaExceeded
-from meta.store import versions
+from meta.store import keyset, versions
 from meta.store.engine import Transaction
 from meta.store.tables import ingest_tokens
 from meta.store.versions import Version
@@ -57,6 +57,11 @@ _LOCK = _BY_ID.with_for_update()
 _BY_DIGEST = _ALL.where(ingest_tokens.c.digest == bindparam("digest"))
 _IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
 _ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
+_CHANGED = _IN_ORDER.where(ingest_tokens.c.changed_version > bindparam("since"))
+_LISTED: Select[*tuple[Any, ...]] = select(
+    ingest_tokens.c.id, func.octet_length(ingest_tokens.c.name)
+)
+_BY_IDS = _ALL.where(ingest_tokens.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT = select(func.count()).select_from(ingest_tokens)
 _INSERT = insert(ingest_tokens).returning(*_COLUMNS)
 _STAMP = (
@@ -114,6 +119,18 @@ def get_locked(tx: Transaction, token_id: UUID) -> IngestToken:
 def list_all(tx: Transaction) -> list[IngestToken]:
     """Every token, oldest first; their number has a limit on creation."""
     return [_made(row) for row in tx.execute(_IN_ORDER)]
+
+
+def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[IngestToken]:
+    """One page of the tokens."""
+    page = keyset.read(tx, _LISTED, window, {})
+    found = {row.id: _made(row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(found.__getitem__)
+
+
+def list_changed(tx: Transaction, since: int) -> list[IngestToken]:
+    """Tokens whose routing or revocation changed after a version, oldest first."""
+    return [_made(row) for row in tx.execute(_CHANGED, {"since": since})]
 
 
 def list_active(tx: Transaction) -> list[IngestToken]:

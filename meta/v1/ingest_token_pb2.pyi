@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from meta.v1 import catalog_pb2 as _catalog_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -280,18 +281,27 @@ Global___DeleteIngestTokenResponse: _TypeAlias = DeleteIngestTokenResponse  # no
 
 @_typing.final
 class ListIngestTokensRequest(_message.Message):
-    """No parameters."""
+    """Request of ListIngestTokens. Without any field it lists all tokens in one reply."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationRequest:
+        """Ask for a page."""
+
     def __init__(
         self,
+        *,
+        pagination: _catalog_pb2.PaginationRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_pagination", b"_pagination", "pagination", b"pagination"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_pagination", b"_pagination", "pagination", b"pagination"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__pagination: _TypeAlias = _typing.Literal["pagination"]  # noqa: Y015
+    _WhichOneofArgType__pagination: _TypeAlias = _typing.Literal["_pagination", b"_pagination"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__pagination) -> _WhichOneofReturnType__pagination | None: ...
 
 Global___ListIngestTokensRequest: _TypeAlias = ListIngestTokensRequest  # noqa: Y015
 
@@ -302,20 +312,28 @@ class ListIngestTokensResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKENS_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tokens(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestTokenInfo]:
         """Oldest first. How many tokens may exist is limited at creation, so the list is never cut."""
+
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationResponse:
+        """Position of the page; unset without pagination."""
 
     def __init__(
         self,
         *,
         tokens: _abc.Iterable[Global___IngestTokenInfo] | None = ...,
+        pagination: _catalog_pb2.PaginationResponse | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_pagination", b"_pagination", "pagination", b"pagination"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_pagination", b"_pagination", "pagination", b"pagination", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__pagination: _TypeAlias = _typing.Literal["pagination"]  # noqa: Y015
+    _WhichOneofArgType__pagination: _TypeAlias = _typing.Literal["_pagination", b"_pagination"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__pagination) -> _WhichOneofReturnType__pagination | None: ...
 
 Global___ListIngestTokensResponse: _TypeAlias = ListIngestTokensResponse  # noqa: Y015
 

@@ -54,6 +54,10 @@ class GetIngestStreamsRequest(_message.Message):
     SINCE_SEQ_FIELD_NUMBER: _builtins.int
     SHARD_INDEX_FIELD_NUMBER: _builtins.int
     SHARD_COUNT_FIELD_NUMBER: _builtins.int
+    PAGED_FIELD_NUMBER: _builtins.int
+    PAGE_CURSOR_FIELD_NUMBER: _builtins.int
+    CATALOG_SINCE_SEQ_FIELD_NUMBER: _builtins.int
+    WAITING_DATASET_IDS_FIELD_NUMBER: _builtins.int
     since_seq: _builtins.int
     """Return only what changed after this response_seq; 0 returns everything. FAILED_PRECONDITION
     (VERSION_EXPIRED) when too much was forgotten since: ask again with 0.
@@ -62,16 +66,39 @@ class GetIngestStreamsRequest(_message.Message):
     """Index of the shard of streams wanted, 0 <= shard_index < shard_count."""
     shard_count: _builtins.int
     """Number of shards the streams are split into; 0 or 1 = all streams."""
+    paged: _builtins.bool
+    """Answer in pages of at most 3.5 MiB: first streams, with their routing_history, then datasets and
+    token_routing. Each page carries the response_seq of the first and shows that state, or what
+    happened since: streams before the catalog, so a dataset of an entry is never missing.
+    """
+    page_cursor: _builtins.str
+    """next_page_cursor of the page before; empty for the first one. With another filter it is
+    INVALID_ARGUMENT (CURSOR_INVALID).
+    """
+    catalog_since_seq: _builtins.int
+    """With paged: only the datasets and the routing of tokens that changed after this response_seq;
+    a token that was revoked comes with an empty routing. 0 returns all of them.
+    """
+    @_builtins.property
+    def waiting_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """With paged: datasets that the caller does not merge now, at most 1,000. Their entries do not
+        count for which unmerged_babies and routing_history are sent.
+        """
+
     def __init__(
         self,
         *,
         since_seq: _builtins.int = ...,
         shard_index: _builtins.int = ...,
         shard_count: _builtins.int = ...,
+        paged: _builtins.bool = ...,
+        page_cursor: _builtins.str = ...,
+        catalog_since_seq: _builtins.int = ...,
+        waiting_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["shard_count", b"shard_count", "shard_index", b"shard_index", "since_seq", b"since_seq"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog_since_seq", b"catalog_since_seq", "page_cursor", b"page_cursor", "paged", b"paged", "shard_count", b"shard_count", "shard_index", b"shard_index", "since_seq", b"since_seq", "waiting_dataset_ids", b"waiting_dataset_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -298,6 +325,7 @@ class GetIngestStreamsResponse(_message.Message):
     REMOVED_ENTRIES_FIELD_NUMBER: _builtins.int
     ROUTING_HISTORY_FIELD_NUMBER: _builtins.int
     DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_CURSOR_FIELD_NUMBER: _builtins.int
     response_seq: _builtins.int
     """Version of the snapshot. Discard a reply whose number is lower than one already seen; equal
     numbers mean equal state, but for committed_offset, which only rises.
@@ -306,6 +334,8 @@ class GetIngestStreamsResponse(_message.Message):
     """Time of the database at the snapshot (nanoseconds since the unix epoch): the ages of babies and
     streams are relative to it. 0 = not sent, by a server of release 0.1.0.
     """
+    next_page_cursor: _builtins.str
+    """With paged: cursor of the next page; empty on the last one."""
     @_builtins.property
     def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamInfo]:
         """The streams of the shard, with since_seq only those that changed or have something to merge."""
@@ -343,10 +373,11 @@ class GetIngestStreamsResponse(_message.Message):
         removed_entries: _abc.Iterable[Global___StreamDatasetRef] | None = ...,
         routing_history: _abc.Iterable[Global___RoutingPeriod] | None = ...,
         database_time_nanos: _builtins.int = ...,
+        next_page_cursor: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "datasets", b"datasets", "removed_entries", b"removed_entries", "removed_stream_ids", b"removed_stream_ids", "response_seq", b"response_seq", "routing_history", b"routing_history", "streams", b"streams", "token_routing", b"token_routing"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "datasets", b"datasets", "next_page_cursor", b"next_page_cursor", "removed_entries", b"removed_entries", "removed_stream_ids", b"removed_stream_ids", "response_seq", b"response_seq", "routing_history", b"routing_history", "streams", b"streams", "token_routing", b"token_routing"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

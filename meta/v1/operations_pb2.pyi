@@ -230,19 +230,27 @@ class GetOffsetsAtRequest(_message.Message):
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    PAGED_FIELD_NUMBER: _builtins.int
+    PAGE_CURSOR_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     version: _builtins.int
     """Version; 0 = current."""
+    paged: _builtins.bool
+    """Answer in pages of at most 3.5 MiB, all of the version of the first."""
+    page_cursor: _builtins.str
+    """next_page_cursor of the page before; empty for the first one."""
     def __init__(
         self,
         *,
         dataset_id: _builtins.str = ...,
         version: _builtins.int = ...,
+        paged: _builtins.bool = ...,
+        page_cursor: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "page_cursor", b"page_cursor", "paged", b"paged", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -256,21 +264,27 @@ class GetOffsetsAtResponse(_message.Message):
 
     VERSION_FIELD_NUMBER: _builtins.int
     OFFSETS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_CURSOR_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version that was read."""
+    next_page_cursor: _builtins.str
+    """With paged: cursor of the next page; empty on the last one."""
     @_builtins.property
     def offsets(self) -> _containers.RepeatedCompositeFieldContainer[Global___StreamOffsetAt]:
-        """One per stream: exactly the offsets up to stream_offset are visible."""
+        """One per stream: exactly the offsets up to stream_offset are visible. Where they do not fit into
+        3.5 MiB, an unpaged call is RESOURCE_EXHAUSTED (REPLY_TOO_LARGE).
+        """
 
     def __init__(
         self,
         *,
         version: _builtins.int = ...,
         offsets: _abc.Iterable[Global___StreamOffsetAt] | None = ...,
+        next_page_cursor: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["offsets", b"offsets", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_cursor", b"next_page_cursor", "offsets", b"offsets", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -7,6 +7,7 @@ import typer
 from meta.v1 import nursery_pb2 as pb
 from meta.v1 import operations_pb2
 from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect
+from segplane.dataplane.stream_poll import read_streams
 from segplane.lookup import segment_url
 from segplane.output import NONE, AsJson, print_json, print_table, time_text
 
@@ -17,12 +18,12 @@ app = typer.Typer(no_args_is_help=True, help="Show ingest streams and their offs
 def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
     """List active streams, and stopped ones that are not drained. -1 means none yet."""
     with connect(address) as client:
-        reply = client.nursery.GetIngestStreamsForNursery(pb.GetIngestStreamsRequest())
+        streams = read_streams(client)
     if as_json:
-        print_json(reply.streams)
+        print_json(streams)
         return
     headers = ("stream", "collector", "state", "committed", "merged", "deleted", "waiting")
-    print_table((*headers, "last activity"), [_row(stream) for stream in reply.streams])
+    print_table((*headers, "last activity"), [_row(stream) for stream in streams])
 
 
 @app.command()

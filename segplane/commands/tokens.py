@@ -1,6 +1,7 @@
 """segplane tokens: ingest tokens and the routing of their signals."""
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -35,7 +36,7 @@ def create(
 def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
     """List the tokens, revoked ones too."""
     with connect(address) as client:
-        tokens = client.ingest_token.ListIngestTokens(pb.ListIngestTokensRequest()).tokens
+        tokens = list(_all_tokens(client))
     if as_json:
         print_json(tokens)
         return
@@ -43,6 +44,17 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
         (t.id, t.name, f"...{t.token_hint}", t.created_at, t.revoked_at or NONE) for t in tokens
     ]
     print_table(("id", "name", "token", "created", "revoked"), rows)
+
+
+def _all_tokens(client: MetaClient) -> Iterator[pb.IngestTokenInfo]:
+    """List page by page; a server of 0.1.0 answers everything at once."""
+    request = pb.ListIngestTokensRequest(pagination=catalog_pb2.PaginationRequest(limit=1_000))
+    while True:
+        reply = client.ingest_token.ListIngestTokens(request)
+        yield from reply.tokens
+        if not reply.pagination.next_cursor:
+            return
+        request.pagination.after = reply.pagination.next_cursor
 
 
 @app.command()

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from meta.client import MetaClient
-from meta.v1 import janitor_pb2, nursery_pb2
+from meta.v1 import janitor_pb2
+from segplane.dataplane.stream_poll import read_streams
 
 POLL_SECS = 0.25
 
@@ -28,18 +29,18 @@ class Figures:
 
 def read_figures(client: MetaClient, dataset: str, dataset_id: str) -> Figures:
     """Read the figures from meta."""
-    streams = client.nursery.GetIngestStreamsForNursery(nursery_pb2.GetIngestStreamsRequest())
+    streams = read_streams(client)
     stats = client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest(dataset_name=dataset))
     merged = sum(
         entry.merged_offset + 1
-        for stream in streams.streams
+        for stream in streams
         for entry in stream.datasets
         if entry.dataset_id == dataset_id
     )
     return Figures(
-        babies=sum(stream.committed_offset + 1 for stream in streams.streams),
+        babies=sum(stream.committed_offset + 1 for stream in streams),
         merged=merged,
-        deleted=sum(stream.deleted_offset + 1 for stream in streams.streams),
+        deleted=sum(stream.deleted_offset + 1 for stream in streams),
         segments=stats.segment_count,
         tombstoned=stats.segments_incl_tombstoned - stats.segment_count,
         tasks=stats.outstanding_merge_tasks,

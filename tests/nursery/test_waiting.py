@@ -6,6 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from meta.metrics import NURSERY
+from meta.store import datasets, versions
 from meta.v1 import nursery_pb2
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
@@ -30,6 +31,7 @@ def promote_later_type(server: MetaServer, dataset_id: str, kql_type: int = LATE
             " ON CONFLICT (dataset_id, position) DO UPDATE SET type = excluded.type",
             (UUID(dataset_id), kql_type),
         )
+        datasets.stamp(tx, UUID(dataset_id), versions.allocate(tx))
 
 
 def send_both(collector: Collector, other: Collector, text: str, *, is_stamped: bool) -> None:

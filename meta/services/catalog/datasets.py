@@ -86,4 +86,4 @@ def _set_sharding_fields(
     if dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields != fields:
         dataset_layouts.replace_sharding_fields(tx, dataset.id, fields)
         # Nurseries read the fields: equal response_seq must mean equal fields.
-        versions.allocate(tx)
+        datasets.stamp(tx, dataset.id, versions.allocate(tx))

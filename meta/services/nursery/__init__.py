@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 from uuid import UUID
@@ -13,6 +14,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, VersionExpired
 from meta.services import checks, convert
 from meta.services.nursery import reply as replies
+from meta.services.nursery.pages import PageRequest, Pages
 from meta.store import (
     database_clock,
     dataset_layouts,
@@ -38,6 +40,9 @@ SEGMENTS_MAX = 100
 # More moves would block the event loop while they are checked, and a batch while they are written.
 QUICK_MOVES = 100
 SHARDS_MAX = 65_536
+WAITING_MAX = 1_000
+# Streams and entries named as removed in one reply: 1 MB of ids.
+REMOVALS_MAX = 10_000
 # The most registrations whose replies are read together; each may have the maximum size.
 REPLIES_MAX = 32
 _REASONS = (nursery_pb2.STOP_REASON_CLIENT, nursery_pb2.STOP_REASON_TIMEOUT)
@@ -53,6 +58,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._pages = Pages(settings.location, settings.lifetimes.tombstone_grace)
         self._committer: Committer[Merge, Version] = Committer(
             name="register_merged_segment",
             begin=transactions.database.write,
@@ -86,7 +92,16 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             shard_index=checks.count(request.shard_index, "shard_index", high=shard_count - 1),
             shard_count=shard_count,
         )
-        return self._transactions.read(lambda tx: self._poll(tx, selection))
+        if not request.paged:
+            return self._transactions.read(lambda tx: self._poll(tx, selection))
+        checks.at_most(request.waiting_dataset_ids, "waiting_dataset_ids", WAITING_MAX)
+        waiting = {checks.uuid(d, "waiting_dataset_ids") for d in request.waiting_dataset_ids}
+        asked = PageRequest(
+            replace(selection, waiting=tuple(sorted(waiting))),
+            checks.count(request.catalog_since_seq, "catalog_since_seq"),
+            request.page_cursor,
+        )
+        return self._transactions.read(lambda tx: self._page(tx, asked))
 
     async def RegisterMergedSegment(
         self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
@@ -146,14 +161,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return nursery_pb2.DeleteIngestStreamDatasetResponse()
 
     def _poll(self, tx: Transaction, selection: Wanted) -> nursery_pb2.GetIngestStreamsResponse:
-        seq = versions.current(tx)
-        if selection.since > seq:
-            raise InvalidArgument(
-                f"since_seq {selection.since} is above the current {seq}", field="since_seq"
-            )
-        is_forgotten = selection.since < stream_reads.removals_floor(tx)
-        if selection.since and (is_forgotten or versions.is_lost(tx, selection.since)):
-            raise VersionExpired("too much was forgotten since; poll with since_seq 0")
+        seq = self._check_since(tx, selection.since, "since_seq")
         if not selection.since:
             replies.check_count(self._settings.location, *stream_reads.count(tx, selection))
         streams = self._find(tx, selection)
@@ -164,8 +172,31 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             del reply.streams[:]
             reply.streams.extend(self._streams(tx, streams, replies.SHORTEST))
         if not replies.is_within_bound(reply):
+            replies.without_layouts(reply)
+        if not replies.is_within_bound(reply):
             raise replies.too_large(reply)
         return reply
+
+    def _page(self, tx: Transaction, asked: PageRequest) -> nursery_pb2.GetIngestStreamsResponse:
+        seq = self._check_since(tx, asked.wanted.since, "since_seq")
+        self._check_since(tx, asked.catalog_since, "catalog_since_seq")
+        reply = nursery_pb2.GetIngestStreamsResponse(
+            response_seq=seq, database_time_nanos=database_clock.now_nanos(tx)
+        )
+        if asked.wanted.since and not asked.cursor:
+            self._add_removed(tx, asked.wanted, reply)
+        self._pages.read(tx, asked, reply)
+        return reply
+
+    def _check_since(self, tx: Transaction, since: int, field: str) -> Version:
+        """Return the current version, if what changed after `since` is known at it."""
+        seq = versions.current(tx)
+        if since > seq:
+            raise InvalidArgument(f"{field} {since} is above the current {seq}", field=field)
+        is_forgotten = since < stream_reads.removals_floor(tx)
+        if since and (is_forgotten or versions.is_lost(tx, since)):
+            raise VersionExpired("too much was forgotten since; poll with since_seq 0")
+        return seq
 
     def _find(self, tx: Transaction, selection: Wanted) -> list[StreamRow]:
         return stream_reads.read_streams(tx, selection, self._settings.lifetimes.tombstone_grace)
@@ -193,10 +224,17 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             token_routing=replies.token_routing(tokens.list_active(tx)),
         )
         if selection.since:
-            stream_ids, entries = stream_reads.read_removed(tx, selection)
-            reply.removed_stream_ids.extend(map(str, stream_ids))
-            reply.removed_entries.extend(replies.entry_refs(entries))
+            self._add_removed(tx, selection, reply)
         return reply
+
+    def _add_removed(
+        self, tx: Transaction, wanted: Wanted, reply: nursery_pb2.GetIngestStreamsResponse
+    ) -> None:
+        stream_ids, entries = stream_reads.read_removed(tx, wanted)
+        if len(stream_ids) + len(entries) > REMOVALS_MAX:
+            raise VersionExpired("too much was removed since; poll with since_seq 0")
+        reply.removed_stream_ids.extend(map(str, stream_ids))
+        reply.removed_entries.extend(replies.entry_refs(entries))
 
     def _registered(
         self, tx: Transaction, batch: Sequence[_Registered]

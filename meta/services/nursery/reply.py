@@ -87,6 +87,22 @@ def _fixed_bytes(location: StoreLocation, streams: int, entries: int) -> int:
     return streams * (_STREAM_BYTES + place) + entries * (_ENTRY_BYTES + place)
 
 
+def estimate(location: StoreLocation, row: StreamRow, num_entries: int, detail: Detail) -> int:
+    """Upper bound of a stream's bytes but for babies of many stamps."""
+    place = convert.bucket(location).ByteSize() + _PLACE_BYTES
+    entry = _ENTRY_BYTES + place + detail.checkpoints * _CHECKPOINT_BYTES
+    babies = min(detail.babies, max(0, row.committed_offset - row.merged_floor))
+    stream = _STREAM_BYTES + place + len(row.collector_id.encode())
+    return stream + num_entries * entry + babies * _BABY_BYTES
+
+
+def without_layouts(reply: nursery_pb2.GetIngestStreamsResponse) -> None:
+    """Leave out of the datasets what the published contract does not have."""
+    for dataset in reply.datasets:
+        dataset.ClearField("sharding_fields")
+        dataset.ClearField("promoted_columns")
+
+
 def is_within_bound(
     reply: nursery_pb2.GetIngestStreamsResponse | nursery_pb2.RegisterMergedSegmentResponse,
 ) -> bool:
@@ -135,17 +151,19 @@ def periods(rows: Iterable[PeriodRow]) -> list[nursery_pb2.RoutingPeriod]:
     ]
 
 
-def token_routing(active: Iterable[IngestToken]) -> list[nursery_pb2.IngestTokenRoutingInfo]:
-    """The current routing of active tokens."""
-    return [
-        nursery_pb2.IngestTokenRoutingInfo(
-            token_id=str(token.id),
-            traces_dataset_id=str(token.routing.traces or ""),
-            logs_dataset_id=str(token.routing.logs or ""),
-            metrics_dataset_id=str(token.routing.metrics or ""),
-        )
-        for token in active
-    ]
+def token_routing(
+    found: Iterable[IngestToken],
+) -> list[nursery_pb2.IngestTokenRoutingInfo]:
+    """Where tokens' signals go now; nowhere for one that is revoked."""
+    messages = []
+    for token in found:
+        message = nursery_pb2.IngestTokenRoutingInfo(token_id=str(token.id))
+        if token.revoked_at is None:
+            message.traces_dataset_id = str(token.routing.traces or "")
+            message.logs_dataset_id = str(token.routing.logs or "")
+            message.metrics_dataset_id = str(token.routing.metrics or "")
+        messages.append(message)
+    return messages
 
 
 def entry_refs(entries: Iterable[tuple[UUID, UUID]]) -> list[nursery_pb2.StreamDatasetRef]:

@@ -116,7 +116,7 @@ def _change(
         promoted_columns.check_remainders(promoted, layout.promoted_columns, _PROMOTED_FIELD)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
         # Nurseries read the columns: equal response_seq must mean equal columns.
-        versions.allocate(tx)
+        datasets.stamp(tx, dataset_id, versions.allocate(tx))
     return _message(tx, dataset_id)
 
 

@@ -1,18 +1,26 @@
 """Offsets of streams at a version, the location of one baby's records, usage."""
 
+import struct
+from uuid import UUID
+
 import grpc
 
 from meta.config import Settings
-from meta.errors import InvalidArgument, NotFound
-from meta.services import checks, convert
+from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
+from meta.services import checks, convert, cursors
 from meta.store import commits, lineage, usage
 from meta.store.engine import Transaction
 from meta.store.lineage import Place, Whereabouts
+from meta.store.stream_reads import NO_ID
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
 DATASETS_MAX = 1_000
 FLUSHES_MAX = 1_000
+# Of 52 bytes each, within 3.5 MiB.
+OFFSETS_MAX = 60_000
+# Version, and the last stream of the page before.
+_OFFSETS_POSITION = struct.Struct("!q16s")
 
 
 class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
@@ -28,16 +36,28 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
         """Per stream, the last offset whose records a dataset shows at a version."""
         dataset_id = checks.uuid(request.dataset_id, "dataset_id")
         at_version = checks.count(request.version, "version")
+        after = NO_ID
+        if request.page_cursor:
+            at_version, after = _offsets_position(request)
         version, offsets = self._transactions.read(
             lambda tx: lineage.offsets_at(tx, dataset_id, at_version)
         )
-        return operations_pb2.GetOffsetsAtResponse(
+        if not request.paged and len(offsets) > OFFSETS_MAX:
+            raise ReplyTooLarge(
+                f"{len(offsets)} streams exceed the {OFFSETS_MAX} of one reply; ask for pages"
+            )
+        stream_ids = sorted(stream_id for stream_id in offsets if stream_id > after)
+        reply = operations_pb2.GetOffsetsAtResponse(
             version=version,
             offsets=[
-                operations_pb2.StreamOffsetAt(stream_id=str(stream_id), stream_offset=offset)
-                for stream_id, offset in offsets.items()
+                operations_pb2.StreamOffsetAt(stream_id=str(i), stream_offset=offsets[i])
+                for i in stream_ids[:OFFSETS_MAX]
             ],
         )
+        if len(stream_ids) > OFFSETS_MAX:
+            position = _OFFSETS_POSITION.pack(version, stream_ids[OFFSETS_MAX - 1].bytes)
+            reply.next_page_cursor = cursors.encode(position, _bound_to(position, dataset_id))
+        return reply
 
     def LocateOffset(
         self, request: operations_pb2.LocateOffsetRequest, context: grpc.ServicerContext
@@ -112,3 +132,16 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
             merged=place.is_merged,
             segments=[convert.segment_info(location, s) for s in place.segments],
         )
+
+
+def _offsets_position(request: operations_pb2.GetOffsetsAtRequest) -> tuple[int, UUID]:
+    """The version of the first page, and the last stream of the page before."""
+    position, digest = cursors.split(request.page_cursor, _OFFSETS_POSITION.size, "page_cursor")
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    cursors.check(digest, _bound_to(position, dataset_id), "page_cursor")
+    version, last = _OFFSETS_POSITION.unpack(position)
+    return version, UUID(bytes=last)
+
+
+def _bound_to(position: bytes, dataset_id: UUID) -> bytes:
+    return repr((position, "GetOffsetsAt", dataset_id)).encode()

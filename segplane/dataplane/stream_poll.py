@@ -1,0 +1,95 @@
+"""Polls of meta's streams, page by page, with what is known of the catalog already.
+
+A server of 0.1.0 knows no pages and answers everything at once; both come out alike.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator
+
+from meta.client import MetaClient
+from meta.errors import VersionExpired
+from meta.v1 import common_pb2
+from meta.v1 import nursery_pb2 as pb
+
+# How long changes of the catalog are added to what was read as a whole: a server of 0.1.0 beside
+# this release does not mark what it changes.
+CATALOG_SECS = 300.0
+
+
+def read_pages(
+    client: MetaClient, request: pb.GetIngestStreamsRequest
+) -> Iterator[pb.GetIngestStreamsResponse]:
+    """Yield the pages of one poll, all labelled with the first one's response_seq."""
+    asked = pb.GetIngestStreamsRequest()
+    asked.CopyFrom(request)
+    asked.paged = True
+    while True:
+        reply = client.nursery.GetIngestStreamsForNursery(asked)
+        yield reply
+        if not reply.next_page_cursor:
+            return
+        asked.page_cursor = reply.next_page_cursor
+
+
+def read_streams(client: MetaClient) -> list[pb.IngestStreamInfo]:
+    """Read every stream."""
+    pages = read_pages(client, pb.GetIngestStreamsRequest())
+    return [stream for page in pages for stream in page.streams]
+
+
+class StreamPoll:
+    """One caller's polls; keeps datasets and routing between them."""
+
+    def __init__(
+        self,
+        client: MetaClient,
+        shard_index: int = 0,
+        shard_count: int = 0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._shard_index = shard_index
+        self._shard_count = shard_count
+        self._monotonic = monotonic
+        self._datasets: dict[str, common_pb2.DatasetInfo] = {}
+        self._routing: dict[str, pb.IngestTokenRoutingInfo] = {}
+        # The poll that the catalog is as of; 0 = none, so all of it is read.
+        self._catalog_seq = 0
+        self._whole_at = float("-inf")
+
+    def read(self, since_seq: int, waiting: Collection[str] = ()) -> pb.GetIngestStreamsResponse:
+        """Return all pages of a poll as one reply, with the whole catalog. Raises MetaError."""
+        if self._monotonic() - self._whole_at >= CATALOG_SECS:
+            self._catalog_seq = 0
+        started = self._monotonic()
+        is_whole = not self._catalog_seq
+        try:
+            reply = self._read(since_seq, waiting)
+        except VersionExpired:
+            self._catalog_seq = 0
+            raise
+        if is_whole:
+            self._datasets.clear()
+            self._routing.clear()
+            self._whole_at = started
+        self._datasets.update({dataset.id: dataset for dataset in reply.datasets})
+        self._routing.update({token.token_id: token for token in reply.token_routing})
+        self._catalog_seq = reply.response_seq
+        del reply.datasets[:], reply.token_routing[:]
+        reply.datasets.extend(self._datasets.values())
+        reply.token_routing.extend(self._routing.values())
+        return reply
+
+    def _read(self, since_seq: int, waiting: Collection[str]) -> pb.GetIngestStreamsResponse:
+        request = pb.GetIngestStreamsRequest(
+            since_seq=since_seq,
+            shard_index=self._shard_index,
+            shard_count=self._shard_count,
+            catalog_since_seq=self._catalog_seq,
+            waiting_dataset_ids=waiting,
+        )
+        pages = read_pages(self._client, request)
+        reply = next(pages)
+        for page in pages:
+            reply.MergeFrom(page)
+        return reply

@@ -18,18 +18,12 @@ from collector.export import TooManyRecords
 from collector.partial_success import PartialSuccess
 from collector.refusal import malformed
 from segments.otlp.official import OFFICIAL_CLASSES
-from segments.signals import Signal
+from segments.signals import TRAITS, Signal
 
 # An attribute has two objects in 50 bytes, so real exports of 16 MiB stay below twice the default.
 PARTS_PER_RECORD = 2
 _ID_MEMBERS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
-# Repeated fields from the export down to its records.
-_PATHS: dict[Signal, tuple[str, ...]] = {
-    "logs": ("resource_logs", "scope_logs", "log_records"),
-    "metrics": ("resource_metrics", "scope_metrics", "metrics"),
-    "traces": ("resource_spans", "scope_spans", "spans"),
-}
 # The protobuf library has no class of its own for this error.
 _UNPAIRED = "Unpaired surrogate"
 _METRIC_DATA = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
@@ -63,7 +57,7 @@ def _valid_part(signal: Signal, tree: Mapping[str, object], error: Exception) ->
     filter_ = _RecordFilter()
     message = OFFICIAL_CLASSES[signal]()
     try:
-        filter_.fill(message, tree, _PATHS[signal])
+        filter_.fill(message, tree, TRAITS[signal].containers)
     except _ERRORS as own_error:
         raise _refused(signal, own_error) from own_error
     if not message.ByteSize() or not filter_.num_kept:

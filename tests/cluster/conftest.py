@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from meta import config
+from meta.planner import Policy
 from tests.support.cluster.stack import ClusterScene
 from tests.support.cluster.standalone import WORKERS, Cluster
 from tests.support.meta.server import MetaServer
@@ -33,7 +34,9 @@ def cluster(started_cluster: Cluster) -> Cluster:
 def meta_settings(meta_settings: config.Settings) -> config.Settings:
     """Free the merge task of a dead worker soon."""
     lifetimes = replace(meta_settings.lifetimes, claim_lease=LEASE_SECS, beat_lease=LEASE_SECS)
-    return replace(meta_settings, lifetimes=lifetimes)
+    # Whatever the sizes of a day's segments are, one task merges them all.
+    policy = Policy(files_quiet=1, quiet_nanos=0)
+    return replace(meta_settings, lifetimes=lifetimes, merge_policy=policy)
 
 
 @pytest.fixture

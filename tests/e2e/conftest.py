@@ -14,7 +14,9 @@ from segplane.dev import Stack
 # Short enough to see deletion happen, long enough to read a version while merges replace it.
 PACE = {
     "META_FLUSH_TIMEOUT_MS": "400",
-    "META_MERGE_FILES_MAX": "3",
+    # Two segments of a day are enough for a merge task, whatever their sizes are.
+    "META_MERGE_FILES_QUIET": "1",
+    "META_MERGE_QUIET_SECS": "0",
     "META_UNSAFE_SHORT_GRACE": "true",
     "META_CURSOR_LIFETIME_SECS": "10",
     "META_CHECKPOINT_LIFETIME_SECS": "10",

@@ -20,7 +20,7 @@ from meta.process import (
     serve_metrics,
 )
 from segments.errors import StoreError
-from segments.spark.session import SparkUnusable, cores, open_session
+from segments.spark.session import SparkDied, SparkUnusable, cores, open_session
 from segments.store.open import open_store
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.drain import drain
@@ -40,6 +40,9 @@ def main() -> None:
             sys.exit(_serve(settings, meta))
     except (ConfigError, StoreError, SparkUnusable) as error:
         fail(str(error))
+    except SparkDied as error:
+        log.error("spark_died", error=str(error))
+        sys.exit(1)
 
 
 def _probe(settings: Settings, meta: MetaClient) -> None:

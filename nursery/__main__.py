@@ -40,6 +40,9 @@ def main() -> None:
         is_clean = run(settings)
     except (ConfigError, SparkUnusable, StoreUnusable) as error:
         fail(str(error))
+    except SparkDied as error:
+        log.error("spark_died", error=str(error))
+        is_clean = False
     sys.exit(0 if is_clean else 1)
 
 

@@ -9,9 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from meta.process import Environment
+from meta.process import ConfigError, Environment
 
 HOST = "127.0.0.1"
+META_PORT = 9500
+PORT_MAX = 65_535
+# What a server listens on with all addresses, and where clients on this machine reach it.
+_LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
 DEFAULT_DATA_DIR = Path("segplane-data")
 # Short intervals for interactive use: records are queryable in seconds, merged within a minute.
 DEV_PACE = {
@@ -45,7 +49,7 @@ class StackSettings:
 
     data_dir: Path
     meta_host: str = HOST
-    meta_port: int = 9500
+    meta_port: int = META_PORT
     otlp_grpc_port: int = 4317
     otlp_http_port: int = 4318
     database_url: str = ""
@@ -54,9 +58,14 @@ class StackSettings:
     inherited: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def meta_address(self) -> str:
-        """Address of meta."""
+    def meta_bind(self) -> str:
+        """Address that meta listens on."""
         return f"{self.meta_host}:{self.meta_port}"
+
+    @property
+    def meta_address(self) -> str:
+        """Address of meta for clients on this machine."""
+        return f"{_LOOPBACK_OF.get(self.meta_host, self.meta_host)}:{self.meta_port}"
 
     @property
     def meta_auth_token(self) -> str:
@@ -84,6 +93,20 @@ def inherited_environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def meta_endpoint(
+    inherited: Mapping[str, str], host: str | None, port: int | None
+) -> tuple[str, int]:
+    """Host and port for meta: those given, or else META_BIND's, or else the defaults.
+
+    Raises ConfigError if META_BIND is not host:port.
+    """
+    bind = Environment("META_", inherited).text("BIND", f"{HOST}:{META_PORT}")
+    bind_host, _, bind_port = bind.rpartition(":")
+    if not bind_host or not bind_port.isdigit() or int(bind_port) > PORT_MAX:
+        raise ConfigError(f"META_BIND is {bind!r}, not host:port such as {HOST}:{META_PORT}")
+    return host or bind_host, int(bind_port) if port is None else port
+
+
 def objects_dir(settings: StackSettings) -> Path:
     """The folder that is the object store where no other is given."""
     return settings.data_dir / "objects"
@@ -93,7 +116,7 @@ def meta_environment(settings: StackSettings, database_url: str) -> dict[str, st
     """Environment of meta."""
     store = settings.object_store_url or objects_dir(settings).as_uri()
     return _environment(settings) | {
-        "META_BIND": settings.meta_address,
+        "META_BIND": settings.meta_bind,
         "META_DATABASE_URL": database_url,
         "META_OBJECT_STORE_URL": store,
     }

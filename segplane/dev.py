@@ -12,13 +12,16 @@ from types import TracebackType
 from typing import Self
 
 from meta.client import MetaClient
+from meta.errors import Unavailable
 from segplane import config, preflight
 from segplane.config import StackSettings
 from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness, is_serving
 from segplane.ingest_token import ready_token
-from segplane.postgres import EmbeddedPostgres
+from segplane.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
+from segplane.preflight import PortTaken
 from segplane.processes import Child, ChildSpec
+from segplane.run_lock import RunLock
 
 COLLECTOR = "collector"
 WORKERS = ("nursery", "merge_worker", "janitor")
@@ -26,6 +29,8 @@ SPARK_PARTS = ("nursery", "merge_worker")
 READY_POLL_SECS = 0.1
 PROGRESS_EVERY_SECS = 10.0
 META_STOP_SECS = 30.0
+# For the processes of a killed run to end: longer than any of them drains.
+PREDECESSOR_SECS_MAX = 60.0
 Report = Callable[[str], None]
 
 
@@ -57,6 +62,8 @@ class Stack:
         self._postgres: EmbeddedPostgres | None = None
         self._children: dict[str, Child] = {}
         self._is_stopping = False
+        self._run_lock = RunLock(self.settings.data_dir)
+        self._was_killed = False
 
     def __enter__(self) -> Self:
         """Start all processes and wait until they are ready; on failure stop those that run."""
@@ -120,11 +127,13 @@ class Stack:
         if self._postgres is not None:
             self._postgres.stop()
             self._postgres = None
+        self._run_lock.release()
 
     def _start(self) -> None:
         if set(self._parts) & set(SPARK_PARTS):
             preflight.check_java(self.settings.inherited)
         preflight.make_data_dir(self.settings.data_dir)
+        self._was_killed = self._run_lock.take()
         self._claim_ports()
         self.log_dir.mkdir(exist_ok=True)
         if not self.settings.object_store_url:
@@ -135,12 +144,22 @@ class Stack:
 
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:
-            with self.connect() as client:
-                self.token = ready_token(client, self.settings.token_path)
+            self.token = self._ready_token()
             environment = config.collector_environment(self.settings)
             return ChildSpec(name, name, environment, self._collector_is_ready)
         environment = config.worker_environment(self.settings, f"{name.upper()}_")
         return ChildSpec(name, name, environment, _worker_is_ready)
+
+    def _ready_token(self) -> str:
+        """Return the default token; meta may die meanwhile and is then started again."""
+        while True:
+            self._end_if_interrupted()
+            try:
+                with self.connect() as client:
+                    return ready_token(client, self.settings.token_path)
+            except Unavailable:
+                self.check()
+                time.sleep(READY_POLL_SECS)
 
     def _claim_ports(self) -> None:
         settings = self.settings
@@ -148,7 +167,7 @@ class Stack:
         if COLLECTOR in self._parts:
             ports["--otlp-grpc-port"] = settings.otlp_grpc_port
             ports["--otlp-http-port"] = settings.otlp_http_port
-        got = preflight.claim_ports(ports)
+        got = self._free_ports(ports)
         self.settings = replace(
             settings,
             meta_port=got["--meta-port"],
@@ -156,11 +175,32 @@ class Stack:
             otlp_http_port=got.get("--otlp-http-port", 0),
         )
 
+    def _free_ports(self, ports: Mapping[str, int]) -> dict[str, int]:
+        """Claim ports; the processes of a killed run may need a while to give them back."""
+        hosts = {"--meta-port": self.settings.meta_host}
+        deadline = time.monotonic() + PREDECESSOR_SECS_MAX
+        is_reported = False
+        while True:
+            self._end_if_interrupted()
+            try:
+                return preflight.claim_ports(ports, hosts)
+            except PortTaken:
+                if not self._was_killed or time.monotonic() > deadline:
+                    raise
+            if not is_reported:
+                is_reported = True
+                self._report("waiting for the processes of a killed run to end")
+            time.sleep(READY_POLL_SECS)
+
     def _database_url(self) -> str:
         if self.settings.database_url:
             return self.settings.database_url
         started = time.monotonic()
-        self._postgres = EmbeddedPostgres(self.settings.data_dir / "postgres", log=self._progress)
+        self._postgres = EmbeddedPostgres(
+            self.settings.data_dir / "postgres",
+            log=self._progress,
+            lock_wait_secs=PREDECESSOR_SECS_MAX if self._was_killed else LOCK_WAIT_SECS,
+        )
         self._postgres.start()
         self._report(f"postgres ready, {time.monotonic() - started:.1f} s")
         return self._postgres.url

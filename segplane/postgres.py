@@ -6,7 +6,7 @@ inherits a file lock, which is free once the last of its processes has ended.
 """
 
 import contextlib
-import fcntl
+import itertools
 import os
 import shutil
 import signal
@@ -20,13 +20,18 @@ from urllib.parse import quote
 
 from segplane.parent_death import tied_command
 from segplane.postgres_folder import (
+    POLL_SECS,
+    PROGRESS_EVERY_SECS,
     PostgresError,
+    PostgresKilled,
     RunAs,
     check_release,
     choose_user,
     find_install,
     make_socket_folder,
     prepare_folder,
+    take_lock,
+    was_killed,
 )
 
 __all__ = ["EmbeddedPostgres", "PostgresError"]
@@ -34,9 +39,10 @@ __all__ = ["EmbeddedPostgres", "PostgresError"]
 SUPERUSER = "segplane"
 DATABASE = "segplane"
 LOCK_WAIT_SECS = 10.0
+# A server that is killed while it starts is started again, this many times in a row at most.
+START_KILLS_MAX = 5
+RESTART_PAUSE_SECS = 1.0
 STOP_WAIT_SECS = 120.0
-PROGRESS_EVERY_SECS = 5.0
-POLL_SECS = 0.02
 LOG_BYTES_MAX = 16 << 20
 LOG_TAIL_LINES = 5
 # The eighth line of postmaster.pid, which pg_ctl reads too: starting, ready, stopping.
@@ -55,11 +61,14 @@ class EmbeddedPostgres:
         data_dir: Path,
         log: Callable[[str], None] = lambda _: None,
         settings: Mapping[str, str] | None = None,
+        lock_wait_secs: float = LOCK_WAIT_SECS,
     ) -> None:
         self._folder = data_dir.absolute()
         self._cluster = self._folder / "cluster"
         self._log = log
         self._settings = dict(settings or {})
+        self._lock_wait_secs = lock_wait_secs
+        self._log_start = 0
         self._exits = contextlib.ExitStack()
         self._child: subprocess.Popen[bytes] | None = None
         self._socket_dir: Path | None = None
@@ -102,14 +111,24 @@ class EmbeddedPostgres:
     def start(self) -> None:
         """Start the server and wait, without limit, until it takes connections.
 
-        After a crash of the server, once more: the same URL then leads to it again.
+        A server that is killed meanwhile, as by a machine short of memory, is started again. After
+        a crash call it once more: the same URL then leads to the server again.
         """
-        self._exits.close()
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
+        for kills in itertools.count(1):
+            self._exits.close()
+            try:
+                self._start()
+            except PostgresKilled as error:
+                self.stop()
+                if kills > START_KILLS_MAX:
+                    raise
+                self._log(f"{error}; starting it again")
+                time.sleep(RESTART_PAUSE_SECS)
+            except BaseException:
+                self.stop()
+                raise
+            else:
+                return
 
     def stop(self) -> None:
         """Shut down fast and cleanly; safe to call twice."""
@@ -128,7 +147,8 @@ class EmbeddedPostgres:
     def _start(self) -> None:
         user = choose_user(self._cluster)
         prepare_folder(self._folder, user)
-        lock = self._take_lock()
+        lock = take_lock(self._folder, self._lock_wait_secs, self._log)
+        self._exits.callback(os.close, lock)
         install = find_install(self._folder, user)
         self._socket_dir = make_socket_folder(self._folder, user, self._socket_dir)
         if not self._cluster.exists():
@@ -138,24 +158,6 @@ class EmbeddedPostgres:
         self._drop_stale_pid_file()
         self._child = self._spawn(install, user, lock)
         self._await_ready(self._child)
-
-    def _take_lock(self) -> int:
-        """Take the folder's lock; Postgres inherits it and holds it until its last process ends."""
-        lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._exits.callback(os.close, lock)
-        deadline = time.monotonic() + LOCK_WAIT_SECS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise PostgresError(
-                        f"another segplane process uses {self._folder}: stop it first, "
-                        "or choose another data folder (SEGPLANE_DATA_DIR)"
-                    ) from None
-                time.sleep(POLL_SECS)
-            else:
-                return lock
 
     def _create_cluster(self, install: Path, user: RunAs) -> None:
         """Make the cluster under another name and rename it, so that a half-made one never runs."""
@@ -184,6 +186,8 @@ class EmbeddedPostgres:
             extra_groups=None if user.uid is None else [],
             check=False,
         )
+        if was_killed(done.returncode, done.stdout):
+            raise PostgresKilled("Postgres was killed while its database was created")
         # Single-user mode reports a failed statement and still exits with 0.
         if done.returncode != 0 or b"ERROR:" in done.stdout:
             raise PostgresError(f"cannot create the database: {_last_line(done.stdout)}")
@@ -236,14 +240,18 @@ class EmbeddedPostgres:
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_BYTES_MAX:
             self.log_path.replace(self.log_path.with_suffix(".log.1"))
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        return _closing_fd(os.open(self.log_path, flags, 0o600))
+        log_file = os.open(self.log_path, flags, 0o600)
+        self._log_start = os.fstat(log_file).st_size
+        return _closing_fd(log_file)
 
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:
         """Wait for recovery without a deadline; report every few seconds."""
         started = reported = time.monotonic()
         # A folder that was copied as a hot standby is ready for readers only.
         while self._status(child.pid) not in ("ready", "standby"):
-            if child.poll() is not None:
+            if (code := child.poll()) is not None:
+                if was_killed(code, self._log_of_this_start()):
+                    raise PostgresKilled("Postgres was killed while it started")
                 raise PostgresError(f"Postgres did not start: {self._log_tail()}")
             now = time.monotonic()
             if now - reported > PROGRESS_EVERY_SECS:
@@ -259,6 +267,11 @@ class EmbeddedPostgres:
         if len(lines) <= PID_FILE_STATUS_LINE or lines[0] != str(pid):
             return ""
         return lines[PID_FILE_STATUS_LINE].strip()
+
+    def _log_of_this_start(self) -> bytes:
+        with self.log_path.open("rb") as log_file:
+            log_file.seek(self._log_start)
+            return log_file.read(LOG_BYTES_MAX)
 
     def _log_tail(self) -> str:
         lines = self.log_path.read_text(errors="replace").strip().splitlines()

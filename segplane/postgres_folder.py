@@ -4,12 +4,15 @@ Postgres refuses to run as root, so a root process starts it as a system user. A
 user cannot enter gets o+x (never more) inside the working folder only; otherwise the start fails.
 """
 
+import fcntl
 import importlib.util
 import os
 import pwd
 import shutil
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +23,16 @@ SYSTEM_USERS = ("segplane", "postgres", "nobody")
 # sockaddr_un.sun_path holds 108 bytes with the final NUL.
 SOCKET_PATH_BYTES_MAX = 107
 SOCKET_NAME = ".s.PGSQL.5432.lock"
+PROGRESS_EVERY_SECS = 5.0
+POLL_SECS = 0.02
 
 
 class PostgresError(Exception):
     """The embedded Postgres cannot run here; the message is one line that says what to do."""
+
+
+class PostgresKilled(PostgresError):
+    """A signal ended Postgres before it was ready; the next start may well succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,22 @@ def find_install(folder: Path, user: RunAs) -> Path:
         return install
     # The environment lies in a folder of root's own. It is not ours to open, so copy (25 MB).
     return _copy_install(install, folder / "install", user)
+
+
+def take_lock(folder: Path, wait_secs: float, log: Callable[[str], None]) -> int:
+    """Take the folder's lock; Postgres inherits it and holds it until its last process ends."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _await_lock(lock, folder, wait_secs, log)
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def was_killed(exit_code: int, output: bytes) -> bool:
+    """Whether a signal ended Postgres, or one of its processes and thereby the server."""
+    return exit_code < 0 or b"was terminated by signal" in output
 
 
 def check_release(cluster: Path, install: Path) -> None:
@@ -177,3 +202,23 @@ def _copy(source: Path, target: Path) -> None:
 
 def _executable(path: Path) -> bool:
     return path.is_dir() or bool(path.stat().st_mode & 0o100)
+
+
+def _await_lock(lock: int, folder: Path, wait_secs: float, log: Callable[[str], None]) -> None:
+    started = reported = time.monotonic()
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            now = time.monotonic()
+            if now - started > wait_secs:
+                raise PostgresError(
+                    f"another segplane process uses {folder}: stop it first, "
+                    "or choose another data folder (SEGPLANE_DATA_DIR)"
+                ) from None
+            if now - reported > PROGRESS_EVERY_SECS:
+                reported = now
+                log(f"waiting for an earlier Postgres to end, {now - started:.0f} s so far")
+            time.sleep(POLL_SECS)
+        else:
+            return

@@ -19,6 +19,10 @@ class NotReady(Exception):
     """A prerequisite is missing on this machine; the message is one line that names it."""
 
 
+class PortTaken(NotReady):
+    """A port cannot be opened."""
+
+
 def make_data_dir(data_dir: Path) -> None:
     """Create the data folder and check that it is writable."""
     probe = data_dir / ".writable"
@@ -48,24 +52,30 @@ def check_java(environment: Mapping[str, str]) -> None:
         raise NotReady(f"{java} is Java {version}, too old for Spark: {advice} or set JAVA_HOME")
 
 
-def claim_ports(ports: Mapping[str, int]) -> dict[str, int]:
+def claim_ports(ports: Mapping[str, int], hosts: Mapping[str, str] | None = None) -> dict[str, int]:
     """Check that each port can be opened, and choose a free one for 0.
 
-    All are held open together, so that no two are equal. `ports` maps option names to ports.
+    All are held open together, so that no two are equal. `ports` maps option names to ports,
+    `hosts` those that are not on the loopback address to their hosts.
     """
+    hosts = hosts or {}
     with contextlib.ExitStack() as held:
-        return {option: _open(held, option, port) for option, port in ports.items()}
+        return {
+            option: _open(held, option, hosts.get(option, HOST), port)
+            for option, port in ports.items()
+        }
 
 
-def _open(held: contextlib.ExitStack, option: str, port: int) -> int:
-    listener = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+def _open(held: contextlib.ExitStack, option: str, host: str, port: int) -> int:
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    listener = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
     # As the servers do: connections of the last run in TIME_WAIT do not block the port.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host.strip("[]"), port))
         listener.listen(1)
     except OSError as error:
-        raise NotReady(
+        raise PortTaken(
             f"port {port} cannot be opened ({error.strerror}): stop what listens there, "
             f"or choose another with {option} (0 = any free one)"
         ) from None

@@ -4,6 +4,8 @@ import signal
 import threading
 from collections.abc import Iterator
 
+SIGNAL_POLL_SECS = 1.0
+
 
 class Shutdown:
     """Set once SIGTERM or SIGINT arrives; every wait of a process goes through it."""
@@ -28,7 +30,13 @@ class Shutdown:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until shutdown or for `seconds`; true on shutdown."""
-        return self._event.wait(seconds)
+        if seconds is not None:
+            return self._event.wait(seconds)
+        # The kernel may give the signal of a suspended process to any thread. Python runs handlers
+        # in the main one alone, which a wait without end would not wake.
+        while not self._event.wait(SIGNAL_POLL_SECS):
+            pass
+        return True
 
 
 def every(interval_secs: float, shutdown: Shutdown) -> Iterator[int]:

@@ -13,9 +13,11 @@ from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from segments.errors import SegmentsError
+from segments.spark.jvm import signal_of_end
 from segments.spark.settings import SparkSettings
 from segments.spark.versions import (
     ADVICE,
@@ -48,7 +50,7 @@ def open_session(settings: SparkSettings) -> SparkSession:
     """Start the process's one session, which takes seconds: do it before the first poll.
 
     Raises SparkUnusable if Java is missing or too old, the session will not start, no executor
-    comes in time, or one runs another release than we do.
+    comes in time, or one runs another release than we do; SparkDied if the JVM is killed meanwhile.
     """
     check_java()
     os.environ["PYSPARK_PYTHON"] = _executors_python(settings)
@@ -61,6 +63,8 @@ def open_session(settings: SparkSettings) -> SparkSession:
             raise
         except Exception as error:
             check_versions(error)
+            if name := signal_of_end(error, SparkContext._gateway):
+                raise SparkDied(f"{name} ended the Spark JVM while it started") from error
             raise SparkUnusable(
                 f"Spark at {settings.master} did not start: {cause_of(error)}"
             ) from error

@@ -1,19 +1,33 @@
 """segplane dev, serve and migrate: commands that run processes on this machine."""
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from meta.errors import MetaError
+from meta.process import ConfigError
 from segplane import config, preflight
 from segplane.connection import DEFAULT_ADDRESS, refused, usage
 from segplane.console import one_line_errors, run_until_signal
 from segplane.dev import Stack
 from segplane.postgres import EmbeddedPostgres
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")]
+Port = Annotated[int, typer.Option(min=0, max=config.PORT_MAX, help="Port; 0 = any free one.")]
+MetaPort = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=config.PORT_MAX,
+        help="Port of meta, 0 = any free one; unset: META_BIND's, or 9500.",
+    ),
+]
+MetaHost = Annotated[
+    str | None,
+    typer.Option(help="Address that meta listens on; unset: META_BIND's, or 127.0.0.1."),
+]
 DataDir = Annotated[
     Path,
     typer.Option(
@@ -66,7 +80,8 @@ Ctrl-C stops it; the data stays in {data_dir}.
 
 def dev(
     data_dir: DataDir = config.DEFAULT_DATA_DIR,
-    meta_port: Port = 9500,
+    meta_port: MetaPort = None,
+    host: MetaHost = None,
     otlp_grpc_port: Port = 4317,
     otlp_http_port: Port = 4318,
     database_url: DatabaseUrl = "",
@@ -77,15 +92,18 @@ def dev(
 
     Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
     """
+    inherited = config.inherited_environment()
+    meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
         data_dir=data_dir,
+        meta_host=meta_host,
         meta_port=meta_port,
         otlp_grpc_port=otlp_grpc_port,
         otlp_http_port=otlp_http_port,
         database_url=database_url,
         object_store_url=object_store_url,
         is_unsafe_grace=unsafe_short_grace,
-        inherited=config.inherited_environment(),
+        inherited=inherited,
     )
     with one_line_errors():
         run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
@@ -93,19 +111,21 @@ def dev(
 
 def serve(
     data_dir: DataDir = config.DEFAULT_DATA_DIR,
-    meta_port: Port = 9500,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = config.HOST,
+    meta_port: MetaPort = None,
+    host: MetaHost = None,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
 ) -> None:
     """Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL."""
+    inherited = config.inherited_environment()
+    meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
         data_dir=data_dir,
-        meta_host=host,
+        meta_host=meta_host,
         meta_port=meta_port,
         database_url=database_url,
         object_store_url=object_store_url,
-        inherited=config.inherited_environment(),
+        inherited=inherited,
     )
     with one_line_errors():
         run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
@@ -119,6 +139,15 @@ def migrate(data_dir: DataDir = config.DEFAULT_DATA_DIR, database_url: DatabaseU
             postgres = EmbeddedPostgres(data_dir / "postgres", log=print)
             database_url = exits.enter_context(postgres).url
         print(f"schema is at revision {_upgrade(database_url)}")
+
+
+def _meta_endpoint(
+    inherited: Mapping[str, str], host: str | None, port: int | None
+) -> tuple[str, int]:
+    try:
+        return config.meta_endpoint(inherited, host, port)
+    except ConfigError as error:
+        raise usage(str(error)) from None
 
 
 def _upgrade(database_url: str) -> str:

@@ -70,6 +70,17 @@ def test_it_ends_with_an_error_when_its_jvm_dies(stage: ScriptedStage, start: St
     process.wait_for("merge_worker_died")
 
 
+def test_a_jvm_that_is_killed_while_it_starts_asks_for_another_start(
+    stage: ScriptedStage, start: Start
+) -> None:
+    process = start(stage.address)
+
+    process.kill_starting_jvm()
+
+    assert process.exit_code() == 1
+    process.wait_for("SIGKILL ended the Spark JVM while it started")
+
+
 def test_a_malformed_setting_is_named_in_one_line() -> None:
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "merge_worker"],

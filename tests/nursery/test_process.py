@@ -50,6 +50,32 @@ def test_it_ends_with_an_error_when_its_jvm_dies(start: Start) -> None:
     process.wait_for("spark_died")
 
 
+def test_a_jvm_that_is_killed_while_it_starts_asks_for_another_start(start: Start) -> None:
+    process = start()
+
+    process.kill_starting_jvm()
+
+    assert process.exit_code() == 1
+    process.wait_for("SIGKILL ended the Spark JVM while it started")
+
+
+def test_a_jvm_that_refuses_its_options_ends_the_start_in_one_line() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", "-m", "nursery"],
+        env={
+            **os.environ,
+            **META_IS_AWAY,
+            "NURSERY_SPARK_CONF": "spark.driver.extraJavaOptions=-agentlib:nosuch",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].startswith("error: Spark at local[1] did not start: ")
+
+
 def test_a_malformed_setting_is_named_in_one_line() -> None:
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "nursery"],

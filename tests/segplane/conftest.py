@@ -1,11 +1,15 @@
-"""The commands against a real meta."""
+"""The commands against a real meta, and a data folder for a stack."""
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from segplane import config
 from segplane.__main__ import app
+from segplane.config import StackSettings
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 
@@ -20,3 +24,18 @@ def run(meta_server: MetaServer) -> RunCommand:
         return CliRunner().invoke(app, arguments, env=environment)
 
     return invoke
+
+
+@pytest.fixture
+def settings() -> Iterator[StackSettings]:
+    """Give a data folder of its own, and free ports."""
+    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
+    with tempfile.TemporaryDirectory(prefix="segplane-test-") as folder:
+        Path(folder).chmod(0o711)
+        yield StackSettings(
+            data_dir=Path(folder, "data"),
+            meta_port=0,
+            otlp_grpc_port=0,
+            otlp_http_port=0,
+            inherited=config.inherited_environment(),
+        )

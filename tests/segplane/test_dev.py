@@ -5,12 +5,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
@@ -27,21 +25,6 @@ from tests.support.waiting import wait_until
 
 DEADLINE_SECS = 60.0
 FREE_PORTS = ("--meta-port", "0", "--otlp-grpc-port", "0", "--otlp-http-port", "0")
-
-
-@pytest.fixture
-def settings() -> Iterator[StackSettings]:
-    """Give a data folder of its own, and free ports."""
-    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
-    with tempfile.TemporaryDirectory(prefix="segplane-test-") as folder:
-        Path(folder).chmod(0o711)
-        yield StackSettings(
-            data_dir=Path(folder, "data"),
-            meta_port=0,
-            otlp_grpc_port=0,
-            otlp_http_port=0,
-            inherited=config.inherited_environment(),
-        )
 
 
 def test_records_are_taken_and_the_token_survives_a_restart(settings: StackSettings) -> None:

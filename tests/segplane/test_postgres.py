@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,66 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="segplane-test-") as name:
         Path(name).chmod(0o711)
         yield Path(name) / "postgres"
+
+
+def kill_starts(server: EmbeddedPostgres, count: int) -> threading.Thread:
+    """Kill the next starts of a server, each as soon as it has a process."""
+
+    def kill() -> None:
+        before: set[int | None] = {None}
+        for _ in range(count):
+            wait_until(lambda: server.pid not in before, "a start", poll_secs=0.001)
+            pid = server.pid
+            assert pid is not None
+            before.add(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def test_a_server_that_is_killed_while_it_starts_is_started_again(folder: Path) -> None:
+    with EmbeddedPostgres(folder) as server:
+        _execute(server, "CREATE TABLE kept AS SELECT generate_series(1, 10) n")
+    events: list[str] = []
+    again = EmbeddedPostgres(folder, log=events.append)
+    killer = kill_starts(again, 2)
+
+    with again:
+        assert _count(again, "kept") == 10
+
+    killer.join()
+    assert events == ["Postgres was killed while it started; starting it again"] * 2
+
+
+def test_a_server_that_is_killed_at_every_start_ends_the_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "RESTART_PAUSE_SECS", 0.01)
+    EmbeddedPostgres(folder).__enter__().stop()
+    server = EmbeddedPostgres(folder)
+    killer = kill_starts(server, postgres.START_KILLS_MAX + 1)
+
+    with pytest.raises(PostgresError, match="Postgres was killed while it started"):
+        server.start()
+
+    killer.join()
+    assert server.pid is None
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "output", "expected"),
+    [
+        (-9, b"", True),
+        (1, b"LOG: startup process (PID 7) was terminated by signal 9: Killed\n", True),
+        (1, b"FATAL: could not load server certificate\n", False),
+        (0, b"LOG: database system is shut down\n", False),
+    ],
+    ids=["the server", "its startup process", "a wrong file", "asked to"],
+)
+def test_a_kill_is_told_from_a_refusal(exit_code: int, output: bytes, expected: bool) -> None:
+    assert postgres_folder.was_killed(exit_code, output) is expected
 
 
 def test_what_was_written_survives_a_restart(folder: Path) -> None:
@@ -94,13 +155,10 @@ def test_a_stale_pid_file_that_names_a_live_stranger_is_ignored(folder: Path) ->
         stranger.wait()
 
 
-def test_a_second_start_on_the_same_folder_is_refused_in_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgres, "LOCK_WAIT_SECS", 0.2)
+def test_a_second_start_on_the_same_folder_is_refused_in_one_line(folder: Path) -> None:
     with EmbeddedPostgres(folder) as server:
         with pytest.raises(PostgresError, match="another segplane process uses") as refused:
-            EmbeddedPostgres(folder).__enter__()
+            EmbeddedPostgres(folder, lock_wait_secs=0.2).__enter__()
 
         assert "\n" not in str(refused.value)
         _execute(server, "SELECT 1")

@@ -1,7 +1,14 @@
 """Processes of this machine, as /proc shows them."""
 
+import os
+import signal
 from contextlib import suppress
 from pathlib import Path
+
+from tests.support.waiting import wait_until
+
+# Its shell scripts name the class too, but no Java.
+_JVM = "java -cp"
 
 
 def children_of(pid: int) -> list[int]:
@@ -19,6 +26,17 @@ def command_of(pid: int) -> str:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     return ""
+
+
+def kill_starting_jvm(pid: int) -> None:
+    """Kill the JVM that a process starts for Spark, long before Spark has started in it."""
+
+    def jvms() -> list[int]:
+        return [child for child in children_of(pid) if _JVM in command_of(child)]
+
+    wait_until(lambda: bool(jvms()), "a JVM", poll_secs=0.005)
+    for child in jvms():
+        os.kill(child, signal.SIGKILL)
 
 
 def is_alive(pid: int) -> bool:

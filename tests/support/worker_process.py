@@ -8,6 +8,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.support.process_tree import kill_starting_jvm
+
 DEADLINE_SECS = 120.0
 
 
@@ -38,6 +40,10 @@ class WorkerProcess:
     def pid(self) -> int:
         """Its process id."""
         return self._popen.pid
+
+    def kill_starting_jvm(self) -> None:
+        """Kill the JVM as soon as it runs, long before Spark has started in it."""
+        kill_starting_jvm(self.pid)
 
     def kill_children(self) -> None:
         """Kill what it has started: its JVM."""

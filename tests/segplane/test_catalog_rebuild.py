@@ -69,6 +69,15 @@ def assert_new_records_get_visible(collector: Collector) -> None:
     assert "after" in texts(collector.client, collector.store)
 
 
+def assert_stream_is_back(collector: Collector) -> None:
+    """The stream is stopped behind its last baby, and merged as far as it was."""
+    info = collector.info()
+    assert info is not None
+    assert (info.committed_offset, info.stopped_offset) == (18, 18)
+    assert collector.merged() == {collector.dataset_id: 16}
+    assert info.datasets[0].offset_checkpoints[-1].stream_offset == 16
+
+
 def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
     store_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
@@ -102,11 +111,7 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
         assert all(segment.facts.signals for segment in find(client))
         assert seen(client) == before
         assert texts(client, collector.store) == read
-        info = collector.info()
-        assert info is not None
-        assert (info.committed_offset, info.stopped_offset) == (18, 18)
-        assert collector.merged() == {collector.dataset_id: 16}
-        assert info.datasets[0].offset_checkpoints[-1].stream_offset == 16
+        assert_stream_is_back(collector)
         named = catalog_pb2.GetDatasetRequest(name="checkout")
         assert client.catalog.GetDataset(named).id == collector.dataset_id
         state = client.operations.GetServerState(operations_pb2.GetServerStateRequest())

@@ -102,10 +102,10 @@ def _streams(client: Any, dataset: str) -> None:
     stream = collector.register(token).stream_id
     for offset in range(4):
         collector.commit(stream, offset, dataset, flush_id=b"f" * 16)
-    nursery.register(dataset, (stream, -1, 1), segment=nursery.segment(dataset))
+    nursery.register(dataset, (stream, -1, 0), segment=nursery.segment(dataset))
     nursery.register(
         dataset,
-        (stream, 1, 2),
+        (stream, 0, 2),
         segment=nursery.segment(dataset),
         more=[nursery.segment(dataset)],
     )

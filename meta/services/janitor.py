@@ -41,7 +41,7 @@ _Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStats
 
 @dataclass(frozen=True, slots=True)
 class _PlannedWindow:
-    """What one window of a dataset came to, and where the next one starts."""
+    """The result of planning one window of a dataset, and the start of the next one."""
 
     tasks: int
     inputs: int

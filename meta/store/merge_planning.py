@@ -104,7 +104,7 @@ def candidates(
 
 
 def next_window(window: Sequence[CandidateRow], start_ns: int) -> int | None:
-    """Where the window behind this one starts; None if there is none.
+    """The start of the window after this one; None if there is none.
 
     It starts with the last day of this one, which may be cut off, so that a day is planned whole.
     """

@@ -15,6 +15,7 @@ from meta.errors import InvalidArgument, VersionExpired
 from meta.services import checks, convert
 from meta.services.nursery import reply as replies
 from meta.services.nursery.pages import PageRequest, Pages
+from meta.services.nursery.registration_checks import checked_merge
 from meta.store import (
     database_clock,
     dataset_layouts,
@@ -27,16 +28,12 @@ from meta.store import (
 )
 from meta.store.engine import Transaction
 from meta.store.registrations import Merge
-from meta.store.stream_datasets import EntryMove
 from meta.store.stream_reads import StreamRow, Wanted
 from meta.store.streams import Stop
 from meta.store.versions import Version
 from meta.transactions import Transactions
-from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
-from segments.offsets import OffsetSpan
+from meta.v1 import nursery_pb2, nursery_pb2_grpc
 
-MOVES_MAX = 10_000
-SEGMENTS_MAX = 100
 # More moves would block the event loop while they are checked, and a batch while they are written.
 QUICK_MOVES = 100
 SHARDS_MAX = 65_536
@@ -109,7 +106,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         """Register merged segments and advance the offsets that they cover, at one version."""
         if len(request.stream_offsets) > QUICK_MOVES:
             return await asyncio.to_thread(self._register_alone, request)
-        merge = self._merge(request)
+        merge = checked_merge(request, self._settings.location)
         version = await self._committer.submit(merge)
         return await self._replies.submit(_registration(version, merge))
 
@@ -260,49 +257,12 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self, request: nursery_pb2.RegisterMergedSegmentRequest
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
         """Register a large call in transactions of its own, so that no batch waits for it."""
-        merge = self._merge(request)
+        merge = checked_merge(request, self._settings.location)
         version = self._transactions.write(lambda tx: registrations.register(tx, merge))
         registered = [_registration(version, merge)]
         (reply,) = self._transactions.read(lambda tx: self._registered(tx, registered))
         return reply
 
-    def _merge(self, request: nursery_pb2.RegisterMergedSegmentRequest) -> Merge:
-        """Check a registration."""
-        if not request.stream_offsets:
-            raise InvalidArgument("stream_offsets must not be empty", field="stream_offsets")
-        checks.at_most(request.stream_offsets, "stream_offsets", MOVES_MAX)
-        moves = [
-            _move(info, f"stream_offsets[{n}]") for n, info in enumerate(request.stream_offsets)
-        ]
-        checks.distinct([(m.stream_id, m.dataset_id) for m in moves], "stream_offsets")
-        named: list[tuple[str, common_pb2.CreateSegment]] = []
-        if request.HasField("segment"):
-            named.append(("segment", request.segment))
-        elif request.more_segments:
-            raise InvalidArgument("more_segments without a segment", field="segment")
-        named += [(f"more_segments[{n}]", s) for n, s in enumerate(request.more_segments)]
-        checks.at_most(named, "more_segments", SEGMENTS_MAX)
-        new = tuple(convert.new_segment(self._settings.location, s, name) for name, s in named)
-        checks.distinct([segment.object_key for segment in new], "more_segments")
-        dataset_id = (new[0] if new else moves[0]).dataset_id
-        named_ids = {*(s.dataset_id for s in new), *(m.dataset_id for m in moves)}
-        if named_ids != {dataset_id}:
-            raise InvalidArgument(
-                f"not everything is of dataset {dataset_id}", field="stream_offsets"
-            )
-        return Merge(dataset_id, new, tuple(moves))
-
 
 def _registration(version: Version, merge: Merge) -> _Registered:
     return version, frozenset(move.stream_id for move in merge.moves)
-
-
-def _move(info: nursery_pb2.StreamOffsetInfo, field: str) -> EntryMove:
-    start = checks.count(info.start_merged_offset, f"{field}.start_merged_offset", low=-1)
-    end = checks.count(info.new_merged_offset, f"{field}.new_merged_offset", low=start + 1)
-    stream_id = checks.uuid(info.stream_id, f"{field}.stream_id")
-    return EntryMove(
-        dataset_id=checks.uuid(info.dataset_id, f"{field}.dataset_id"),
-        offsets=OffsetSpan(str(stream_id), start + 1, end),
-        ingest_time_nanos=checks.count(info.ingest_time_nanos, f"{field}.ingest_time_nanos"),
-    )

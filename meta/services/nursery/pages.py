@@ -37,7 +37,7 @@ Item = TypeVar("Item", bound=Message)
 
 
 class Position(NamedTuple):
-    """Where a page begins: a section, and the last item before it."""
+    """The start of a page: a section, and the last item before it."""
 
     seq: int
     section: int = 0
@@ -128,7 +128,7 @@ class Pages:
     def _fitting(
         self, rows: Sequence[StreamRow], entries: Sequence[EntryRow], room_bytes: int
     ) -> int:
-        """How many of the streams fit by estimate; at least one is tried."""
+        """The number of streams that fit by estimate, at least one."""
         entries_of: dict[UUID, int] = {}
         for entry in entries:
             entries_of[entry.stream_id] = entries_of.get(entry.stream_id, 0) + 1

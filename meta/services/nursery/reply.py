@@ -154,7 +154,7 @@ def periods(rows: Iterable[PeriodRow]) -> list[nursery_pb2.RoutingPeriod]:
 def token_routing(
     found: Iterable[IngestToken],
 ) -> list[nursery_pb2.IngestTokenRoutingInfo]:
-    """Where tokens' signals go now; nowhere for one that is revoked."""
+    """The current routing of tokens, empty for a revoked one."""
     messages = []
     for token in found:
         message = nursery_pb2.IngestTokenRoutingInfo(token_id=str(token.id))

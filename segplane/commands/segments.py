@@ -10,6 +10,7 @@ import typer
 
 from meta.v1 import common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
+from segments.signals import TRAITS
 from segplane.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -34,6 +35,10 @@ def find(
     dataset: Annotated[list[str] | None, typer.Option(help="Only these datasets.")] = None,
     start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
     end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
+    signal: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Leave out segments without any of these: {', '.join(TRAITS)}."),
+    ] = None,
     as_of: Annotated[int | None, typer.Option(help="Read at this version.")] = None,
     limit: Annotated[
         int | None,
@@ -47,7 +52,9 @@ def find(
     if limit is None and not (urls or as_json):
         limit = TABLE_ROWS
     request = pb.FindSegmentsRequest(
-        dataset_names=dataset or (), limit=min(limit or PAGE_ROWS, PAGE_ROWS)
+        dataset_names=dataset or (),
+        limit=min(limit or PAGE_ROWS, PAGE_ROWS),
+        signals=[_signal(name) for name in signal or ()],
     )
     if (time_range := _time_range(start, end)) is not None:
         request.time_range.CopyFrom(time_range)
@@ -85,6 +92,13 @@ def release(
     if not reply.success:
         complain(f"segment {segment_id} is not in quarantine")
         raise typer.Exit(EXIT_REFUSED)
+
+
+def _signal(name: str) -> common_pb2.Signal.ValueType:
+    for row in TRAITS.values():
+        if row.name == name:
+            return common_pb2.Signal.ValueType(row.kind)
+    raise usage(f"--signal is {name!r}, expected one of {', '.join(TRAITS)}")
 
 
 def _print(segments: Iterable[common_pb2.SegmentInfo], urls: bool, as_json: bool) -> None:

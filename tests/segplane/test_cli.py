@@ -73,6 +73,8 @@ def test_segments_and_streams_of_an_empty_meta_are_empty(run: RunCommand) -> Non
     assert json.loads(run("streams", "list", "--json").stdout) == []
     assert run("segments", "find", "--start", "1h", "--end", "2h").exit_code == 1
     assert run("segments", "find", "--start", "yesterday").exit_code == 2
+    assert json.loads(run("segments", "find", "--signal", "logs", "--json").stdout) == []
+    assert run("segments", "find", "--signal", "profiles").exit_code == 2
 
 
 def test_stats_count_segments(run: RunCommand) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from collector.conversion_worker import LENGTH, Conversion, Reply, Request
+from collector.conversion_worker import LENGTH, Conversion, Limit, Reply, Request
 from collector.export import TooManyRecords
 from collector.fair_queue import FairQueue
 from collector.partial_success import PartialSuccess
@@ -35,14 +35,14 @@ class ConversionPool:
     _waiting: FairQueue["asyncio.Future[None]"] = field(default_factory=FairQueue)
 
     async def convert(
-        self, conversion: Conversion, token_id: str, signal: Signal, body: bytes, records_max: int
+        self, conversion: Conversion, token_id: str, signal: Signal, body: bytes, limit: Limit
     ) -> PartialSuccess:
         """Convert one export when it is the token's turn; raises Refused."""
         await self._turn(token_id, len(body))
         worker = self._idle.pop() if self._idle else _Worker()
         try:
             async with asyncio.timeout(CONVERSION_SECS_MAX):
-                reply = await worker.call((conversion, signal, body, records_max))
+                reply = await worker.call((conversion, signal, body, limit))
         except TimeoutError:
             raise malformed(
                 f"export takes more than {CONVERSION_SECS_MAX:.0f} s to convert; "
@@ -60,7 +60,8 @@ class ConversionPool:
             return reply
         if isinstance(reply, Refusal):
             raise Refused(reply)
-        raise TooManyRecords(records_max, reply)
+        assert isinstance(limit, int), "a window counts no records"
+        raise TooManyRecords(limit, reply)
 
     async def close(self) -> None:
         """End the idle processes."""

@@ -11,11 +11,11 @@ import resource
 import struct
 import sys
 from collections.abc import Callable
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from collector.export import TooManyRecords
 from collector.otlp_json import to_protobuf
-from collector.partial_success import PartialSuccess, reject_damaged
+from collector.partial_success import PartialSuccess, reject_damaged, reject_outside
 from collector.refusal import Refusal, Refused, malformed
 from segments.signals import Signal
 
@@ -26,14 +26,17 @@ MEMORY_BYTES_MAX = 2 * 1024**3
 NICENESS = 5
 
 
-Conversion = Literal["json", "damaged"]
-Request = tuple[Conversion, Signal, bytes, int]
+Conversion = Literal["json", "damaged", "window"]
+Limit = int | tuple[int, int]
+"""Records that JSON may have, or the window of event times."""
+Request = tuple[Conversion, Signal, bytes, Limit]
 Reply = PartialSuccess | Refusal | int
 """The result, why the export is refused, or how many records are too many (TooManyRecords)."""
 
-_CONVERSIONS: dict[Conversion, Callable[[Signal, bytes, int], PartialSuccess]] = {
+_CONVERSIONS: dict[Conversion, Callable[[Signal, bytes, Any], PartialSuccess]] = {
     "json": to_protobuf,
     "damaged": lambda signal, body, _: reject_damaged(signal, body),
+    "window": reject_outside,
 }
 
 
@@ -53,9 +56,9 @@ def main() -> None:
 
 
 def _converted(request: Request) -> Reply:
-    conversion, signal, body, records_max = request
+    conversion, signal, body, limit = request
     try:
-        return _CONVERSIONS[conversion](signal, body, records_max)
+        return _CONVERSIONS[conversion](signal, body, limit)
     except TooManyRecords as error:
         return error.num_parts
     except Refused as refused:

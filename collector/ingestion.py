@@ -51,6 +51,28 @@ class ValidToken:
 
 
 @dataclass(frozen=True, slots=True)
+class IngestLimits:
+    """Limits that a dataset sets for each ingest token; 0 = the collector's default, none."""
+
+    bytes_per_sec: int = 0
+    exports_in_flight: int = 0
+    memory_bytes: int = 0
+    event_age_max_secs: int = 0
+    event_lead_max_secs: int = 0
+
+    @classmethod
+    def of(cls, message: operations_pb.IngestLimits) -> "IngestLimits":
+        """Read the limits from meta's message."""
+        return cls(
+            message.bytes_per_sec,
+            message.exports_in_flight,
+            message.memory_bytes,
+            message.event_age_max_secs,
+            message.event_lead_max_secs,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class MonthlyUsage:
     """Records that a dataset took in a month (YYYY-MM, UTC), and its limit; -1 = unlimited."""
 
@@ -58,6 +80,8 @@ class MonthlyUsage:
     month: str
     records: int
     limit: int
+    dataset_name: str = ""
+    ingest_limits: IngestLimits = IngestLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +185,7 @@ class Ingestion:
                 wanted.remove(dataset_id)
                 answers.append(MonthlyUsage(dataset_id, "", 0, -1))
                 continue
-            answers += [
-                MonthlyUsage(u.dataset_id, u.month, u.records, u.limit) for u in reply.usage
-            ]
+            answers += map(_usage, reply.usage)
             del wanted[:_USAGE_DATASETS_MAX]
         return answers
 
@@ -183,3 +205,14 @@ class Ingestion:
 
     async def _call(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+def _usage(message: operations_pb.DatasetUsage) -> MonthlyUsage:
+    return MonthlyUsage(
+        message.dataset_id,
+        message.month,
+        message.records,
+        message.limit,
+        message.dataset_name,
+        IngestLimits.of(message.ingest_limits),
+    )

@@ -10,23 +10,30 @@ from typing import Self
 from collector.auth import TokenCache
 from collector.buffer import OVERHEAD_BYTES, Buffer, PendingExport
 from collector.conversion import ConversionPool
-from collector.conversion_worker import Conversion
+from collector.conversion_worker import Conversion, Limit
 from collector.deadlines import Deadlines
 from collector.dedupe import CommittedDigests
 from collector.export import TooManyRecords, digest_of, read_facts
 from collector.flusher import not_routed
-from collector.ingestion import ValidToken
+from collector.ingestion import IngestLimits, ValidToken
 from collector.memory_budget import Charge, MemoryBudget
 from collector.partial_success import PartialSuccess
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
 from collector.token_activity import Activities, TokenActivity, TokenLimits
-from meta.metrics import EXPORT_BYTES, EXPORTS, REJECTED_RECORDS, THROTTLED_EXPORTS
+from meta.metrics import (
+    EXPORT_BYTES,
+    EXPORTS,
+    OUT_OF_WINDOW_RECORDS,
+    REJECTED_RECORDS,
+    THROTTLED_EXPORTS,
+)
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
 # An export of more is validated in a thread, so that it holds up no others.
 RECORDS_AT_ONCE_MAX = 10_000
+_TIME_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ class AdmittedExport:
     token_secret: str = field(repr=False)
     token: ValidToken
     limits: TokenLimits
+    dataset_limits: IngestLimits
     charge: Charge
     activity: TokenActivity
     _activities: Activities
@@ -66,6 +74,15 @@ class AdmittedExport:
         """Discharge what no pending export has taken over."""
         self.charge.release()
         self._activities.end(self.activity)
+
+    def window(self, now_nanos: int) -> tuple[int, int] | None:
+        """Event times (nanoseconds) that the dataset accepts now; None = any."""
+        age_max_secs = self.dataset_limits.event_age_max_secs
+        lead_max_secs = self.dataset_limits.event_lead_max_secs
+        if not (age_max_secs or lead_max_secs):
+            return None
+        first = now_nanos - age_max_secs * 10**9 if age_max_secs else 0
+        return first, now_nanos + lead_max_secs * 10**9 if lead_max_secs else _TIME_MAX
 
     @property
     def dataset_id(self) -> str:
@@ -110,13 +127,13 @@ class Intake:
         dataset_id = token.routing.dataset_id(signal)
         if not dataset_id:
             raise Refused(not_routed(signal))
-        await self.quotas.check(dataset_id)
-        limits = self.limits.token
+        dataset_limits = await self.quotas.check(dataset_id)
+        limits = self.limits.token.overridden(dataset_limits)
         activity = self._activities.of(token.token_id)
         activity.require(limits, self._activities.clock())
         charge = self.budget.open(token.token_id, limits.memory_bytes)
         return AdmittedExport(
-            signal, token_secret, token, limits, charge, activity, self._activities
+            signal, token_secret, token, limits, dataset_limits, charge, activity, self._activities
         )
 
     async def accept_json(self, admission: AdmittedExport, body: bytes) -> PartialSuccess:
@@ -137,6 +154,7 @@ class Intake:
         admission.activity.count(len(payload), admission.limits, self._activities.clock())
         await self._activities.turn(admission.token.token_id, size_bytes)
         valid, facts = await self._read(admission, converted or PartialSuccess(payload, 0))
+        valid, facts = await self._inside_window(admission, valid, facts)
         # Validation may have taken a while, and nothing is flushed after the last flush.
         self._require_open()
         # Over the payload as sent, so that a resend of a damaged export has the same digest.
@@ -169,15 +187,35 @@ class Intake:
                 raise
             return valid, facts
 
+    async def _inside_window(
+        self, admission: AdmittedExport, valid: PartialSuccess, facts: PayloadFacts
+    ) -> tuple[PartialSuccess, PayloadFacts]:
+        """Reject the records whose event is too old or too far ahead for their dataset."""
+        window = admission.window(time.time_ns())
+        if window is None or facts.times is None:
+            return valid, facts
+        if window[0] <= facts.times[0] and facts.times[1] <= window[1]:
+            return valid, facts
+        inside = await self._convert("window", admission, valid.payload, window)
+        OUT_OF_WINDOW_RECORDS.labels(admission.signal).inc(inside.num_rejected)
+        num_rejected = valid.num_rejected + inside.num_rejected
+        cause = f"{valid.cause}; {inside.cause}" if valid.num_rejected else inside.cause
+        facts = await self._facts(admission.signal, inside.payload)
+        return PartialSuccess(inside.payload, num_rejected, cause), facts
+
     async def _convert(
-        self, conversion: Conversion, admission: AdmittedExport, body: bytes
+        self,
+        conversion: Conversion,
+        admission: AdmittedExport,
+        body: bytes,
+        limit: Limit | None = None,
     ) -> PartialSuccess:
         return await self.conversions.convert(
             conversion,
             admission.token.token_id,
             admission.signal,
             body,
-            self.limits.export_records_max,
+            limit or self.limits.export_records_max,
         )
 
     async def _facts(self, signal: Signal, payload: bytes) -> PayloadFacts:

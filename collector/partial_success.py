@@ -6,10 +6,14 @@ or a scope or resource with all its records where its own fields are damaged. Wh
 broken the rejected records cannot be counted, and the whole export is refused.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from google.protobuf.message import DecodeError
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.refusal import malformed
 from segments import protowire
@@ -24,6 +28,8 @@ _RECORD = len(_CHILDREN)
 # Of a metric: its kinds of data, and in each the data points.
 _METRIC_DATA = (5, 7, 9, 10, 11)
 _DATA_POINTS = 1
+# A time of 0 or from here on counts as absent: it would not fit a signed column.
+_TIME_END = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,16 @@ class _Field:
     body: bytes | None
 
 
+def reject_outside(signal: Signal, payload: bytes, window: tuple[int, int]) -> PartialSuccess:
+    """Remove records whose event lies outside a window (nanoseconds, both ends inclusive).
+
+    Records that carry no time count as of their arrival, and stay.
+    """
+    filter_ = _WindowFilter(signal, window)
+    valid = filter_.valid_part(0, payload) or b""
+    return PartialSuccess(valid, filter_.num_rejected, "event time outside the accepted window")
+
+
 def reject_damaged(signal: Signal, payload: bytes) -> PartialSuccess:
     """Remove what does not parse; raises Refused if the frames are broken."""
     filter_ = _DamageFilter(signal)
@@ -51,10 +67,10 @@ def reject_damaged(signal: Signal, payload: bytes) -> PartialSuccess:
 
 
 class _DamageFilter:
-    def __init__(self, signal: Signal) -> None:
+    def __init__(self, signal: Signal, fields_max: int = FIELDS_MAX) -> None:
         self.num_rejected = 0
         self._signal = signal
-        self._fields_left = FIELDS_MAX
+        self._fields_left = fields_max
 
     def valid_part(self, level: int, body: bytes) -> bytes | None:
         """Return the message without its damaged parts; None if nothing of it is valid."""
@@ -115,6 +131,56 @@ class _DamageFilter:
 
 def _framed(number: int, body: bytes) -> bytes:
     return protowire.length_prefix(number, len(body)) + body
+
+
+class _WindowFilter(_DamageFilter):
+    def __init__(self, signal: Signal, window: tuple[int, int]) -> None:
+        # The number of records is bounded already.
+        super().__init__(signal, sys.maxsize)
+        self._first, self._last = window
+
+    def valid_part(self, level: int, body: bytes) -> bytes | None:
+        """Return the message without the records outside the window."""
+        if level < _RECORD:
+            own, children = self._split(body, _CHILDREN[level])
+            kept = (self.valid_part(level + 1, child) for child in children)
+            framed = (_framed(_CHILDREN[level], child) for child in kept if child is not None)
+            return own + b"".join(framed)
+        if self._signal == "metrics":
+            return self._points_inside(body)
+        if self._is_inside(event_time(self._signal, body)):
+            return body
+        self.num_rejected += 1
+        return None
+
+    def _points_inside(self, body: bytes) -> bytes | None:
+        metric = Metric.FromString(body)
+        kind = metric.WhichOneof("data")
+        if kind is None:
+            return body
+        points = getattr(metric, kind).data_points
+        inside = [point for point in points if self._is_inside(point.time_unix_nano)]
+        num_outside = len(points) - len(inside)
+        if not num_outside:
+            return body
+        self.num_rejected += num_outside
+        if not inside:
+            return None
+        del points[:]
+        points.extend(inside)
+        return metric.SerializeToString()
+
+    def _is_inside(self, time_nanos: int) -> bool:
+        is_absent = not 0 < time_nanos < _TIME_END
+        return is_absent or self._first <= time_nanos <= self._last
+
+
+def event_time(signal: Signal, body: bytes) -> int:
+    """Return the event time of a log record or span; 0 where it has none."""
+    if signal == "traces":
+        return Span.FromString(body).start_time_unix_nano
+    record = LogRecord.FromString(body)
+    return record.time_unix_nano or record.observed_time_unix_nano
 
 
 def _broken() -> Exception:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from collector.ingestion import Ingestion, MonthlyUsage
+from collector.ingestion import Ingestion, IngestLimits, MonthlyUsage
 from collector.refusal import Refusal, Refused, unavailable
 from meta.errors import Code, MetaError, QuotaExceeded
 from meta.metrics import USAGE_AGE_SECONDS
@@ -59,8 +59,8 @@ class Quotas:
         allowance = self._fresh(dataset_id)
         return allowance is not None and not allowance.is_spent
 
-    async def check(self, dataset_id: str) -> None:
-        """Raise Refused if the dataset is over its quota, or if its usage is unknown."""
+    async def check(self, dataset_id: str) -> IngestLimits:
+        """Return a dataset's limits; raises Refused if it is over its quota, or that is unknown."""
         now = self._used_at[dataset_id] = self.clock()
         allowance = self._fresh(dataset_id)
         if allowance is None:
@@ -70,6 +70,7 @@ class Quotas:
         USAGE_AGE_SECONDS.set(now - allowance.asked_at)
         if allowance.is_spent:
             raise Refused(_spent(allowance.usage))
+        return allowance.usage.ingest_limits
 
     def take(self, dataset_id: str, num_records: int) -> Allowance:
         """Count accepted records; raises Refused if the quota was reached meanwhile."""
@@ -123,6 +124,7 @@ class Quotas:
 
 
 def _spent(usage: MonthlyUsage) -> Refusal:
-    text = f"dataset {usage.dataset_id} has taken its {usage.limit} records of {usage.month} (UTC)"
+    name = usage.dataset_name or usage.dataset_id
+    text = f"dataset {name} has taken its {usage.limit} records of {usage.month} (UTC)"
     # Without a delay, which by OTLP's rules tells exporters to drop it: the month may be long.
     return Refusal(Code.RESOURCE_EXHAUSTED, text, reason=QuotaExceeded.reason)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from collector.fair_queue import FairQueue
+from collector.ingestion import IngestLimits
 from collector.refusal import over_limit
 
 # A token without exports for this long is forgotten.
@@ -25,6 +26,16 @@ class TokenLimits:
     bytes_per_sec: int
     exports_in_flight: int
     memory_bytes: int
+
+    def overridden(self, limits: IngestLimits) -> "TokenLimits":
+        """Return these limits with those that a dataset sets in their place."""
+        if not (limits.bytes_per_sec or limits.exports_in_flight or limits.memory_bytes):
+            return self
+        return TokenLimits(
+            limits.bytes_per_sec or self.bytes_per_sec,
+            limits.exports_in_flight or self.exports_in_flight,
+            limits.memory_bytes or self.memory_bytes,
+        )
 
 
 @dataclass(slots=True, eq=False)

@@ -116,6 +116,13 @@ REJECTED_RECORDS = Counter(
     ["signal"],
     registry=COLLECTOR,
 )
+OUT_OF_WINDOW_RECORDS = Counter(
+    "segplane_collector_out_of_window_records_total",
+    "Log records, spans and data points rejected because their event is too old or too far ahead"
+    " for their dataset. A rise: a sender's clock is wrong, or it sends old data.",
+    ["signal"],
+    registry=COLLECTOR,
+)
 BUFFERED_BYTES = Gauge(
     "segplane_collector_buffered_bytes",
     "Bytes of exports that are read or not yet acknowledged. A rise: the object store or meta is"

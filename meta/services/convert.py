@@ -15,7 +15,13 @@ from meta.store.segment_rows import SegmentRow
 from meta.store.segments import NewSegment
 from meta.store.stream_reads import BabyRow
 from meta.store.tokens import TokenRouting
-from meta.v1 import common_pb2, ingest_token_pb2, nursery_pb2, segment_lookup_pb2
+from meta.v1 import (
+    common_pb2,
+    ingest_token_pb2,
+    nursery_pb2,
+    operations_pb2,
+    segment_lookup_pb2,
+)
 from segments.keys import baby_prefix, join_key, merged_prefix
 from segments.location import StoreLocation
 
@@ -255,3 +261,15 @@ def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, fiel
             raise InvalidArgument(
                 f"{field}.{name} is not the configured store's", field=f"{field}.{name}"
             )
+
+
+def ingest_limits(limits: tuple[int, int, int, int, int]) -> operations_pb2.IngestLimits:
+    """Write the limits of ingest, in the order of their fields."""
+    bytes_per_sec, exports_in_flight, memory_bytes, age_max_secs, lead_max_secs = limits
+    return operations_pb2.IngestLimits(
+        bytes_per_sec=bytes_per_sec,
+        exports_in_flight=exports_in_flight,
+        memory_bytes=memory_bytes,
+        event_age_max_secs=age_max_secs,
+        event_lead_max_secs=lead_max_secs,
+    )

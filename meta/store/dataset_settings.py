@@ -12,12 +12,21 @@ from meta.store.tables import datasets
 
 @dataclass(frozen=True, slots=True)
 class DatasetSettings:
-    """In seconds, 0 = kept without limit, the server's grace; records a month, 0 = its default."""
+    """In seconds, 0 = kept without limit, the server's grace; records a month, 0 = its default.
+
+    The limits of ingest are those of each token, 0 = the collector's default; of event times in
+    seconds, 0 = any.
+    """
 
     event_retention_secs: int = 0
     created_retention_secs: int = 0
     tombstone_grace_secs: int = 0
     records_per_month: int = 0
+    ingest_bytes_per_sec: int = 0
+    ingest_exports_in_flight: int = 0
+    ingest_memory_bytes: int = 0
+    event_age_max_secs: int = 0
+    event_lead_max_secs: int = 0
 
 
 _READ: Select[*tuple[Any, ...]] = select(
@@ -25,6 +34,11 @@ _READ: Select[*tuple[Any, ...]] = select(
     datasets.c.created_retention_secs,
     datasets.c.tombstone_grace_secs,
     datasets.c.records_per_month,
+    datasets.c.ingest_bytes_per_sec,
+    datasets.c.ingest_exports_in_flight,
+    datasets.c.ingest_memory_bytes,
+    datasets.c.event_age_max_secs,
+    datasets.c.event_lead_max_secs,
 ).where(datasets.c.id == bindparam("dataset"))
 _WRITE = (
     update(datasets)
@@ -34,6 +48,11 @@ _WRITE = (
         created_retention_secs=bindparam("created"),
         tombstone_grace_secs=bindparam("grace"),
         records_per_month=bindparam("records"),
+        ingest_bytes_per_sec=bindparam("ingest_bytes_per_sec_"),
+        ingest_exports_in_flight=bindparam("ingest_exports_in_flight_"),
+        ingest_memory_bytes=bindparam("ingest_memory_bytes_"),
+        event_age_max_secs=bindparam("event_age_max_secs_"),
+        event_lead_max_secs=bindparam("event_lead_max_secs_"),
     )
 )
 
@@ -52,5 +71,10 @@ def write(tx: Transaction, dataset_id: UUID, settings: DatasetSettings) -> None:
         "created": settings.created_retention_secs,
         "grace": settings.tombstone_grace_secs,
         "records": settings.records_per_month,
+        "ingest_bytes_per_sec_": settings.ingest_bytes_per_sec,
+        "ingest_exports_in_flight_": settings.ingest_exports_in_flight,
+        "ingest_memory_bytes_": settings.ingest_memory_bytes,
+        "event_age_max_secs_": settings.event_age_max_secs,
+        "event_lead_max_secs_": settings.event_lead_max_secs,
     }
     tx.execute(_WRITE, values)

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, bindparam, text
+from sqlalchemy import ARRAY, Row, Uuid, bindparam, text
 
 from meta.store import pg_arrays
 from meta.store.engine import Transaction
@@ -15,15 +16,18 @@ SLOTS = 64
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Records of a live dataset in one month, written YYYY-MM, and its own limit.
+    """Records of a live dataset in one month, written YYYY-MM, and its own limits.
 
-    `limit` is -1 for unlimited and 0 for the server's default.
+    `limit` is -1 for unlimited and 0 for the server's default. `ingest_limits` are those of
+    DatasetSettings, in their order.
     """
 
     dataset_id: UUID
     month: str
     records: int
     limit: int
+    name: str
+    ingest_limits: tuple[int, int, int, int, int]
 
 
 _ADD = text(
@@ -34,7 +38,9 @@ _ADD = text(
     " DO UPDATE SET records = dataset_usage.records + excluded.records"
 )
 _READ = (
-    "SELECT d.id, m AS month, d.records_per_month, coalesce((SELECT sum(u.records)"
+    "SELECT d.id, d.name, m AS month, d.records_per_month, d.ingest_bytes_per_sec,"
+    " d.ingest_exports_in_flight, d.ingest_memory_bytes, d.event_age_max_secs,"
+    " d.event_lead_max_secs, coalesce((SELECT sum(u.records)"
     " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
     " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
     " WHERE d.deleted_at IS NULL"
@@ -73,6 +79,17 @@ def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, TokenUsage]
         rows = tx.execute(_READ_SOME, {"datasets": list(dataset_ids)})
     else:
         rows = tx.execute(_READ_ALL)
-    return {
-        row.id: TokenUsage(row.id, row.month, row.records, row.records_per_month) for row in rows
-    }
+    return {row.id: _usage(row) for row in rows}
+
+
+def _usage(row: Row[Any]) -> TokenUsage:
+    ingest_limits = (
+        row.ingest_bytes_per_sec,
+        row.ingest_exports_in_flight,
+        row.ingest_memory_bytes,
+        row.event_age_max_secs,
+        row.event_lead_max_secs,
+    )
+    return TokenUsage(
+        row.id, row.month, row.records, row.records_per_month, row.name, ingest_limits
+    )

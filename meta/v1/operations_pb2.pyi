@@ -587,6 +587,7 @@ class DatasetSettings(_message.Message):
     TOMBSTONE_GRACE_FIELD_NUMBER: _builtins.int
     RECORDS_PER_MONTH_FIELD_NUMBER: _builtins.int
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
+    INGEST_LIMITS_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     @_builtins.property
@@ -605,6 +606,10 @@ class DatasetSettings(_message.Message):
     def promoted_columns(self) -> Global___PromotedColumns:
         """Typed columns over attributes."""
 
+    @_builtins.property
+    def ingest_limits(self) -> Global___IngestLimits:
+        """What collectors accept for the dataset; replaced as a whole."""
+
     def __init__(
         self,
         *,
@@ -613,15 +618,18 @@ class DatasetSettings(_message.Message):
         tombstone_grace: _duration_pb2.Duration | None = ...,
         records_per_month: _builtins.int | None = ...,
         promoted_columns: Global___PromotedColumns | None = ...,
+        ingest_limits: Global___IngestLimits | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
     _WhichOneofArgType__created_retention: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention"]  # noqa: Y015
     _WhichOneofReturnType__event_retention: _TypeAlias = _typing.Literal["event_retention"]  # noqa: Y015
     _WhichOneofArgType__event_retention: _TypeAlias = _typing.Literal["_event_retention", b"_event_retention"]  # noqa: Y015
+    _WhichOneofReturnType__ingest_limits: _TypeAlias = _typing.Literal["ingest_limits"]  # noqa: Y015
+    _WhichOneofArgType__ingest_limits: _TypeAlias = _typing.Literal["_ingest_limits", b"_ingest_limits"]  # noqa: Y015
     _WhichOneofReturnType__promoted_columns: _TypeAlias = _typing.Literal["promoted_columns"]  # noqa: Y015
     _WhichOneofArgType__promoted_columns: _TypeAlias = _typing.Literal["_promoted_columns", b"_promoted_columns"]  # noqa: Y015
     _WhichOneofReturnType__records_per_month: _TypeAlias = _typing.Literal["records_per_month"]  # noqa: Y015
@@ -633,6 +641,8 @@ class DatasetSettings(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__event_retention) -> _WhichOneofReturnType__event_retention | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ingest_limits) -> _WhichOneofReturnType__ingest_limits | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__promoted_columns) -> _WhichOneofReturnType__promoted_columns | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__records_per_month) -> _WhichOneofReturnType__records_per_month | None: ...
@@ -640,6 +650,44 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_grace) -> _WhichOneofReturnType__tombstone_grace | None: ...
 
 Global___DatasetSettings: _TypeAlias = DatasetSettings  # noqa: Y015
+
+@_typing.final
+class IngestLimits(_message.Message):
+    """Limits that collectors apply to each ingest token that routes to a dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    EXPORTS_IN_FLIGHT_FIELD_NUMBER: _builtins.int
+    MEMORY_BYTES_FIELD_NUMBER: _builtins.int
+    EVENT_AGE_MAX_SECS_FIELD_NUMBER: _builtins.int
+    EVENT_LEAD_MAX_SECS_FIELD_NUMBER: _builtins.int
+    bytes_per_sec: _builtins.int
+    """Decompressed bytes a second; 0 = the collector's default."""
+    exports_in_flight: _builtins.int
+    """Exports in flight; 0 = the collector's default."""
+    memory_bytes: _builtins.int
+    """Bytes of exports that are read or not yet acknowledged; 0 = the collector's default."""
+    event_age_max_secs: _builtins.int
+    """Records whose event was longer ago when they arrive are rejected; 0 = none are."""
+    event_lead_max_secs: _builtins.int
+    """Records whose event is further ahead of the collector's clock are rejected; 0 = none are."""
+    def __init__(
+        self,
+        *,
+        bytes_per_sec: _builtins.int = ...,
+        exports_in_flight: _builtins.int = ...,
+        memory_bytes: _builtins.int = ...,
+        event_age_max_secs: _builtins.int = ...,
+        event_lead_max_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes_per_sec", b"bytes_per_sec", "event_age_max_secs", b"event_age_max_secs", "event_lead_max_secs", b"event_lead_max_secs", "exports_in_flight", b"exports_in_flight", "memory_bytes", b"memory_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IngestLimits: _TypeAlias = IngestLimits  # noqa: Y015
 
 @_typing.final
 class SetDatasetSettingsRequest(_message.Message):
@@ -1140,6 +1188,8 @@ class DatasetUsage(_message.Message):
     MONTH_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    INGEST_LIMITS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
@@ -1148,6 +1198,12 @@ class DatasetUsage(_message.Message):
     """Records committed in it."""
     limit: _builtins.int
     """The limit in force; -1 = unlimited."""
+    dataset_name: _builtins.str
+    """Name of the dataset."""
+    @_builtins.property
+    def ingest_limits(self) -> Global___IngestLimits:
+        """Limits that collectors apply to each ingest token."""
+
     def __init__(
         self,
         *,
@@ -1155,10 +1211,12 @@ class DatasetUsage(_message.Message):
         month: _builtins.str = ...,
         records: _builtins.int = ...,
         limit: _builtins.int = ...,
+        dataset_name: _builtins.str = ...,
+        ingest_limits: Global___IngestLimits | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ingest_limits", b"ingest_limits"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "limit", b"limit", "month", b"month", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ingest_limits", b"ingest_limits", "limit", b"limit", "month", b"month", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

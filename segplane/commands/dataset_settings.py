@@ -1,6 +1,7 @@
 """segplane datasets settings, shard, usage: settings, sharding fields and monthly usage."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated
 
@@ -15,33 +16,61 @@ from segplane.output import NONE, AsJson, print_facts, print_json, print_table
 from segplane.times import parse_age
 
 Name = Annotated[str, typer.Argument(help="Dataset name.")]
+DEFAULT_HELP = "0: the collector's default."
 AGE_HELP = "An age such as 90m or 30d; 0 removes the setting."
+EventRetention = Annotated[
+    str | None, typer.Option(help=f"Delete segments whose events are all older. {AGE_HELP}")
+]
+CreatedRetention = Annotated[
+    str | None, typer.Option(help=f"Delete segments that were created longer ago. {AGE_HELP}")
+]
+Grace = Annotated[
+    str | None,
+    typer.Option(help=f"Keep the objects of tombstoned segments for this long. {AGE_HELP}"),
+]
+RecordsPerMonth = Annotated[
+    int | None, typer.Option(min=-1, help="A limit; 0: the server's default, -1: none.")
+]
+BytesPerSec = Annotated[
+    int | None,
+    typer.Option(min=0, help=f"Decompressed bytes a second of each token. {DEFAULT_HELP}"),
+]
+ExportsInFlight = Annotated[
+    int | None, typer.Option(min=0, help=f"Exports in flight of each token. {DEFAULT_HELP}")
+]
+MemoryBytes = Annotated[
+    int | None, typer.Option(min=0, help=f"Memory of each token. {DEFAULT_HELP}")
+]
+EventAgeMax = Annotated[
+    str | None, typer.Option(help=f"Reject records whose event is older. {AGE_HELP}")
+]
+EventLeadMax = Annotated[
+    str | None,
+    typer.Option(help=f"Reject records whose event is further ahead of now. {AGE_HELP}"),
+]
+Promote = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN:TYPE:SCOPE:ATTRIBUTE",
+        help="A typed column over an attribute, such as status:int:record:http.status_code; "
+        "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others.",
+    ),
+]
 _PROMOTED = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 
 
 def settings(
     name: Name,
-    event_retention: Annotated[
-        str | None, typer.Option(help=f"Delete segments whose events are all older. {AGE_HELP}")
-    ] = None,
-    created_retention: Annotated[
-        str | None, typer.Option(help=f"Delete segments that were created longer ago. {AGE_HELP}")
-    ] = None,
-    grace: Annotated[
-        str | None,
-        typer.Option(help=f"Keep the objects of tombstoned segments for this long. {AGE_HELP}"),
-    ] = None,
-    records_per_month: Annotated[
-        int | None, typer.Option(min=-1, help="A limit; 0: the server's default, -1: none.")
-    ] = None,
-    promote: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN:TYPE:SCOPE:ATTRIBUTE",
-            help="A typed column over an attribute, such as status:int:record:http.status_code; "
-            "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others.",
-        ),
-    ] = None,
+    event_retention: EventRetention = None,
+    created_retention: CreatedRetention = None,
+    grace: Grace = None,
+    records_per_month: RecordsPerMonth = None,
+    bytes_per_sec: BytesPerSec = None,
+    exports_in_flight: ExportsInFlight = None,
+    memory_bytes: MemoryBytes = None,
+    event_age_max: EventAgeMax = None,
+    event_lead_max: EventLeadMax = None,
+    promote: Promote = None,
     promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
@@ -61,8 +90,17 @@ def settings(
     if promote or promote_none:
         columns = [_promoted(text) for text in promote or ()]
         change.promoted_columns.CopyFrom(pb.PromotedColumns(columns=columns))
+    limits: dict[str, int | None] = {
+        "bytes_per_sec": bytes_per_sec,
+        "exports_in_flight": exports_in_flight,
+        "memory_bytes": memory_bytes,
+        "event_age_max_secs": _seconds(event_age_max),
+        "event_lead_max_secs": _seconds(event_lead_max),
+    }
     with connect(address) as client:
         dataset_id = _id(client, name)
+        if any(value is not None for value in limits.values()):
+            change.ingest_limits.CopyFrom(_limits(client, dataset_id, limits))
         current = _change(client, dataset_id, change)
     if as_json:
         print_json(current)
@@ -129,6 +167,22 @@ def _change(client: MetaClient, dataset_id: str, change: pb.DatasetSettings) -> 
     return client.operations.SetDatasetSettings(update).settings
 
 
+def _limits(
+    client: MetaClient, dataset_id: str, changes: Mapping[str, int | None]
+) -> pb.IngestLimits:
+    """The dataset's limits with the changes that are given; meta replaces them as a whole."""
+    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
+    limits = client.operations.GetDatasetSettings(request).settings.ingest_limits
+    for field, value in changes.items():
+        if value is not None:
+            setattr(limits, field, value)
+    return limits
+
+
+def _seconds(age: str | None) -> int | None:
+    return None if age is None else _duration(age).seconds
+
+
 def _duration(text: str) -> Duration:
     duration = Duration()
     try:
@@ -175,6 +229,8 @@ def _print(settings: pb.DatasetSettings) -> None:
             ("created retention", age("created_retention")),
             ("grace", age("tombstone_grace")),
             ("records a month", settings.records_per_month),
+            # Only those that are set.
+            *((field.name, value) for field, value in settings.ingest_limits.ListFields()),
         )
     )
     if settings.promoted_columns.columns:

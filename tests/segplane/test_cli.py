@@ -128,17 +128,21 @@ def test_settings_are_changed_one_by_one_and_shown(run: RunCommand) -> None:
     promoted = "status:int:record:http.status_code"
     run("datasets", "settings", "checkout", "--event-retention", "30d", "--promote", promoted)
     run("datasets", "settings", "checkout", "--records-per-month", "1000")
+    run("datasets", "settings", "checkout", "--event-age-max", "7d", "--memory-bytes", "5000")
+    run("datasets", "settings", "checkout", "--memory-bytes", "0")
     shown = json.loads(run("datasets", "settings", "checkout", "--json").stdout)
 
     assert shown["event_retention"] == f"{30 * 86400}s"
     assert shown["records_per_month"] == "1000"
+    assert shown["ingest_limits"]["event_age_max_secs"] == str(7 * 86400)
+    assert shown["ingest_limits"]["memory_bytes"] == "0"
     assert [c["attribute"] for c in shown["promoted_columns"]["columns"]] == ["http.status_code"]
     text = run(
         "datasets", "settings", "checkout", "--event-retention", "0", "--promote-none"
     ).stdout
     assert text == (
-        "event retention    -\ncreated retention  -\ngrace              -\n"
-        "records a month    1000\n"
+        "event retention     -\ncreated retention   -\ngrace               -\n"
+        "records a month     1000\nevent_age_max_secs  604800\n"
     )
 
 

@@ -96,7 +96,28 @@ class DatasetAdminCalls(operations_pb2_grpc.OperationsServiceServicer):
             changes["records_per_month"] = checks.count(
                 settings.records_per_month, "settings.records_per_month", low=-1
             )
+        if settings.HasField("ingest_limits"):
+            changes |= _ingest_limits(settings.ingest_limits)
         return changes
+
+
+def _ingest_limits(limits: operations_pb2.IngestLimits) -> dict[str, int]:
+    """The limits by the names of DatasetSettings' fields."""
+    field = "settings.ingest_limits"
+    age_max, lead_max = limits.event_age_max_secs, limits.event_lead_max_secs
+    return {
+        "ingest_bytes_per_sec": checks.count(limits.bytes_per_sec, f"{field}.bytes_per_sec"),
+        "ingest_exports_in_flight": checks.count(
+            limits.exports_in_flight, f"{field}.exports_in_flight"
+        ),
+        "ingest_memory_bytes": checks.count(limits.memory_bytes, f"{field}.memory_bytes"),
+        "event_age_max_secs": checks.count(
+            age_max, f"{field}.event_age_max_secs", high=SECONDS_MAX
+        ),
+        "event_lead_max_secs": checks.count(
+            lead_max, f"{field}.event_lead_max_secs", high=SECONDS_MAX
+        ),
+    }
 
 
 def _change(
@@ -128,6 +149,15 @@ def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSetting
         created_retention=Duration(seconds=settings.created_retention_secs),
         tombstone_grace=Duration(seconds=settings.tombstone_grace_secs),
         records_per_month=settings.records_per_month,
+        ingest_limits=convert.ingest_limits(
+            (
+                settings.ingest_bytes_per_sec,
+                settings.ingest_exports_in_flight,
+                settings.ingest_memory_bytes,
+                settings.event_age_max_secs,
+                settings.event_lead_max_secs,
+            )
+        ),
         promoted_columns=operations_pb2.PromotedColumns(
             columns=convert.promoted_messages(layout.promoted_columns)
         ),

@@ -120,6 +120,8 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
                     month=used.month,
                     records=used.records,
                     limit=used.limit or self._settings.records_per_month,
+                    dataset_name=used.name,
+                    ingest_limits=convert.ingest_limits(used.ingest_limits),
                 )
             return reply
 

@@ -39,6 +39,12 @@ datasets = Table(
     Column("records_per_month", BigInteger, nullable=False, server_default=text("0")),
     # Last version at which something a nursery reads of the dataset changed.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
+    # What collectors accept of each ingest token; 0 = their default.
+    Column("ingest_bytes_per_sec", BigInteger, nullable=False, server_default=text("0")),
+    Column("ingest_exports_in_flight", BigInteger, nullable=False, server_default=text("0")),
+    Column("ingest_memory_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("event_age_max_secs", BigInteger, nullable=False, server_default=text("0")),
+    Column("event_lead_max_secs", BigInteger, nullable=False, server_default=text("0")),
 )
 Index(
     "datasets_name_live_unique",

@@ -1,4 +1,4 @@
-"""Where `segplane serve` and `segplane dev` let meta listen."""
+"""The address on which `segplane serve` and `segplane dev` let meta listen."""
 
 import pytest
 from typer.testing import CliRunner

@@ -33,6 +33,7 @@ class Lifetimes:
     checkpoint: float = 1_800.0
     claim_lease: float = 3_600.0
     beat_lease: float = 60.0
+    nursery_lease: float = 10.0
     # After n failures a merge waits 2^n times as long, at most 60 times.
     fail_backoff: float = 60.0
     orphan_min_age: float = 86_400.0
@@ -175,6 +176,7 @@ def _lifetimes(env: Environment) -> Lifetimes:
         checkpoint=env.seconds("CHECKPOINT_LIFETIME_SECS", base.checkpoint, low=1),
         claim_lease=env.seconds("CLAIM_LEASE_SECS", base.claim_lease, low=1),
         beat_lease=env.seconds("BEAT_LEASE_SECS", base.beat_lease, low=1),
+        nursery_lease=env.seconds("NURSERY_LEASE_SECS", base.nursery_lease, low=1),
         fail_backoff=env.seconds("FAIL_BACKOFF_SECS", base.fail_backoff),
         orphan_min_age=env.seconds("ORPHAN_MIN_AGE_SECS", base.orphan_min_age),
         dataset_grace=env.seconds("DATASET_GRACE_SECS", base.dataset_grace),

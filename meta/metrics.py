@@ -176,6 +176,12 @@ NURSERY_LAG_SECONDS = Gauge(
     " visible late.",
     registry=NURSERY,
 )
+NURSERY_SHARDS = Gauge(
+    "segplane_nursery_shards",
+    "Shards of streams that this nursery merges, of 64 in all; 1 if its settings fix its share. The"
+    " sum over all nurseries stays below 64: streams wait until a lease expires.",
+    registry=NURSERY,
+)
 NURSERY_BYTES_READ = Counter(
     "segplane_nursery_bytes_read_total",
     "Bytes of baby segments read. More than twice what collectors write: jobs fail and are"

@@ -67,6 +67,7 @@ def run(settings: config.Settings) -> bool:
         log.info("nursery_started", master=settings.spark_master, meta=settings.meta_address)
         shutdown.wait()
         has_ended = cycles.end(settings.drain_secs, partial(cancel_jobs, spark))
+        nursery.close()
     is_clean = _is_clean(cycles.error, has_ended)
     if is_clean:
         spark.stop()

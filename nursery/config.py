@@ -33,10 +33,10 @@ class Settings(SparkProcessSettings):
     reap_interval_secs: float = 10.0
     # A stream without commits for this long is stopped; 0 = never.
     stream_timeout_secs: float = 3_600.0
-    # This nursery takes streams of shard_index out of shard_count.
+    # With a shard_count, this nursery takes streams of shard_index out of shard_count.
     shard_index: int = 0
-    # Number of nurseries that share the streams.
-    shard_count: int = 1
+    # Number of nurseries that share the streams; 0 = meta assigns shards to those that run.
+    shard_count: int = 0
 
 
 def load(env: Environment) -> Settings:
@@ -55,9 +55,9 @@ def load(env: Environment) -> Settings:
         reap_interval_secs=env.seconds("REAP_INTERVAL_SECS", default.reap_interval_secs),
         stream_timeout_secs=env.seconds("STREAM_TIMEOUT_SECS", default.stream_timeout_secs),
         shard_index=env.integer("SHARD_INDEX", default.shard_index, high=2**31),
-        shard_count=env.integer("SHARD_COUNT", default.shard_count, low=1, high=2**31),
+        shard_count=env.integer("SHARD_COUNT", default.shard_count, high=2**31),
     )
-    if settings.shard_index >= settings.shard_count:
+    if settings.shard_index >= max(1, settings.shard_count):
         raise ConfigError(
             f"NURSERY_SHARD_INDEX is {settings.shard_index}, not below NURSERY_SHARD_COUNT"
             f" {settings.shard_count}"

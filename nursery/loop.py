@@ -19,6 +19,7 @@ from nursery.pending import Limits
 from nursery.planner import Plan, plan
 from nursery.registration import register
 from nursery.results import TaskResult, UnreadableBaby
+from nursery.shards import ShardSource, open_shards
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
 from nursery.tasks import Task
 from segments.errors import StoreError
@@ -27,7 +28,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.clocks import Clock, DatabaseClock
 from segplane.dataplane.location import Locator
-from segplane.dataplane.stream_poll import StreamPoll
+from segplane.dataplane.stream_poll import Shards, StreamPoll
 
 log = structlog.get_logger()
 
@@ -47,8 +48,10 @@ class Nursery:
         settings: Settings,
         run_tasks: RunTasks,
         tasks_max: int,
+        *,
         clock: Clock | None = None,
         shutdown: Shutdown | None = None,
+        shards: ShardSource | None = None,
     ) -> None:
         self._client = client
         self._settings = settings
@@ -59,15 +62,19 @@ class Nursery:
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
         self._waiting: Mapping[str, str] = {}
-        self._stream_poll = StreamPoll(
-            client, settings.shard_index, settings.shard_count, self._clock.monotonic
-        )
+        self._stream_poll = StreamPoll(client, self._clock.monotonic)
         self._locator = Locator(client, "nursery", settings.object_store, self._clock.monotonic)
         self._probed: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
         self._blocked = BlockedStreams(self._clock.monotonic)
         self._tended_at = float("-inf")
+        self._shard_source = shards or open_shards(client, settings, self._clock.monotonic)
+        self._shards: Shards | None = None
+
+    def close(self) -> None:
+        """Leave the streams to other nurseries."""
+        self._shard_source.release()
 
     def cycle(self) -> bool:
         """Run one cycle; true if more work is due already.
@@ -75,6 +82,7 @@ class Nursery:
         Raises MetaError or StoreError if meta or the store is unavailable, SparkDied.
         """
         with span("nursery.cycle"):
+            self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
             is_tending = self._is_tending_due()
             snapshot = self._poll(0 if is_tending else self._seen_seq)
@@ -90,12 +98,22 @@ class Nursery:
     def _is_tending_due(self) -> bool:
         return self._clock.monotonic() - self._tended_at >= self._settings.reap_interval_secs
 
+    def _acquire_shards(self) -> None:
+        shards = self._shard_source.acquire()
+        if shards != self._shards:
+            # What changed before these shards were ours is not in a poll of changes.
+            self._tended_at = float("-inf")
+        self._shards = shards
+
     def _poll(self, since_seq: int) -> StreamSnapshot | None:
+        assert self._shards is not None
+        if not self._shards.indexes:
+            return None
         sent_at = self._clock.monotonic()
         # Should the layout of one of them come with the reply, it is merged after the next poll.
         withheld = list(self._waiting)[:WAITING_MAX]
         try:
-            reply = self._stream_poll.read(since_seq, withheld)
+            reply = self._stream_poll.read(since_seq, withheld, self._shards)
         except VersionExpired:
             # Meta no longer knows what was removed since; a full poll needs no history.
             self._tended_at = float("-inf")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, text
+from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
 
 from meta.store.engine import Transaction
 from meta.store.stream_ends import WHOLE_STREAM
@@ -21,15 +21,23 @@ NO_ID = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A filter of streams: a shard, and only what changed after `since` (0 = everything).
+    """A filter of streams: shards, and only what changed after `since` (0 = everything).
 
     Entries of `waiting` datasets do not hold back which babies are read.
     """
 
     since: int = 0
-    shard_index: int = 0
+    shard_indexes: tuple[int, ...] = (0,)
     shard_count: int = 1
     waiting: tuple[UUID, ...] = ()
+
+    def values(self) -> dict[str, object]:
+        """The parameters of its conditions."""
+        return {
+            "since": self.since,
+            "shards": self.shard_count,
+            "indexes": list(self.shard_indexes),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,7 @@ class PeriodRow:
 
 _STREAMS = bindparam("streams", type_=ARRAY(Uuid))
 _WAITING = bindparam("waiting", type_=ARRAY(Uuid))
+_INDEXES = bindparam("indexes", type_=ARRAY(Integer))
 # One aggregate over the entries gives both floors. An entry may be reaped up to the newest
 # checkpoint that is older than its dataset's grace; before the first one, up to where it began.
 # Streams are chosen first, so that a page costs what it holds.
@@ -121,14 +130,15 @@ CROSS JOIN LATERAL (
 ORDER BY s.id
 """
 _IN_SHARD = (
-    " AND (:shards <= 1 OR shard_hash % :shards = :shard) AND id > :after ORDER BY id LIMIT :most"
+    " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) AND id > :after"
+    " ORDER BY id LIMIT :most"
 )
-_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD)).bindparams(_WAITING)
+_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD)).bindparams(_WAITING, _INDEXES)
 _COUNT = text(
     "SELECT count(*), coalesce(sum((SELECT count(*) FROM stream_datasets e"
     " WHERE e.stream_id = s.id)), 0)::bigint FROM ingest_streams s WHERE s.retired_at IS NULL"
-    " AND (:shards <= 1 OR s.shard_hash % :shards = :shard)"
-)
+    " AND (:shards <= 1 OR s.shard_hash % :shards = ANY(:indexes))"
+).bindparams(_INDEXES)
 # Three small index scans: changed streams, streams with changed entries, streams with a backlog.
 _IN_CHANGED = """
 AND id IN (
@@ -137,7 +147,9 @@ AND id IN (
   UNION SELECT p.stream_id FROM stream_heads p WHERE p.is_pending AND p.committed_offset >
     (SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id))
 """
-_CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(_WAITING)
+_CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(
+    _WAITING, _INDEXES
+)
 _SOME = text(_SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)")).bindparams(
     _STREAMS, _WAITING
 )
@@ -171,16 +183,15 @@ _PERIODS = text(
 ).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
 _REMOVED = text(
     "SELECT stream_id, dataset_id FROM stream_removals WHERE version > :since"
-    " AND (:shards <= 1 OR shard_hash % :shards = :shard) ORDER BY version, stream_id, dataset_id"
-)
+    " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) ORDER BY version,"
+    " stream_id, dataset_id"
+).bindparams(_INDEXES)
 _FLOOR = text("SELECT removals_floor FROM meta_state")
 
 
 def count(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
-    """Count the streams of a shard and their entries."""
-    streams, entries = tx.execute(
-        _COUNT, {"shards": wanted.shard_count, "shard": wanted.shard_index}
-    ).one()
+    """Count the streams of the shards and their entries."""
+    streams, entries = tx.execute(_COUNT, wanted.values()).one()
     return streams, entries
 
 
@@ -195,18 +206,15 @@ def read_streams(
 
     At most `most` of them, behind `after`.
     """
-    values: dict[str, object] = {
+    values = {
+        **selection.values(),
         "grace": grace_secs,
-        "shards": selection.shard_count,
-        "shard": selection.shard_index,
         "waiting": list(selection.waiting),
         "after": after,
         "most": most,
     }
     if selection.since:
-        return [
-            StreamRow(*row) for row in tx.execute(_CHANGED, {**values, "since": selection.since})
-        ]
+        return [StreamRow(*row) for row in tx.execute(_CHANGED, values)]
     return [StreamRow(*row) for row in tx.execute(_ALL, values)]
 
 
@@ -254,12 +262,7 @@ def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRo
 
 def read_removed(tx: Transaction, selection: Wanted) -> tuple[list[UUID], list[tuple[UUID, UUID]]]:
     """Streams that retired, and entries that went, after `since`."""
-    values = {
-        "since": selection.since,
-        "shards": selection.shard_count,
-        "shard": selection.shard_index,
-    }
-    rows = tx.execute(_REMOVED, values).all()
+    rows = tx.execute(_REMOVED, selection.values()).all()
     return (
         [row.stream_id for row in rows if row.dataset_id == WHOLE_STREAM],
         [(row.stream_id, row.dataset_id) for row in rows if row.dataset_id != WHOLE_STREAM],

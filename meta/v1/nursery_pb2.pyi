@@ -58,6 +58,7 @@ class GetIngestStreamsRequest(_message.Message):
     PAGE_CURSOR_FIELD_NUMBER: _builtins.int
     CATALOG_SINCE_SEQ_FIELD_NUMBER: _builtins.int
     WAITING_DATASET_IDS_FIELD_NUMBER: _builtins.int
+    SHARD_INDEXES_FIELD_NUMBER: _builtins.int
     since_seq: _builtins.int
     """Return only what changed after this response_seq; 0 returns everything. FAILED_PRECONDITION
     (VERSION_EXPIRED) when too much was forgotten since: ask again with 0.
@@ -85,6 +86,10 @@ class GetIngestStreamsRequest(_message.Message):
         count for which unmerged_babies and routing_history are sent.
         """
 
+    @_builtins.property
+    def shard_indexes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Indexes of the shards wanted, each below shard_count and once, in place of shard_index."""
+
     def __init__(
         self,
         *,
@@ -95,10 +100,11 @@ class GetIngestStreamsRequest(_message.Message):
         page_cursor: _builtins.str = ...,
         catalog_since_seq: _builtins.int = ...,
         waiting_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+        shard_indexes: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog_since_seq", b"catalog_since_seq", "page_cursor", b"page_cursor", "paged", b"paged", "shard_count", b"shard_count", "shard_index", b"shard_index", "since_seq", b"since_seq", "waiting_dataset_ids", b"waiting_dataset_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog_since_seq", b"catalog_since_seq", "page_cursor", b"page_cursor", "paged", b"paged", "shard_count", b"shard_count", "shard_index", b"shard_index", "shard_indexes", b"shard_indexes", "since_seq", b"since_seq", "waiting_dataset_ids", b"waiting_dataset_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1260,3 +1260,67 @@ class ReleaseDeletionHoldResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReleaseDeletionHoldResponse: _TypeAlias = ReleaseDeletionHoldResponse  # noqa: Y015
+
+@_typing.final
+class LeaseNurseryShardsRequest(_message.Message):
+    """Request of LeaseNurseryShards. Without a flag the nursery takes free shards up to its fair share,
+    or gives up those above it: to be called between two cycles.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NURSERY_ID_FIELD_NUMBER: _builtins.int
+    RENEW_ONLY_FIELD_NUMBER: _builtins.int
+    LEAVE_FIELD_NUMBER: _builtins.int
+    nursery_id: _builtins.str
+    """Name of the nursery, unique to its process, at most 255 characters."""
+    renew_only: _builtins.bool
+    """Only renews the lease: the shards stay as they are while the nursery merges them."""
+    leave: _builtins.bool
+    """Gives all shards back at once: the nursery ends. Not together with renew_only."""
+    def __init__(
+        self,
+        *,
+        nursery_id: _builtins.str = ...,
+        renew_only: _builtins.bool = ...,
+        leave: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["leave", b"leave", "nursery_id", b"nursery_id", "renew_only", b"renew_only"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaseNurseryShardsRequest: _TypeAlias = LeaseNurseryShardsRequest  # noqa: Y015
+
+@_typing.final
+class LeaseNurseryShardsResponse(_message.Message):
+    """The shards of a nursery."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARD_INDEXES_FIELD_NUMBER: _builtins.int
+    SHARD_COUNT_FIELD_NUMBER: _builtins.int
+    LEASE_SECS_FIELD_NUMBER: _builtins.int
+    shard_count: _builtins.int
+    """Number of shards that the streams are split into."""
+    lease_secs: _builtins.int
+    """Seconds until the lease expires without a further call, and the shards are free."""
+    @_builtins.property
+    def shard_indexes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Indexes of the shards that it holds, ascending; empty if others hold all of them for now."""
+
+    def __init__(
+        self,
+        *,
+        shard_indexes: _abc.Iterable[_builtins.int] | None = ...,
+        shard_count: _builtins.int = ...,
+        lease_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_secs", b"lease_secs", "shard_count", b"shard_count", "shard_indexes", b"shard_indexes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaseNurseryShardsResponse: _TypeAlias = LeaseNurseryShardsResponse  # noqa: Y015

@@ -101,6 +101,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.GetUsageRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.GetUsageResponse.FromString,
                 _registered_method=True)
+        self.LeaseNurseryShards = channel.unary_unary(
+                '/meta.v1.OperationsService/LeaseNurseryShards',
+                request_serializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsResponse.FromString,
+                _registered_method=True)
         self.ReleaseDeletionHold = channel.unary_unary(
                 '/meta.v1.OperationsService/ReleaseDeletionHold',
                 request_serializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.SerializeToString,
@@ -206,6 +211,14 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def LeaseNurseryShards(self, request, context):
+        """Assigns shards of the streams to a nursery until its lease expires, and moves them between
+        nurseries so that those which are alive have even shares.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReleaseDeletionHold(self, request, context):
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
         state.
@@ -281,6 +294,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.GetUsage,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.GetUsageRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.GetUsageResponse.SerializeToString,
+            ),
+            'LeaseNurseryShards': grpc.unary_unary_rpc_method_handler(
+                    servicer.LeaseNurseryShards,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsResponse.SerializeToString,
             ),
             'ReleaseDeletionHold': grpc.unary_unary_rpc_method_handler(
                     servicer.ReleaseDeletionHold,
@@ -641,6 +659,33 @@ class OperationsService:
             '/meta.v1.OperationsService/GetUsage',
             meta_dot_v1_dot_operations__pb2.GetUsageRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.GetUsageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LeaseNurseryShards(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/LeaseNurseryShards',
+            meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsResponse.FromString,
             options,
             channel_credentials,
             insecure,

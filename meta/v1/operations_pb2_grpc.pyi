@@ -65,6 +65,10 @@ class OperationsServiceStub:
     """Releases a segment from the merge quarantine."""
     GetUsage: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]
     """Reads how many records each dataset took this month and what its limit is."""
+    LeaseNurseryShards: _grpc.UnaryUnaryMultiCallable[_operations_pb2.LeaseNurseryShardsRequest, _operations_pb2.LeaseNurseryShardsResponse]
+    """Assigns shards of the streams to a nursery until its lease expires, and moves them between
+    nurseries so that those which are alive have even shares.
+    """
     ReleaseDeletionHold: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
     state.
@@ -107,6 +111,10 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Releases a segment from the merge quarantine."""
     GetUsage: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]  # type: ignore[assignment]
     """Reads how many records each dataset took this month and what its limit is."""
+    LeaseNurseryShards: _aio.UnaryUnaryMultiCallable[_operations_pb2.LeaseNurseryShardsRequest, _operations_pb2.LeaseNurseryShardsResponse]  # type: ignore[assignment]
+    """Assigns shards of the streams to a nursery until its lease expires, and moves them between
+    nurseries so that those which are alive have even shares.
+    """
     ReleaseDeletionHold: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]  # type: ignore[assignment]
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
     state.
@@ -211,6 +219,15 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.GetUsageResponse, _abc.Awaitable[_operations_pb2.GetUsageResponse]]:
         """Reads how many records each dataset took this month and what its limit is."""
+
+    def LeaseNurseryShards(
+        self,
+        request: _operations_pb2.LeaseNurseryShardsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.LeaseNurseryShardsResponse, _abc.Awaitable[_operations_pb2.LeaseNurseryShardsResponse]]:
+        """Assigns shards of the streams to a nursery until its lease expires, and moves them between
+        nurseries so that those which are alive have even shares.
+        """
 
     def ReleaseDeletionHold(
         self,

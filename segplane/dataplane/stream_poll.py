@@ -5,6 +5,7 @@ A server of 0.1.0 knows no pages and answers everything at once; both come out a
 
 import time
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
 from meta.client import MetaClient
 from meta.errors import VersionExpired
@@ -14,6 +15,17 @@ from meta.v1 import nursery_pb2 as pb
 # How long changes of the catalog are added to what was read as a whole: a server of 0.1.0 beside
 # this release does not mark what it changes.
 CATALOG_SECS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Indexes of shards of the streams, out of `count`."""
+
+    indexes: tuple[int, ...]
+    count: int
+
+
+ALL_STREAMS = Shards((0,), 1)
 
 
 def read_pages(
@@ -43,13 +55,9 @@ class StreamPoll:
     def __init__(
         self,
         client: MetaClient,
-        shard_index: int = 0,
-        shard_count: int = 0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
-        self._shard_index = shard_index
-        self._shard_count = shard_count
         self._monotonic = monotonic
         self._datasets: dict[str, common_pb2.DatasetInfo] = {}
         self._routing: dict[str, pb.IngestTokenRoutingInfo] = {}
@@ -57,14 +65,16 @@ class StreamPoll:
         self._catalog_seq = 0
         self._whole_at = float("-inf")
 
-    def read(self, since_seq: int, waiting: Collection[str] = ()) -> pb.GetIngestStreamsResponse:
+    def read(
+        self, since_seq: int, waiting: Collection[str] = (), shards: Shards = ALL_STREAMS
+    ) -> pb.GetIngestStreamsResponse:
         """Return all pages of a poll as one reply, with the whole catalog. Raises MetaError."""
         if self._monotonic() - self._whole_at >= CATALOG_SECS:
             self._catalog_seq = 0
         started = self._monotonic()
         is_whole = not self._catalog_seq
         try:
-            reply = self._read(since_seq, waiting)
+            reply = self._read(since_seq, waiting, shards)
         except VersionExpired:
             self._catalog_seq = 0
             raise
@@ -80,11 +90,16 @@ class StreamPoll:
         reply.token_routing.extend(self._routing.values())
         return reply
 
-    def _read(self, since_seq: int, waiting: Collection[str]) -> pb.GetIngestStreamsResponse:
+    def _read(
+        self, since_seq: int, waiting: Collection[str], shards: Shards
+    ) -> pb.GetIngestStreamsResponse:
+        # A single shard in the form that servers of 0.1.0 know too.
+        is_single = len(shards.indexes) == 1
         request = pb.GetIngestStreamsRequest(
             since_seq=since_seq,
-            shard_index=self._shard_index,
-            shard_count=self._shard_count,
+            shard_index=shards.indexes[0] if is_single else 0,
+            shard_indexes=() if is_single else shards.indexes,
+            shard_count=shards.count,
             catalog_since_seq=self._catalog_seq,
             waiting_dataset_ids=waiting,
         )

@@ -110,7 +110,7 @@ CALLS: dict[str, Callable[[Transaction], object]] = {
     "retention with nothing expired": retention.bury_expired,
     "a lookup of an hour": find_hour,
     "a poll for changes": lambda tx: stream_reads.read_streams(
-        tx, Wanted(versions.current(tx), 0, 1), 2_100
+        tx, Wanted(versions.current(tx)), 2_100
     ),
     "a claim": lambda tx: merge_claims.claim_batch(tx, [Poll("worker", False)], 60.0),
     "planning with nothing small": lambda tx: merge_planning.candidates(

@@ -86,7 +86,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         shard_count = checks.count(request.shard_count, "shard_count", high=SHARDS_MAX) or 1
         selection = Wanted(
             since=checks.count(request.since_seq, "since_seq"),
-            shard_index=checks.count(request.shard_index, "shard_index", high=shard_count - 1),
+            shard_indexes=_shard_indexes(request, shard_count),
             shard_count=shard_count,
         )
         if not request.paged:
@@ -266,3 +266,18 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
 
 def _registration(version: Version, merge: Merge) -> _Registered:
     return version, frozenset(move.stream_id for move in merge.moves)
+
+
+def _shard_indexes(
+    request: nursery_pb2.GetIngestStreamsRequest, shard_count: int
+) -> tuple[int, ...]:
+    """The shards that a poll names, in one form or the other."""
+    index = checks.count(request.shard_index, "shard_index", high=shard_count - 1)
+    if not request.shard_indexes:
+        return (index,)
+    if index:
+        raise InvalidArgument("shard_index beside shard_indexes", field="shard_index")
+    checks.distinct(request.shard_indexes, "shard_indexes")
+    return tuple(
+        checks.count(i, "shard_indexes", high=shard_count - 1) for i in request.shard_indexes
+    )

@@ -20,6 +20,7 @@ from meta.store.tables.catalog import (
 )
 from meta.store.tables.columns import metadata
 from meta.store.tables.merges import merge_attempts, merge_task_inputs, merge_tasks, rewrites
+from meta.store.tables.nurseries import nurseries, nursery_shards
 from meta.store.tables.segments import (
     dataset_stats,
     lineage_ends,
@@ -58,6 +59,8 @@ __all__ = [
     "merge_tasks",
     "meta_state",
     "metadata",
+    "nurseries",
+    "nursery_shards",
     "object_identities",
     "offset_checkpoints",
     "projections",

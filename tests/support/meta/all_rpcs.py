@@ -152,6 +152,7 @@ def _segments(client: Any, dataset: str) -> None:
     client.operations.CondemnObjects(
         ops.CondemnObjectsRequest(object_keys=[f"dataset/{dataset}/merged/{uuid4()}.parquet"])
     )
+    client.operations.LeaseNurseryShards(ops.LeaseNurseryShardsRequest(nursery_id="nursery"))
     client.operations.ReleaseDeletionHold(ops.ReleaseDeletionHoldRequest())
     client.operations.ReleaseSegment(ops.ReleaseSegmentRequest(segment_id=claimed.segments[0].id))
 

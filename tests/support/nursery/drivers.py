@@ -29,7 +29,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.clocks import Clock
 
-EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0)
+EAGER = Settings(wait_secs=0.0, idle_advance_secs=0.0, reap_interval_secs=0.0, shard_count=1)
 BUDGET = Budget(1 << 26, 1 << 28)
 NOW = 1_700_000_000 * 10**9
 
@@ -56,7 +56,7 @@ def nursery(
     **changes: float,
 ) -> Nursery:
     """A nursery that merges whatever there is."""
-    return Nursery(client, replace(settings, **changes), run_tasks, 2, clock)  # type: ignore[arg-type]
+    return Nursery(client, replace(settings, **changes), run_tasks, 2, clock=clock)  # type: ignore[arg-type]
 
 
 def dataset(client: MetaClient) -> str:

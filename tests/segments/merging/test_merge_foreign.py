@@ -19,6 +19,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from tests.support.parquet.rows import DATASET, FOOTER, PLAIN, plain, rows_of, write_segment
 
+TIMES = '{"logs":[0,0],"traces":[0,0]}'
 FORMAT_1 = replace(FOOTER, format_version=1)
 ORDER = MergeOrder(DATASET, "merge_worker test", PLAIN)
 
@@ -110,12 +111,22 @@ def test_an_earlier_file_in_another_order_is_sorted_and_filled(
         ({"format_version": str(FORMAT_VERSION_MAX + 1)}, "format version"),
         ({"rows": '{"logs":41}'}, "row groups of logs"),
         ({"rows": '{"logs":39}'}, "row groups of logs"),
-        ({"rows": '{"logs":40,"traces":1}'}, "missing"),
+        ({"rows": '{"logs":40,"traces":1}'}, "traces"),
+        ({"rows": '{"logs":40,"traces":1}', "signal_times": TIMES}, "missing"),
         ({"dataset_id": '"another"'}, "another"),
         ({"sort_order": '["signal","service_name","flags","timestamp"]'}, ""),
         ({"lineage": '"nothing"'}, "footer"),
     ],
-    ids=["newer", "more rows", "fewer rows", "a signal", "dataset", "order", "lineage"],
+    ids=[
+        "newer",
+        "more rows",
+        "fewer rows",
+        "a signal",
+        "a signal with times",
+        "dataset",
+        "order",
+        "lineage",
+    ],
 )
 def test_a_file_that_is_not_what_its_footer_says_is_named_or_read_right(
     store: ObjectStore, tmp_path: Path, metadata: Mapping[str, str], message: str

@@ -143,15 +143,17 @@ FORMER = common_pb2.PromotedColumn(
 )
 
 
+def promoting(*columns: common_pb2.PromotedColumn) -> operations_pb2.DatasetSettings:
+    """Settings with these promoted columns alone."""
+    return operations_pb2.DatasetSettings(
+        promoted_columns=operations_pb2.PromotedColumns(columns=columns)
+    )
+
+
 def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
     store_settings: Settings, empty_database_url: str
 ) -> None:
-    settings = [
-        operations_pb2.DatasetSettings(
-            promoted_columns=operations_pb2.PromotedColumns(columns=[promoted])
-        )
-        for promoted in (FORMER, STATUS)
-    ]
+    settings = [promoting(column) for column in (FORMER, STATUS)]
     fields = [
         common_pb2.ShardingField(field_name="light", weight=1),
         common_pb2.ShardingField(field_name="severity_text", weight=7),
@@ -175,11 +177,7 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
     with running(on(store_settings, empty_database_url)) as client:
         get = operations_pb2.GetDatasetSettingsRequest(dataset_id=name)
         rebuilt = client.operations.GetDatasetSettings(get).settings
-        both = operations_pb2.DatasetSettings(
-            promoted_columns=operations_pb2.PromotedColumns(
-                columns=[FORMER, *rebuilt.promoted_columns.columns, THIRD]
-            )
-        )
+        both = promoting(FORMER, *rebuilt.promoted_columns.columns, THIRD)
         again = client.operations.SetDatasetSettings(
             operations_pb2.SetDatasetSettingsRequest(dataset_id=name, settings=both)
         ).settings

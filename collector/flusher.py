@@ -137,7 +137,7 @@ class Flusher:
         for export in stamped.exports:
             dataset_id = stamped.tokens[export.token_secret].routing.dataset_id(export.signal)
             if dataset_id in written.deleted_dataset_ids:
-                text = f"dataset {dataset_id} was deleted"
+                text = f"dataset {dataset_id} was deleted, or the token no longer routes to it"
                 export.resolve(Refusal(Code.PERMISSION_DENIED, text))
             else:
                 self._digests.add((export.digest,))

@@ -150,12 +150,12 @@ class Ingestion:
         return ValidToken(reply.token_id, SignalRouting(**datasets))
 
     async def commit(self, stream_id: str, offset: int, facts: CommitFacts) -> frozenset[str]:
-        """Commit the baby at `offset`; returns the stamped datasets that no longer exist."""
+        """Commit the baby at `offset`; returns the stamped datasets that take no records of it."""
         request = facts.request(stream_id, offset)
         reply = await self._call(
             lambda: self._client.ingestion.CommitOffset(request, timeout=_DEADLINE_SECS)
         )
-        return frozenset(reply.deleted_dataset_ids)
+        return frozenset((*reply.deleted_dataset_ids, *reply.foreign_dataset_ids))
 
     async def committed_flushes(
         self, stream_id: str, first_offset: int, last_offset: int

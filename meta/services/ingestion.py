@@ -139,6 +139,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         answer = await self._committer.submit(_commit(request))
         reply = ingestion_pb2.CommitOffsetResponse(committed_offset=answer.committed_offset)
         reply.deleted_dataset_ids.extend(map(str, answer.deleted_dataset_ids))
+        reply.foreign_dataset_ids.extend(map(str, answer.foreign_dataset_ids))
         return reply
 
     def _config(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:

@@ -40,10 +40,14 @@ class OffsetCommit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The stream's committed offset now, and the stamped datasets that no longer exist."""
+    """The stream's committed offset now, and the stamped datasets that get no records of it.
+
+    They no longer exist, or are foreign: none of the stream's tokens routes there.
+    """
 
     committed_offset: int
     deleted_dataset_ids: tuple[UUID, ...] = ()
+    foreign_dataset_ids: tuple[UUID, ...] = ()
 
 
 _BABY = text(
@@ -122,7 +126,10 @@ def commit_batch(tx: Transaction, batch: Sequence[OffsetCommit]) -> list[Committ
 
 
 def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
-    """Commit one baby, making the entries that its stamps lack; raises what it is refused for."""
+    """Commit one baby, making the entries that its stamps lack; raises what it is refused for.
+
+    A foreign dataset, to which none of the stream's tokens routes, gets no entry and no usage.
+    """
     # Datasets come first in the order of locks.
     live = stream_datasets.lock_live_datasets(tx, commit.dataset_ids)
     gone = tuple(d for d in commit.dataset_ids if d not in live)
@@ -130,19 +137,22 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     if commit.stream_id not in heads:
         raise NotFound("there is no such stream", stream_id=commit.stream_id)
     head = heads[commit.stream_id]
+    foreign = stream_datasets.find_foreign(tx, commit.stream_id, live)
+    told = tuple(d for d in commit.dataset_ids if d in foreign)
     if commit.offset <= head.committed_offset and _is_replay(tx, commit):
-        return Committed(head.committed_offset, gone)
+        return Committed(head.committed_offset, gone, told)
     refusal = _refusal(commit, head)
     if refusal is not None:
         raise refusal
-    entries = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(live)]
+    own = live - foreign
+    entries = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(own)]
     made = stream_datasets.create_missing(tx, entries)
     _write(tx, commit)
     shares = zip(commit.dataset_ids, _shares(commit), strict=True)
-    usage.add(tx, {dataset_id: n for dataset_id, n in shares if dataset_id in live})
+    usage.add(tx, {dataset_id: n for dataset_id, n in shares if dataset_id in own})
     if made:
         stream_datasets.stamp(tx, made, versions.allocate(tx))
-    return Committed(commit.offset, gone)
+    return Committed(commit.offset, gone, told)
 
 
 def list_flushes(

@@ -46,10 +46,30 @@ class EntryMove:
 
 
 # Arrays travel as literals: see meta.store.pg_arrays.
+_FOREIGN = text(
+    "SELECT d FROM unnest(:datasets) AS d WHERE NOT EXISTS ("
+    "  SELECT FROM stream_datasets e WHERE e.stream_id = :stream AND e.dataset_id = d)"
+    " AND NOT EXISTS (SELECT FROM stream_tokens s JOIN ingest_tokens t ON t.id = s.token_id"
+    "  WHERE s.stream_id = :stream"
+    "  AND d IN (t.logs_dataset_id, t.traces_dataset_id, t.metrics_dataset_id))"
+    " AND NOT EXISTS (SELECT FROM routing_periods p WHERE p.stream_id = :stream"
+    "  AND d IN (p.logs_dataset_id, p.traces_dataset_id, p.metrics_dataset_id))"
+    # As old as a flush may be that its collector still writes.
+    " AND NOT EXISTS (SELECT FROM stream_removals r WHERE r.stream_id = :stream"
+    "  AND r.dataset_id = d AND r.removed_at > now() - interval '12 hours')"
+).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
+# A baby that no nursery has read yet may bear the stamp already: the entry begins below it, or its
+# records would be neither merged nor quarantined.
 _INSERT = text(
     "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
-    " changed_version) SELECT s, d, o, o, 0 FROM unnest(cast(:streams AS uuid[]),"
+    " changed_version) SELECT s, d, base, base, 0 FROM unnest(cast(:streams AS uuid[]),"
     " cast(:datasets AS uuid[]), cast(:offsets AS bigint[])) AS new (s, d, o)"
+    " CROSS JOIN LATERAL (SELECT coalesce((SELECT max(merged_offset) FROM stream_datasets e"
+    "  WHERE e.stream_id = s), (SELECT deleted_offset FROM ingest_streams i WHERE i.id = s))"
+    "  AS read_offset) r"
+    ' CROSS JOIN LATERAL (SELECT coalesce(min(b."offset") - 1, o) AS base FROM baby_segments b'
+    '  WHERE b.stream_id = s AND b."offset" > r.read_offset AND b."offset" <= o'
+    "  AND d = ANY(b.dataset_ids)) f"
     " ORDER BY s, d ON CONFLICT DO NOTHING RETURNING stream_id, dataset_id"
 )
 _STAMP = text(
@@ -92,6 +112,16 @@ _DELETE_CHECKPOINTS = delete(offset_checkpoints).where(
 )
 
 Key = tuple[UUID, UUID]
+
+
+def find_foreign(tx: Transaction, stream_id: UUID, dataset_ids: Iterable[UUID]) -> frozenset[UUID]:
+    """The datasets that have no entry in a stream and to which none of its tokens routes.
+
+    A token may have routed there until lately, and the stamp be older than that: a dataset whose
+    entry was removed in the last hours is none of them.
+    """
+    values = {"stream": stream_id, "datasets": list(dataset_ids)}
+    return frozenset(tx.execute(_FOREIGN, values).scalars())
 
 
 def create_missing(tx: Transaction, entries: Sequence[NewEntry]) -> list[Key]:

@@ -322,6 +322,7 @@ class CommitOffsetResponse(_message.Message):
 
     COMMITTED_OFFSET_FIELD_NUMBER: _builtins.int
     DELETED_DATASET_IDS_FIELD_NUMBER: _builtins.int
+    FOREIGN_DATASET_IDS_FIELD_NUMBER: _builtins.int
     committed_offset: _builtins.int
     """The stream's committed offset after this call."""
     @_builtins.property
@@ -330,15 +331,22 @@ class CommitOffsetResponse(_message.Message):
         collector refuses further exports routed there.
         """
 
+    @_builtins.property
+    def foreign_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Stamped datasets that have no entry in the stream and to which none of its tokens routes: they
+        get no entry and no usage, and their records go to the quarantine.
+        """
+
     def __init__(
         self,
         *,
         committed_offset: _builtins.int = ...,
         deleted_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+        foreign_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed_offset", b"committed_offset", "deleted_dataset_ids", b"deleted_dataset_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed_offset", b"committed_offset", "deleted_dataset_ids", b"deleted_dataset_ids", "foreign_dataset_ids", b"foreign_dataset_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -197,6 +197,13 @@ def test_babies_are_never_reaped_beyond_an_entry_that_a_commit_makes(
     def make() -> tuple[Work, Work]:
         stream_id = scene.stream(old, committed=1)
         scene.register(stream_id, old, -1, 1)
+        # Its entry was removed a moment ago; else the stamp would be foreign.
+        scene.execute(
+            "INSERT INTO stream_removals (version, stream_id, dataset_id, shard_hash)"
+            " VALUES (1, :stream, :dataset, 0)",
+            stream=stream_id,
+            dataset=new,
+        )
         streams.append(stream_id)
         return (
             lambda: scene.commit(baby(stream_id, 2, new)),

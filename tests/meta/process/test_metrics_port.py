@@ -1,5 +1,6 @@
 """The metrics port of each process."""
 
+import re
 import subprocess
 import sys
 
@@ -43,7 +44,8 @@ def test_a_process_exposes_its_own_metrics_only(service: str) -> None:
     assert names == {family.name for family in REGISTRIES[service].collect()}
 
 
-def test_help_texts_say_what_a_rise_means() -> None:
+def test_help_texts_say_what_a_rise_or_another_state_means() -> None:
     for registry in REGISTRIES.values():
         for family in registry.collect():
-            assert "A rise" in family.documentation or "Stays above 0" in family.documentation
+            # A sentence on the value, then a state and, after a colon, its meaning.
+            assert re.search(r"\. [A-Z][^:]+: \w", family.documentation), family.name

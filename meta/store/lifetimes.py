@@ -86,16 +86,21 @@ _CLEAR_BACKLOG = text("""
 _CHECKPOINTS = text("""
     WITH kept AS (
       SELECT e.stream_id, e.dataset_id, k.version
-      FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id CROSS JOIN LATERAL (
+      FROM unnest(cast(:ids AS uuid[])) AS page (id) CROSS JOIN LATERAL (
+        -- Not merged into the join, so that the page leads.
+        SELECT stream_id, dataset_id FROM stream_datasets WHERE stream_id = page.id OFFSET 0) e
+      JOIN datasets d ON d.id = e.dataset_id CROSS JOIN LATERAL (
         SELECT c.version FROM offset_checkpoints c
         WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
           AND c.created_at < now() - make_interval(
             secs => greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0), :grace)))
-        ORDER BY c.created_at DESC LIMIT 1) k
-      WHERE e.stream_id = ANY(:ids))
+        ORDER BY c.created_at DESC LIMIT 1) k)
     DELETE FROM offset_checkpoints WHERE ctid = ANY(ARRAY(
-      SELECT c.ctid FROM offset_checkpoints c JOIN kept k
-      ON c.stream_id = k.stream_id AND c.dataset_id = k.dataset_id AND c.version < k.version
+      -- The inner limit keeps it a look-up an entry, whatever the planner expects of `kept`.
+      SELECT c.ctid FROM kept k CROSS JOIN LATERAL (
+        SELECT ctid FROM offset_checkpoints
+        WHERE stream_id = k.stream_id AND dataset_id = k.dataset_id AND version < k.version
+        LIMIT :most) c
       LIMIT :most))
 """)
 _BABIES = text("""

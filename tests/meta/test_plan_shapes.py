@@ -1,6 +1,6 @@
 """Statements of hot calls and of periodic jobs read what they return or change, not the history."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from uuid import UUID
 
@@ -91,6 +91,14 @@ def database(meta_server: MetaServer, request: pytest.FixtureRequest) -> Databas
         tx.execute(text("VACUUM ANALYZE"))
         tx.execute(text("RESET statement_timeout"))
     return database
+
+
+@pytest.fixture(autouse=True)
+def first_pages() -> Iterator[None]:
+    """Leave the rules' pages where the tests of other databases expect them."""
+    yield
+    for pages in (lifetimes._pending_pages, lifetimes._checkpoint_pages, lifetimes._period_pages):
+        pages.last_id = UUID(int=0)
 
 
 def key_of(tx: Transaction, name: str) -> int:

@@ -111,7 +111,9 @@ def test_an_export_of_a_paused_collector_is_written_when_it_is_resent(
             second.export(token, other_export)
             second.kill()
             [(stream_id, _, _), (_, offset, _)] = ground.commits()
-            nursery.merge(token.dataset_id, stream_id, -1, offset)
+            merged = nursery.segment(token.dataset_id)
+            merged.number_of_events = 2
+            nursery.register(token.dataset_id, (stream_id, -1, offset), segment=merged)
             ground.store.delete([baby_key(stream_id, 0), baby_key(stream_id, offset)])
             nursery.reap(stream_id, offset)
 

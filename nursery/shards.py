@@ -24,7 +24,7 @@ _RENEWED_SECS_MAX = 1_800.0
 
 
 class ShardSource(Protocol):
-    """Where a nursery has its shards from."""
+    """The origin of a nursery's shards: a static split, or leases of meta."""
 
     def acquire(self) -> Shards:
         """The shards to merge in the next cycle; raises MetaError."""

@@ -18,7 +18,7 @@ from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector
 from tests.support.collector.seat import Seat, run
 from tests.support.meta.gated_proxy import gated_proxy
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.nursery import NurseryDriver
 
 DIGEST = b"digest of a late"
 
@@ -93,7 +93,7 @@ def test_an_export_of_a_paused_collector_is_written_when_it_is_resent(
     ground: Ground, start_collector: StartCollector
 ) -> None:
     """Two incarnations: the first is paused before its put and killed before its commit."""
-    token, nursery = ground.new_token(), Nursery(ground.client)
+    token, nursery = ground.new_token(), NurseryDriver(ground.client)
     late_token = ground.new_token(beside=token)
     late_export, other_export = log_export("late"), log_export("other")
     with gated_proxy(ground.meta.address) as proxy:

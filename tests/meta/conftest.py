@@ -5,28 +5,28 @@ from uuid import uuid4
 import pytest
 
 from meta.client import MetaClient
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
-from tests.support.meta.segments import Worker, Writer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import WorkerDriver, Writer
 
 
 @pytest.fixture
-def catalog(meta_client: MetaClient) -> Catalog:
+def catalog(meta_client: MetaClient) -> CatalogDriver:
     """Make datasets and tokens."""
-    return Catalog(meta_client)
+    return CatalogDriver(meta_client)
 
 
 @pytest.fixture
-def collector(meta_client: MetaClient) -> Collector:
+def collector(meta_client: MetaClient) -> IngestionDriver:
     """Give a collector with a name of its own."""
-    return Collector(meta_client, f"collector-{uuid4().hex}")
+    return IngestionDriver(meta_client, f"collector-{uuid4().hex}")
 
 
 @pytest.fixture
-def nursery(meta_client: MetaClient) -> Nursery:
+def nursery(meta_client: MetaClient) -> NurseryDriver:
     """Give a nursery."""
-    return Nursery(meta_client)
+    return NurseryDriver(meta_client)
 
 
 @pytest.fixture
@@ -36,6 +36,6 @@ def writer(meta_client: MetaClient) -> Writer:
 
 
 @pytest.fixture
-def worker(meta_client: MetaClient) -> Worker:
+def worker(meta_client: MetaClient) -> WorkerDriver:
     """Give a merge worker."""
-    return Worker(meta_client)
+    return WorkerDriver(meta_client)

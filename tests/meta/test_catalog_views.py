@@ -7,7 +7,7 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import CursorInvalid, InvalidArgument, NotFound
 from meta.v1 import catalog_pb2 as pb
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.schemas import UNKNOWN, make_projection, make_schema, make_view
 
 
@@ -50,7 +50,7 @@ def test_a_projections_expression_can_change_but_not_be_cleared(meta_client: Met
 
 
 def test_a_link_needs_all_three_and_names_the_missing_one(
-    meta_client: MetaClient, catalog: Catalog
+    meta_client: MetaClient, catalog: CatalogDriver
 ) -> None:
     ends = {
         "dataset_id": catalog.dataset("web"),
@@ -81,7 +81,7 @@ def links(client: MetaClient, **filters: Any) -> list[tuple[str, str, str]]:
 
 
 def test_links_are_listed_by_any_filters_and_go_with_view_or_projection(
-    meta_client: MetaClient, catalog: Catalog
+    meta_client: MetaClient, catalog: CatalogDriver
 ) -> None:
     datasets = [catalog.dataset("d1"), catalog.dataset("d2")]
     views = [make_view(meta_client, "v1"), make_view(meta_client, "v2")]

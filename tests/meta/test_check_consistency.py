@@ -9,17 +9,17 @@ import pytest
 from meta.store import tombstones, versions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
-from tests.support.meta.segments import Worker, Writer, segment_of
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 LONG_AGO = 1_000_000_000
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
@@ -64,11 +64,11 @@ def baby_key(stream: str, offset: int) -> str:
 
 
 def test_a_bucket_that_holds_what_is_registered_has_no_findings(
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     writer: Writer,
-    worker: Worker,
+    worker: WorkerDriver,
     dataset: str,
     stub: Stub,
 ) -> None:
@@ -99,9 +99,9 @@ def test_a_bucket_that_holds_what_is_registered_has_no_findings(
 
 
 def test_missing_objects_are_told_by_segment_and_stream(
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     writer: Writer,
     dataset: str,
     stub: Stub,
@@ -144,7 +144,11 @@ def test_an_empty_bucket_misses_everything(writer: Writer, dataset: str, stub: S
 
 
 def test_unknown_objects_are_garbage_once_they_are_old(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str, stub: Stub
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    dataset: str,
+    stub: Stub,
 ) -> None:
     stream = collector.register(catalog.token(dataset)).stream_id
     collector.commit(stream, 0, dataset)
@@ -188,11 +192,11 @@ def test_a_check_is_resumed_behind_what_it_has_checked(
 
 def test_rows_that_contradict_one_another_are_told(
     meta_server: MetaServer,
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     writer: Writer,
-    worker: Worker,
+    worker: WorkerDriver,
     dataset: str,
     stub: Stub,
 ) -> None:

@@ -7,24 +7,24 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, OffsetGap, OffsetTaken
 from meta.v1 import ingestion_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
 
 FLUSH = b"0123456789abcdef"
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
+def stream(catalog: CatalogDriver, collector: IngestionDriver, dataset: str) -> str:
     return collector.register(catalog.token(dataset)).stream_id
 
 
 def test_offsets_are_committed_one_after_the_other(
-    collector: Collector, stream: str, dataset: str
+    collector: IngestionDriver, stream: str, dataset: str
 ) -> None:
     replies = [collector.commit(stream, offset, dataset) for offset in range(3)]
 
@@ -32,7 +32,7 @@ def test_offsets_are_committed_one_after_the_other(
 
 
 def test_the_same_commit_again_is_ok_at_any_later_offset(
-    collector: Collector, stream: str, dataset: str
+    collector: IngestionDriver, stream: str, dataset: str
 ) -> None:
     for offset in range(3):
         collector.commit(stream, offset, dataset, flush_id=FLUSH)
@@ -43,7 +43,7 @@ def test_the_same_commit_again_is_ok_at_any_later_offset(
 
 
 def test_a_replay_without_flush_id_goes_by_the_four_facts(
-    collector: Collector, stream: str, dataset: str
+    collector: IngestionDriver, stream: str, dataset: str
 ) -> None:
     collector.commit(stream, 0, dataset, flush_id=FLUSH)
 
@@ -52,7 +52,7 @@ def test_a_replay_without_flush_id_goes_by_the_four_facts(
 
 @pytest.mark.parametrize("other", [{"size_bytes": 1}, {"num_records": 11}, {"flush_id": b"f" * 16}])
 def test_another_commit_of_a_committed_offset_is_told_the_next_one(
-    collector: Collector, stream: str, dataset: str, other: dict[str, int]
+    collector: IngestionDriver, stream: str, dataset: str, other: dict[str, int]
 ) -> None:
     collector.commit(stream, 0, dataset, flush_id=FLUSH)
     collector.commit(stream, 1, dataset)
@@ -63,7 +63,7 @@ def test_another_commit_of_a_committed_offset_is_told_the_next_one(
     assert refused.value.metadata["next_offset"] == "2"
 
 
-def test_a_gap_is_told_the_expected_offset(collector: Collector, stream: str) -> None:
+def test_a_gap_is_told_the_expected_offset(collector: IngestionDriver, stream: str) -> None:
     collector.commit(stream, 0)
 
     with pytest.raises(OffsetGap) as refused:
@@ -72,13 +72,13 @@ def test_a_gap_is_told_the_expected_offset(collector: Collector, stream: str) ->
     assert refused.value.metadata["expected_offset"] == "1"
 
 
-def test_an_unknown_stream_is_not_found(collector: Collector) -> None:
+def test_an_unknown_stream_is_not_found(collector: IngestionDriver) -> None:
     with pytest.raises(NotFound):
         collector.commit(str(uuid4()), 0)
 
 
 def test_a_stamped_dataset_that_does_not_exist_is_named_also_on_replay(
-    collector: Collector, stream: str, dataset: str
+    collector: IngestionDriver, stream: str, dataset: str
 ) -> None:
     gone = str(uuid4())
 

@@ -7,9 +7,9 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
 from meta.v1 import operations_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 
 
 def flushes(client: MetaClient, stream_id: str, first: int, last: int) -> dict[int, bytes]:
@@ -22,7 +22,7 @@ def flushes(client: MetaClient, stream_id: str, first: int, last: int) -> dict[i
 
 
 def test_a_range_answers_what_was_committed_with_a_flush_id(
-    meta_client: MetaClient, catalog: Catalog, collector: Collector
+    meta_client: MetaClient, catalog: CatalogDriver, collector: IngestionDriver
 ) -> None:
     dataset = catalog.dataset()
     stream_id = collector.register(catalog.token(dataset)).stream_id
@@ -35,7 +35,10 @@ def test_a_range_answers_what_was_committed_with_a_flush_id(
 
 
 def test_a_reaped_baby_is_still_known(
-    meta_client: MetaClient, catalog: Catalog, collector: Collector, nursery: Nursery
+    meta_client: MetaClient,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
 ) -> None:
     dataset, flush_id = catalog.dataset(), uuid4().bytes
     stream_id = collector.register(catalog.token(dataset)).stream_id

@@ -5,30 +5,30 @@ import pytest
 from meta import metrics
 from meta.errors import InvalidArgument
 from meta.v1 import common_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
+def stream(catalog: CatalogDriver, collector: IngestionDriver, dataset: str) -> str:
     """Give a stream whose babies are still to come."""
     return collector.register(catalog.token(dataset)).stream_id
 
 
-def segment(nursery: Nursery, dataset: str, events: int) -> common_pb2.CreateSegment:
+def segment(nursery: NurseryDriver, dataset: str, events: int) -> common_pb2.CreateSegment:
     made = nursery.segment(dataset)
     made.number_of_events = events
     return made
 
 
 def test_more_events_than_stamped_records_are_refused(
-    nursery: Nursery, collector: Collector, stream: str, dataset: str
+    nursery: NurseryDriver, collector: IngestionDriver, stream: str, dataset: str
 ) -> None:
     for offset in range(2):
         collector.commit(stream, offset, dataset, num_records=1)
@@ -42,7 +42,11 @@ def test_more_events_than_stamped_records_are_refused(
 
 
 def test_records_of_other_datasets_do_not_count(
-    nursery: Nursery, collector: Collector, catalog: Catalog, stream: str, dataset: str
+    nursery: NurseryDriver,
+    collector: IngestionDriver,
+    catalog: CatalogDriver,
+    stream: str,
+    dataset: str,
 ) -> None:
     collector.commit(stream, 0, catalog.dataset(), num_records=5)
     collector.commit(stream, 1, dataset, num_records=5)
@@ -55,7 +59,7 @@ def test_records_of_other_datasets_do_not_count(
 
 @pytest.mark.parametrize("is_stamped", [False, True], ids=["unstamped", "uncounted"])
 def test_where_a_count_may_be_missing_the_excess_is_counted(
-    nursery: Nursery, collector: Collector, stream: str, dataset: str, is_stamped: bool
+    nursery: NurseryDriver, collector: IngestionDriver, stream: str, dataset: str, is_stamped: bool
 ) -> None:
     """A collector that states neither stamps nor records keeps working."""
     collector.commit(stream, 0, *[dataset] * is_stamped, num_records=0 if is_stamped else 2)

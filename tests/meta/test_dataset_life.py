@@ -16,16 +16,16 @@ from meta.errors import (
 from meta.store import dataset_deletion
 from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import delete, set_settings, undelete
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
-from tests.support.meta.segments import Worker, Writer, segment_of
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
@@ -54,7 +54,7 @@ def test_a_deleted_dataset_is_gone_from_its_version_on_and_stays_at_older_ones(
 
 
 def test_the_name_of_a_deleted_dataset_is_free_at_once(
-    meta_client: MetaClient, catalog: Catalog, writer: Writer, dataset: str
+    meta_client: MetaClient, catalog: CatalogDriver, writer: Writer, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 2)
     old = writer.find("web").snapshot_version
@@ -71,9 +71,9 @@ def test_the_name_of_a_deleted_dataset_is_free_at_once(
 
 def test_what_writes_to_a_dataset_keeps_it_and_is_named(
     meta_client: MetaClient,
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     dataset: str,
 ) -> None:
     token = catalog.token(dataset)
@@ -97,7 +97,7 @@ def test_the_default_dataset_stays(meta_client: MetaClient) -> None:
 
 
 def test_deleting_a_dataset_cancels_its_tasks_and_takes_its_links(
-    meta_client: MetaClient, writer: Writer, worker: Worker, dataset: str
+    meta_client: MetaClient, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     view = meta_client.catalog.CreateView(catalog_pb2.CreateViewRequest(name="v")).id
     projection = meta_client.catalog.CreateProjection(

@@ -26,14 +26,14 @@ from meta.v1.common_pb2 import (
 )
 from segments.parquet import schema
 from segments.parquet.field_ids import PROMOTED_FIELD_ID_MIN
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import get_settings, set_settings
-from tests.support.meta.segments import EPOCH, Worker, Writer, segment_of
+from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
@@ -235,7 +235,7 @@ def test_retention_buries_what_is_too_old_by_either_age(
     meta_server: MetaServer,
     transactions: Transactions,
     writer: Writer,
-    worker: Worker,
+    worker: WorkerDriver,
     dataset: str,
 ) -> None:
     now = meta_client.operations.GetServerState(

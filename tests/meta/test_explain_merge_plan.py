@@ -7,7 +7,7 @@ import pytest
 from meta.config import Settings
 from meta.planner import Policy
 from meta.v1 import operations_pb2 as pb
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.janitor import explain
 from tests.support.meta.segments import DAY, EPOCH, Writer
 
@@ -20,7 +20,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 
 def test_segments_of_a_day_that_still_receives_are_explained_as_too_young(
-    catalog: Catalog, writer: Writer
+    catalog: CatalogDriver, writer: Writer
 ) -> None:
     dataset_id = catalog.dataset()
     young = writer.save_many(dataset_id, POLICY.files_quiet + 1)

@@ -4,28 +4,28 @@ import pytest
 
 from meta.client import MetaClient
 from meta.v1 import operations_pb2
-from tests.support.meta.catalog import Catalog, Token
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver, Token
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def token(catalog: Catalog, dataset: str) -> Token:
+def token(catalog: CatalogDriver, dataset: str) -> Token:
     return catalog.token(dataset)
 
 
 @pytest.fixture
-def stream(collector: Collector, token: Token) -> str:
+def stream(collector: IngestionDriver, token: Token) -> str:
     return collector.register(token).stream_id
 
 
 @pytest.fixture
-def foreign(catalog: Catalog) -> str:
+def foreign(catalog: CatalogDriver) -> str:
     """A dataset that another token routes to."""
     dataset_id = catalog.dataset()
     catalog.token(dataset_id)
@@ -37,12 +37,12 @@ def records(client: MetaClient, dataset_id: str) -> int:
     return client.operations.GetUsage(request).usage[0].records
 
 
-def entries(nursery: Nursery, stream_id: str) -> set[str]:
+def entries(nursery: NurseryDriver, stream_id: str) -> set[str]:
     return {entry.dataset_id for entry in nursery.stream(stream_id).datasets}
 
 
 def test_a_foreign_stamp_is_committed_and_named_also_on_replay(
-    collector: Collector, nursery: Nursery, stream: str, dataset: str, foreign: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str, foreign: str
 ) -> None:
     replies = [collector.commit(stream, 0, dataset, foreign) for _ in range(2)]
 
@@ -52,7 +52,7 @@ def test_a_foreign_stamp_is_committed_and_named_also_on_replay(
 
 
 def test_a_foreign_stamp_makes_no_entry_and_counts_no_usage(
-    collector: Collector, nursery: Nursery, stream: str, dataset: str, foreign: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str, foreign: str
 ) -> None:
     collector.commit(stream, 0, dataset, foreign)
 
@@ -62,7 +62,7 @@ def test_a_foreign_stamp_makes_no_entry_and_counts_no_usage(
 
 
 def test_a_foreign_stamp_does_not_block_its_stream(
-    collector: Collector, nursery: Nursery, stream: str, dataset: str, foreign: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str, foreign: str
 ) -> None:
     collector.commit(stream, 0, foreign)
     collector.commit(stream, 1, dataset)
@@ -73,9 +73,9 @@ def test_a_foreign_stamp_does_not_block_its_stream(
 
 
 def test_a_stamp_of_an_entry_that_was_retired_a_moment_ago_makes_it_again(
-    collector: Collector,
-    nursery: Nursery,
-    catalog: Catalog,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    catalog: CatalogDriver,
     token: Token,
     stream: str,
     dataset: str,
@@ -93,9 +93,9 @@ def test_a_stamp_of_an_entry_that_was_retired_a_moment_ago_makes_it_again(
 
 
 def test_routing_that_comes_later_begins_below_a_foreign_stamp_that_nobody_has_read(
-    collector: Collector,
-    nursery: Nursery,
-    catalog: Catalog,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    catalog: CatalogDriver,
     token: Token,
     stream: str,
     dataset: str,

@@ -15,19 +15,19 @@ from meta.errors import (
     TokenUnknown,
 )
 from meta.v1 import ingest_token_pb2
-from tests.support.meta.catalog import Catalog, Token
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver, Token
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def token(catalog: Catalog, dataset: str) -> Token:
+def token(catalog: CatalogDriver, dataset: str) -> Token:
     return catalog.token(dataset)
 
 
@@ -77,7 +77,7 @@ def test_the_hint_is_the_end_of_the_plaintext(meta_client: MetaClient, token: To
 
 
 def test_a_name_stays_taken_until_the_token_is_deleted(
-    meta_client: MetaClient, catalog: Catalog, token: Token, dataset: str
+    meta_client: MetaClient, catalog: CatalogDriver, token: Token, dataset: str
 ) -> None:
     request = ingest_token_pb2.CreateIngestTokenRequest(
         name=info(meta_client, token).name, dataset_name=catalog.dataset_name(dataset)
@@ -101,7 +101,7 @@ def test_a_token_for_an_unknown_dataset_is_not_made(meta_client: MetaClient) -> 
 
 
 def test_revoking_again_keeps_the_first_time(
-    meta_client: MetaClient, catalog: Catalog, token: Token
+    meta_client: MetaClient, catalog: CatalogDriver, token: Token
 ) -> None:
     catalog.revoke(token)
     first = info(meta_client, token).revoked_at
@@ -120,9 +120,9 @@ def test_an_active_token_cannot_be_deleted(meta_client: MetaClient, token: Token
 
 def test_a_token_is_deleted_once_its_streams_have_merged_past_the_revocation(
     meta_client: MetaClient,
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     token: Token,
     dataset: str,
 ) -> None:
@@ -143,7 +143,7 @@ def test_a_token_is_deleted_once_its_streams_have_merged_past_the_revocation(
 
 
 def test_unknown_tokens_are_not_found_but_deleting_them_is_ok(
-    meta_client: MetaClient, catalog: Catalog
+    meta_client: MetaClient, catalog: CatalogDriver
 ) -> None:
     unknown = Token(str(uuid4()), "")
 
@@ -155,7 +155,7 @@ def test_unknown_tokens_are_not_found_but_deleting_them_is_ok(
 
 
 def test_tokens_are_listed_oldest_first(
-    meta_client: MetaClient, catalog: Catalog, dataset: str
+    meta_client: MetaClient, catalog: CatalogDriver, dataset: str
 ) -> None:
     made = [catalog.token(dataset).id for _ in range(3)]
 
@@ -165,7 +165,11 @@ def test_tokens_are_listed_oldest_first(
 
 
 def test_a_routing_change_gives_carrying_streams_entries_at_their_offset(
-    catalog: Catalog, collector: Collector, nursery: Nursery, token: Token, dataset: str
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    token: Token,
+    dataset: str,
 ) -> None:
     stream = collector.register(token).stream_id
     collector.commit(stream, 0, dataset)
@@ -181,7 +185,7 @@ def test_a_routing_change_gives_carrying_streams_entries_at_their_offset(
 
 
 def test_an_empty_routing_refuses_the_signal(
-    meta_client: MetaClient, catalog: Catalog, token: Token, dataset: str
+    meta_client: MetaClient, catalog: CatalogDriver, token: Token, dataset: str
 ) -> None:
     catalog.route(token, traces=dataset)
 
@@ -190,7 +194,7 @@ def test_an_empty_routing_refuses_the_signal(
 
 
 def test_routing_to_unknown_datasets_or_of_revoked_tokens_is_refused(
-    catalog: Catalog, token: Token, dataset: str
+    catalog: CatalogDriver, token: Token, dataset: str
 ) -> None:
     with pytest.raises(NotFound):
         catalog.route(token, logs=str(uuid4()))
@@ -202,7 +206,11 @@ def test_routing_to_unknown_datasets_or_of_revoked_tokens_is_refused(
 
 
 def test_unstamped_babies_are_routed_by_the_period_of_their_offset(
-    catalog: Catalog, collector: Collector, nursery: Nursery, token: Token, dataset: str
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    token: Token,
+    dataset: str,
 ) -> None:
     stream = collector.register(token).stream_id
     other = catalog.dataset()
@@ -222,7 +230,11 @@ def test_unstamped_babies_are_routed_by_the_period_of_their_offset(
 
 
 def test_what_was_done_to_a_token_is_in_the_audit_log(
-    meta_server: MetaServer, meta_client: MetaClient, catalog: Catalog, token: Token, dataset: str
+    meta_server: MetaServer,
+    meta_client: MetaClient,
+    catalog: CatalogDriver,
+    token: Token,
+    dataset: str,
 ) -> None:
     catalog.route(token, logs=dataset)
     catalog.route(token, logs=dataset)

@@ -7,12 +7,12 @@ import pytest
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, KeyTaken, NotFound, ObjectCondemned
 from meta.v1 import common_pb2, ingestion_pb2, operations_pb2, segment_lookup_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.nursery import NurseryDriver
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
@@ -45,7 +45,7 @@ def test_every_worker_gets_the_same_config(meta_client: MetaClient) -> None:
 
 
 def test_the_version_of_the_config_changes_with_its_content(
-    meta_client: MetaClient, catalog: Catalog
+    meta_client: MetaClient, catalog: CatalogDriver
 ) -> None:
     first = download(meta_client).config_version
     assert download(meta_client).config_version == first
@@ -57,7 +57,7 @@ def test_the_version_of_the_config_changes_with_its_content(
 
 
 def test_saved_segments_are_found_under_ids_in_the_order_of_the_request(
-    meta_client: MetaClient, nursery: Nursery, catalog: Catalog, dataset: str
+    meta_client: MetaClient, nursery: NurseryDriver, catalog: CatalogDriver, dataset: str
 ) -> None:
     ids = save(
         meta_client,
@@ -71,7 +71,7 @@ def test_saved_segments_are_found_under_ids_in_the_order_of_the_request(
 
 
 def test_saving_again_answers_the_same_ids_whatever_the_order(
-    meta_client: MetaClient, nursery: Nursery, dataset: str
+    meta_client: MetaClient, nursery: NurseryDriver, dataset: str
 ) -> None:
     first, second, third = (nursery.segment(dataset) for _ in range(3))
     ids = save(meta_client, first, second)
@@ -83,7 +83,7 @@ def test_saving_again_answers_the_same_ids_whatever_the_order(
 
 
 def test_a_known_key_with_other_facts_saves_nothing(
-    meta_client: MetaClient, nursery: Nursery, dataset: str
+    meta_client: MetaClient, nursery: NurseryDriver, dataset: str
 ) -> None:
     known = nursery.segment(dataset)
     save(meta_client, known)
@@ -98,7 +98,7 @@ def test_a_known_key_with_other_facts_saves_nothing(
 
 
 def test_a_condemned_key_is_refused(
-    meta_client: MetaClient, nursery: Nursery, dataset: str
+    meta_client: MetaClient, nursery: NurseryDriver, dataset: str
 ) -> None:
     segment = nursery.segment(dataset)
     key = f"dataset/{dataset}/merged/{segment.cloud_object_key.key}"
@@ -109,7 +109,7 @@ def test_a_condemned_key_is_refused(
 
 
 def test_segments_of_unknown_datasets_are_not_found(
-    meta_client: MetaClient, nursery: Nursery
+    meta_client: MetaClient, nursery: NurseryDriver
 ) -> None:
     with pytest.raises(NotFound):
         save(meta_client, nursery.segment(str(uuid4())))
@@ -143,7 +143,7 @@ def test_segments_of_unknown_datasets_are_not_found(
 )
 def test_malformed_segments_are_refused_by_field(
     meta_client: MetaClient,
-    nursery: Nursery,
+    nursery: NurseryDriver,
     dataset: str,
     change: dict[str, object],
     field: str,
@@ -159,7 +159,7 @@ def test_malformed_segments_are_refused_by_field(
 
 
 def test_empty_doubled_and_too_many_segments_are_refused(
-    meta_client: MetaClient, nursery: Nursery, dataset: str
+    meta_client: MetaClient, nursery: NurseryDriver, dataset: str
 ) -> None:
     segment = nursery.segment(dataset)
 

@@ -12,9 +12,9 @@ from meta.store import merge_tasks
 from meta.store.tables import segments
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.janitor import MIB, age, explain, rewrite
-from tests.support.meta.segments import DAY, EPOCH, Worker, Writer, segment_of
+from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 
@@ -25,12 +25,16 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
 def test_planning_obeys_its_filters(
-    meta_server: MetaServer, catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer,
+    catalog: CatalogDriver,
+    writer: Writer,
+    worker: WorkerDriver,
+    dataset: str,
 ) -> None:
     other = catalog.dataset("other")
     for one in writer.save_many(dataset, 4):
@@ -45,7 +49,7 @@ def test_planning_obeys_its_filters(
 
 
 def test_tasks_are_listed_oldest_first_and_read_after_they_are_done(
-    catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+    catalog: CatalogDriver, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     other = catalog.dataset("other")
     writer.save_many(dataset, 4)
@@ -79,7 +83,7 @@ def test_tasks_are_listed_oldest_first_and_read_after_they_are_done(
 
 
 def test_a_task_tells_its_claims_and_what_went_wrong(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 4)
     worker.plan()
@@ -103,7 +107,7 @@ def test_a_task_tells_its_claims_and_what_went_wrong(
 
 
 def test_a_rewrite_makes_one_task_per_segment_that_is_in_none(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -129,7 +133,7 @@ def test_a_rewrite_says_when_all_of_it_is_planned(writer: Writer, dataset: str) 
 
 
 def test_an_unfinished_rewrite_is_carried_on_and_a_finished_one_begins_anew(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 3)
     rewrite(writer)
@@ -150,7 +154,7 @@ def test_an_unfinished_rewrite_is_carried_on_and_a_finished_one_begins_anew(
 
 
 def test_rewrites_of_other_datasets_do_not_disturb_one_another(
-    catalog: Catalog, writer: Writer, dataset: str
+    catalog: CatalogDriver, writer: Writer, dataset: str
 ) -> None:
     writer.save_many(dataset, 2)
     writer.save_many(catalog.dataset("other"), 3)
@@ -161,7 +165,7 @@ def test_rewrites_of_other_datasets_do_not_disturb_one_another(
 
 
 def test_the_merge_plan_is_explained_segment_by_segment(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     in_task = writer.save_many(dataset, 4)
     worker.plan()
@@ -192,7 +196,7 @@ def test_the_merge_plan_is_explained_segment_by_segment(
 
 
 def test_a_quarantined_segment_is_explained_released_and_merged(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     (bad,) = writer.save(segment_of(dataset))
     rewrite(writer)

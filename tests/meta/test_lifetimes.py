@@ -11,9 +11,9 @@ from meta.process import Shutdown
 from meta.store import lifetimes
 from meta.store.lifetimes import Ages
 from meta.transactions import Transactions
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 KEPT = Ages(
@@ -39,12 +39,12 @@ OVER = Ages(
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
+def stream(catalog: CatalogDriver, collector: IngestionDriver, dataset: str) -> str:
     stream_id = collector.register(catalog.token(dataset)).stream_id
     for offset in range(6):
         collector.commit(stream_id, offset, dataset)
@@ -66,7 +66,7 @@ def count(server: MetaServer, table: str) -> int:
 
 
 def test_nothing_is_taken_before_its_time(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     nursery.merge(dataset, stream, -1, 2)
     nursery.register(dataset, (stream, 2, 4))
@@ -76,7 +76,7 @@ def test_nothing_is_taken_before_its_time(
 
 
 def test_a_backlog_mark_goes_once_everything_is_merged(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     nursery.merge(dataset, stream, -1, 4)
     assert "backlog" not in sweep(meta_server, KEPT)
@@ -87,7 +87,7 @@ def test_a_backlog_mark_goes_once_everything_is_merged(
 
 
 def test_the_newest_checkpoint_past_its_age_stays(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     for offset in range(3):
         nursery.merge(dataset, stream, offset - 1, offset)
@@ -99,7 +99,7 @@ def test_the_newest_checkpoint_past_its_age_stays(
 
 
 def test_a_longer_grace_of_the_dataset_keeps_its_checkpoints(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     for offset in range(3):
         nursery.merge(dataset, stream, offset - 1, offset)
@@ -112,7 +112,11 @@ def test_a_longer_grace_of_the_dataset_keeps_its_checkpoints(
 
 
 def test_a_reaped_baby_is_forgotten_and_its_replay_refused(
-    meta_server: MetaServer, collector: Collector, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    stream: str,
+    dataset: str,
 ) -> None:
     nursery.merge(dataset, stream, -1, 3)
     nursery.reap(stream, 1)
@@ -126,7 +130,7 @@ def test_a_reaped_baby_is_forgotten_and_its_replay_refused(
 
 
 def test_a_retired_stream_leaves_nothing_but_its_registrations(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     nursery.stop(stream, 5)
     nursery.merge(dataset, stream, -1, 5)
@@ -146,9 +150,9 @@ def test_a_retired_stream_leaves_nothing_but_its_registrations(
 
 def test_a_superseded_routing_goes_once_its_babies_are_merged(
     meta_server: MetaServer,
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     dataset: str,
 ) -> None:
     token = catalog.token(dataset)
@@ -163,7 +167,7 @@ def test_a_superseded_routing_goes_once_its_babies_are_merged(
 
 
 def test_registrations_are_kept_until_no_descendant_of_their_segment_lives(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     nursery.merge(dataset, stream, -1, 3)
     with meta_server.running.database.write() as tx:

@@ -8,19 +8,19 @@ from sqlalchemy import text
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.v1 import operations_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
+def stream(catalog: CatalogDriver, collector: IngestionDriver, dataset: str) -> str:
     """Give a stream with ten committed babies."""
     stream_id = collector.register(catalog.token(dataset)).stream_id
     for offset in range(10):
@@ -42,7 +42,7 @@ def locate(client: MetaClient, stream_id: str, offset: int) -> operations_pb2.Lo
 def test_offsets_at_every_version_are_what_they_were_then(
     meta_server: MetaServer,
     meta_client: MetaClient,
-    nursery: Nursery,
+    nursery: NurseryDriver,
     stream: str,
     dataset: str,
 ) -> None:
@@ -73,7 +73,7 @@ def test_offsets_at_expired_or_future_versions_are_refused(
 
 
 def test_a_baby_is_found_in_the_segment_that_was_made_of_it(
-    meta_client: MetaClient, nursery: Nursery, stream: str, dataset: str
+    meta_client: MetaClient, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     waiting = locate(meta_client, stream, 2)
     assert (waiting.committed, waiting.reaped) == (True, False)
@@ -94,7 +94,11 @@ def test_a_baby_is_found_in_the_segment_that_was_made_of_it(
 
 
 def test_a_baby_is_followed_through_merges(
-    meta_server: MetaServer, meta_client: MetaClient, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer,
+    meta_client: MetaClient,
+    nursery: NurseryDriver,
+    stream: str,
+    dataset: str,
 ) -> None:
     nursery.merge(dataset, stream, -1, 3)
     nursery.merge(dataset, stream, 3, 6)
@@ -129,7 +133,7 @@ def test_offsets_beyond_the_committed_one_are_not_committed(
 
 
 def test_usage_counts_the_records_of_stamped_babies(
-    meta_client: MetaClient, catalog: Catalog, stream: str, dataset: str
+    meta_client: MetaClient, catalog: CatalogDriver, stream: str, dataset: str
 ) -> None:
     other = catalog.dataset()
     usage = meta_client.operations.GetUsage(

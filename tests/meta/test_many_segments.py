@@ -12,9 +12,9 @@ from meta.store import lifetimes
 from meta.store.lifetimes import Ages
 from meta.transactions import Transactions
 from meta.v1 import common_pb2, operations_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 KEPT = Ages(1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6)
@@ -23,15 +23,15 @@ Days = list[common_pb2.CreateSegment]
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def streams(meta_server: MetaServer, catalog: Catalog, dataset: str) -> list[str]:
+def streams(meta_server: MetaServer, catalog: CatalogDriver, dataset: str) -> list[str]:
     """Give two streams with ten committed babies each."""
     token = catalog.token(dataset)
-    collectors = [Collector(meta_server.client, f"collector-{uuid4().hex}") for _ in range(2)]
+    collectors = [IngestionDriver(meta_server.client, f"collector-{uuid4().hex}") for _ in range(2)]
     found = []
     for collector in collectors:
         found.append(collector.register(token).stream_id)
@@ -41,7 +41,7 @@ def streams(meta_server: MetaServer, catalog: Catalog, dataset: str) -> list[str
 
 
 @pytest.fixture
-def days(nursery: Nursery, dataset: str) -> list[common_pb2.CreateSegment]:
+def days(nursery: NurseryDriver, dataset: str) -> list[common_pb2.CreateSegment]:
     return [nursery.segment(dataset) for _ in range(DAYS)]
 
 
@@ -58,7 +58,7 @@ def located(server: MetaServer, stream: str) -> int:
 
 
 def test_spans_and_segments_are_stored_once_each(
-    meta_server: MetaServer, nursery: Nursery, streams: list[str], dataset: str, days: Days
+    meta_server: MetaServer, nursery: NurseryDriver, streams: list[str], dataset: str, days: Days
 ) -> None:
     spans = [(stream, -1, 4) for stream in streams]
 
@@ -70,7 +70,7 @@ def test_spans_and_segments_are_stored_once_each(
 
 
 def test_the_same_call_is_recognised_by_all_of_its_segments(
-    nursery: Nursery, streams: list[str], dataset: str, days: Days
+    nursery: NurseryDriver, streams: list[str], dataset: str, days: Days
 ) -> None:
     spans = [(stream, -1, 4) for stream in streams]
     first = nursery.register(dataset, *spans, segment=days[0], more=days[1:])
@@ -96,7 +96,7 @@ def end(server: MetaServer, segment_id: UUID) -> None:
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)], ids=str)
 def test_a_registration_is_kept_until_the_last_of_its_segments_is_gone(
     meta_server: MetaServer,
-    nursery: Nursery,
+    nursery: NurseryDriver,
     streams: list[str],
     dataset: str,
     days: Days,

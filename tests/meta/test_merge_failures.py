@@ -9,9 +9,9 @@ from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.store import merge_failures, merge_tasks
 from meta.v1 import merge_task_pb2
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.merge_leases import let_leases_pass
-from tests.support.meta.segments import DAY, EPOCH, Worker, Writer
+from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
 
 
@@ -22,12 +22,12 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
 def test_a_failed_task_comes_back_and_a_stale_failure_has_no_effect(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -43,7 +43,7 @@ def test_a_failed_task_comes_back_and_a_stale_failure_has_no_effect(
 
 
 def test_a_failed_claim_can_no_longer_complete(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -56,7 +56,7 @@ def test_a_failed_claim_can_no_longer_complete(
 
 
 def test_failing_with_a_segment_of_another_task_is_refused(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -67,7 +67,7 @@ def test_failing_with_a_segment_of_another_task_is_refused(
 
 
 def test_a_poison_segment_ends_alone_in_quarantine_and_the_rest_is_merged(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 16)
     poison = ids[5]
@@ -87,7 +87,9 @@ def test_a_poison_segment_ends_alone_in_quarantine_and_the_rest_is_merged(
         assert [str(row.id) for row in quarantined] == [poison]
 
 
-def find_task_with(worker: Worker, segment_id: str) -> merge_task_pb2.SegmentMergeTaskInfo | None:
+def find_task_with(
+    worker: WorkerDriver, segment_id: str
+) -> merge_task_pb2.SegmentMergeTaskInfo | None:
     """Claim and complete tasks until one has the segment as input."""
     while (task := worker.find_task()) is not None:
         if segment_id in {one.id for one in task.segments}:
@@ -97,7 +99,7 @@ def find_task_with(worker: Worker, segment_id: str) -> merge_task_pb2.SegmentMer
 
 
 def test_a_named_poison_segment_is_set_apart_at_the_first_split(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 16)
     worker.plan()
@@ -110,7 +112,7 @@ def test_a_named_poison_segment_is_set_apart_at_the_first_split(
 
 
 def test_a_proven_damage_excludes_its_segment_at_once_and_the_others_are_merged(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 16)
     worker.plan()
@@ -128,7 +130,7 @@ def test_a_proven_damage_excludes_its_segment_at_once_and_the_others_are_merged(
 
 
 def test_the_last_sound_input_of_a_task_is_free_again(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 4)
     worker.plan()
@@ -141,7 +143,7 @@ def test_the_last_sound_input_of_a_task_is_free_again(
 
 
 def test_a_task_that_kills_its_workers_is_split_too(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 16)
     worker.plan()
@@ -159,7 +161,7 @@ def test_a_task_that_kills_its_workers_is_split_too(
 
 
 def test_a_task_that_workers_defer_is_never_split(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 16)
     worker.plan()
@@ -176,7 +178,7 @@ def test_a_task_that_workers_defer_is_never_split(
     assert len(worker.poll().segments) == 16
 
 
-def test_an_outage_splits_nothing(writer: Writer, worker: Worker, dataset: str) -> None:
+def test_an_outage_splits_nothing(writer: Writer, worker: WorkerDriver, dataset: str) -> None:
     writer.save_many(dataset, 16)
     worker.plan()
 
@@ -187,7 +189,7 @@ def test_an_outage_splits_nothing(writer: Writer, worker: Worker, dataset: str) 
 
 
 def test_a_failed_task_waits_twice_as_long_each_time(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from meta.config import Settings
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.merge_leases import let_leases_pass
-from tests.support.meta.segments import DAY, EPOCH, Worker, Writer
+from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
 
 
@@ -21,11 +21,13 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
-def test_many_workers_never_get_the_same_task(writer: Writer, worker: Worker, dataset: str) -> None:
+def test_many_workers_never_get_the_same_task(
+    writer: Writer, worker: WorkerDriver, dataset: str
+) -> None:
     for day in range(30):
         writer.save_many(dataset, 16, EPOCH + day * DAY)
     worker.plan()
@@ -47,7 +49,7 @@ def test_many_workers_never_get_the_same_task(writer: Writer, worker: Worker, da
 
 
 def test_of_two_attempts_that_complete_at_once_only_the_current_one_wins(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     for _ in range(5):
         writer.save_many(dataset, 4)
@@ -65,7 +67,7 @@ def test_of_two_attempts_that_complete_at_once_only_the_current_one_wins(
 
 
 def test_planning_twice_at_once_puts_no_segment_in_two_tasks(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     for day in range(10):
         writer.save_many(dataset, 12, EPOCH + day * DAY)

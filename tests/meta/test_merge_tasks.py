@@ -9,9 +9,10 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.store import tombstones, versions
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.janitor import janitor_stats
 from tests.support.meta.merge_leases import let_leases_pass
-from tests.support.meta.segments import EPOCH, Worker, Writer
+from tests.support.meta.segments import EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
 
 
@@ -22,11 +23,13 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
-def test_a_task_says_all_that_a_worker_needs(writer: Writer, worker: Worker, dataset: str) -> None:
+def test_a_task_says_all_that_a_worker_needs(
+    writer: Writer, worker: WorkerDriver, dataset: str
+) -> None:
     ids = writer.save_many(dataset, 4)
 
     planned = worker.plan()
@@ -42,13 +45,13 @@ def test_a_task_says_all_that_a_worker_needs(writer: Writer, worker: Worker, dat
     assert worker.find_task() is None
 
 
-def test_poll_without_a_name_is_refused(worker: Worker) -> None:
+def test_poll_without_a_name_is_refused(worker: WorkerDriver) -> None:
     with pytest.raises(InvalidArgument):
         replace(worker, worker_id="").poll()
 
 
 def test_complete_swaps_output_and_inputs_at_one_version(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 4)
     before = writer.find("web").snapshot_version
@@ -67,7 +70,7 @@ def test_complete_swaps_output_and_inputs_at_one_version(
 
 
 def test_complete_again_with_the_same_key_is_success_and_with_another_is_not(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -84,7 +87,7 @@ def test_complete_again_with_the_same_key_is_success_and_with_another_is_not(
 
 
 def test_complete_again_is_success_after_the_output_was_merged_and_deleted(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     for day in range(8):
         writer.save_many(dataset, 4, EPOCH + day * 1_000)
@@ -110,7 +113,7 @@ def let_graces_pass(meta_server: MetaServer) -> None:
 
 
 def test_a_passed_lease_frees_the_task_and_fences_the_old_worker(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -128,7 +131,7 @@ def test_a_passed_lease_frees_the_task_and_fences_the_old_worker(
 
 
 def test_a_late_worker_completes_if_nobody_took_its_task(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -141,7 +144,7 @@ def test_a_late_worker_completes_if_nobody_took_its_task(
 
 
 def test_unclaim_fences_the_worker_and_frees_the_task(
-    writer: Writer, worker: Worker, dataset: str, meta_server: MetaServer
+    writer: Writer, worker: WorkerDriver, dataset: str, meta_server: MetaServer
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -172,7 +175,12 @@ def test_unclaim_fences_the_worker_and_frees_the_task(
     ],
 )
 def test_an_output_that_does_not_fit_changes_nothing(
-    catalog: Catalog, writer: Writer, worker: Worker, dataset: str, change: str, reason: str
+    catalog: CatalogDriver,
+    writer: Writer,
+    worker: WorkerDriver,
+    dataset: str,
+    change: str,
+    reason: str,
 ) -> None:
     ids = writer.save_many(dataset, 4)
     worker.plan()
@@ -196,7 +204,7 @@ def test_an_output_that_does_not_fit_changes_nothing(
 
 
 def test_an_output_that_is_a_segment_of_its_own_is_refused_in_the_reply(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -210,7 +218,7 @@ def test_an_output_that_is_a_segment_of_its_own_is_refused_in_the_reply(
 
 
 def test_an_input_that_is_gone_cancels_the_task_and_frees_the_others(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 5)
     worker.plan()
@@ -230,21 +238,17 @@ def bury(meta_server: MetaServer, segment_id: str) -> None:
 
 
 def test_poll_does_not_hand_out_a_task_over_a_dead_segment(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 4)
     worker.plan()
     bury(meta_server, ids[0])
 
     assert worker.find_task() is None
-    assert janitor_stats(worker).outstanding_merge_tasks == 0
+    assert janitor_stats(worker.client).outstanding_merge_tasks == 0
 
 
-def janitor_stats(worker: Worker) -> janitor_pb2.GetJanitorStatsResponse:
-    return worker.client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest())
-
-
-def test_an_unknown_task_is_not_found(writer: Writer, worker: Worker, dataset: str) -> None:
+def test_an_unknown_task_is_not_found(writer: Writer, worker: WorkerDriver, dataset: str) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
     task = worker.poll()
@@ -261,7 +265,7 @@ def test_an_unknown_task_is_not_found(writer: Writer, worker: Worker, dataset: s
 
 
 def beat(
-    worker: Worker, task: merge_task_pb2.SegmentMergeTaskInfo
+    worker: WorkerDriver, task: merge_task_pb2.SegmentMergeTaskInfo
 ) -> operations_pb2.HeartbeatMergeTaskResponse:
     return worker.client.operations.HeartbeatMergeTask(
         operations_pb2.HeartbeatMergeTaskRequest(task_id=task.task_id, attempt=task.attempt)
@@ -269,7 +273,7 @@ def beat(
 
 
 def test_a_heartbeat_shortens_the_lease_to_a_minute_and_stops_a_stale_worker(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -282,18 +286,3 @@ def test_a_heartbeat_shortens_the_lease_to_a_minute_and_stops_a_stale_worker(
 
     assert (mine.still_yours, mine.lease_secs) == (True, 60)
     assert not stale.still_yours
-
-
-def test_statistics_follow_a_merge(writer: Writer, worker: Worker, dataset: str) -> None:
-    writer.save_many(dataset, 4)
-    worker.plan()
-
-    planned = janitor_stats(worker)
-    worker.merge_all()
-    merged = janitor_stats(worker)
-
-    assert (planned.segment_count, planned.outstanding_merge_tasks) == (4, 1)
-    assert planned.total_compressed_size_bytes == 4_000
-    assert (merged.segment_count, merged.outstanding_merge_tasks) == (1, 0)
-    assert merged.total_size_bytes == 20_000
-    assert merged.segments_incl_tombstoned == 5

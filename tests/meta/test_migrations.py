@@ -13,8 +13,8 @@ from meta.config import Settings
 from meta.store import dataset_layouts
 from meta.store.engine import Database, DatabaseSettings
 from meta.v1 import common_pb2, operations_pb2, operations_pb2_grpc
-from tests.support.meta.nursery import Nursery
-from tests.support.meta.segments import Worker, Writer
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
 
 ROWS = Path(__file__).with_name("database_0_1_0.sql")
@@ -91,7 +91,7 @@ def test_segments_of_0_1_0_are_found_at_the_versions_they_were_written_at(
 
 
 def test_streams_of_0_1_0_go_on_from_their_offsets(meta_server: MetaServer) -> None:
-    nursery = Nursery(meta_server.client)
+    nursery = NurseryDriver(meta_server.client)
 
     assert nursery.merged_offset(OPEN_STREAM, LOGS) == 4
     assert nursery.merged_offset(OPEN_STREAM, TRACES) == 3
@@ -102,7 +102,7 @@ def test_streams_of_0_1_0_go_on_from_their_offsets(meta_server: MetaServer) -> N
 
 def test_a_registration_that_0_1_0_answered_is_answered_again(meta_server: MetaServer) -> None:
     """Two streams and two segments in one call: 0.1.0 stored it in four rows."""
-    nursery, writer = Nursery(meta_server.client), Writer(meta_server.client)
+    nursery, writer = NurseryDriver(meta_server.client), Writer(meta_server.client)
     ids = [s.id for s in writer.find("app-logs").segments if s.created_version == 15]
     assert len(ids) == 2
     first, second = (_as_created(nursery, writer, segment_id) for segment_id in ids)
@@ -114,7 +114,9 @@ def test_a_registration_that_0_1_0_answered_is_answered_again(meta_server: MetaS
     assert reply.segment_version == 15
 
 
-def _as_created(nursery: Nursery, writer: Writer, segment_id: str) -> common_pb2.CreateSegment:
+def _as_created(
+    nursery: NurseryDriver, writer: Writer, segment_id: str
+) -> common_pb2.CreateSegment:
     (info,) = writer.get(segment_id)
     return nursery.segment(LOGS, key=info.cloud_object_key.key)
 
@@ -134,7 +136,7 @@ def test_records_of_0_1_0_are_located(meta_server: MetaServer) -> None:
 
 
 def test_merge_tasks_planned_under_0_1_0_are_done(meta_server: MetaServer) -> None:
-    worker = Worker(meta_server.client)
+    worker = WorkerDriver(meta_server.client)
 
     assert worker.merge_all() == 5
     assert len(Writer(meta_server.client).find_ids("app-traces")) < 21

@@ -6,21 +6,21 @@ import pytest
 from sqlalchemy import text
 
 from meta.errors import InvalidArgument, ReplyTooLarge, VersionExpired
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 GRACE_SECS = 2_100
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
+def stream(catalog: CatalogDriver, collector: IngestionDriver, dataset: str) -> str:
     return collector.register(catalog.token(dataset)).stream_id
 
 
@@ -35,7 +35,7 @@ def age_checkpoints(meta_server: MetaServer, secs: int) -> None:
 
 
 def test_a_poll_tells_unmerged_babies_lowest_first(
-    collector: Collector, nursery: Nursery, stream: str, dataset: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     for offset in range(4):
         collector.commit(stream, offset, dataset, size_bytes=100 + offset)
@@ -50,7 +50,7 @@ def test_a_poll_tells_unmerged_babies_lowest_first(
 
 
 def test_a_quiet_poll_since_the_last_one_is_empty(
-    collector: Collector, nursery: Nursery, stream: str, dataset: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     collector.commit(stream, 0, dataset)
     nursery.merge(dataset, stream, -1, 0)
@@ -61,7 +61,7 @@ def test_a_quiet_poll_since_the_last_one_is_empty(
 
 
 def test_a_commit_shows_in_a_poll_since_without_a_new_version(
-    collector: Collector, nursery: Nursery, stream: str, dataset: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     seen = nursery.poll().response_seq
 
@@ -73,10 +73,10 @@ def test_a_commit_shows_in_a_poll_since_without_a_new_version(
 
 
 def test_shards_cut_the_streams_without_overlap(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     token = catalog.token(dataset)
-    made = {Collector(collector.client, f"c{n}").register(token).stream_id for n in range(12)}
+    made = {IngestionDriver(collector.client, f"c{n}").register(token).stream_id for n in range(12)}
 
     shards = [
         {s.stream_id for s in nursery.poll(shard_index=index, shard_count=3).streams}
@@ -87,7 +87,7 @@ def test_shards_cut_the_streams_without_overlap(
     assert set().union(*shards) == made
 
 
-def test_malformed_polls_are_refused(nursery: Nursery) -> None:
+def test_malformed_polls_are_refused(nursery: NurseryDriver) -> None:
     with pytest.raises(InvalidArgument):
         nursery.poll(shard_index=3, shard_count=3)
     with pytest.raises(InvalidArgument):
@@ -97,7 +97,7 @@ def test_malformed_polls_are_refused(nursery: Nursery) -> None:
 
 
 def test_a_poll_since_forgotten_history_has_expired(
-    meta_server: MetaServer, nursery: Nursery, stream: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str
 ) -> None:
     with meta_server.running.database.write() as tx:
         tx.execute(text("UPDATE meta_state SET removals_floor = version"))
@@ -107,7 +107,11 @@ def test_a_poll_since_forgotten_history_has_expired(
 
 
 def test_babies_may_be_reaped_once_their_merge_is_older_than_the_grace(
-    meta_server: MetaServer, collector: Collector, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    stream: str,
+    dataset: str,
 ) -> None:
     for offset in range(4):
         collector.commit(stream, offset, dataset)
@@ -123,7 +127,7 @@ def test_babies_may_be_reaped_once_their_merge_is_older_than_the_grace(
 
 
 def test_the_newest_120_checkpoints_are_sent(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     with meta_server.running.database.write() as tx:
         tx.execute(
@@ -140,7 +144,7 @@ def test_the_newest_120_checkpoints_are_sent(
 
 
 def test_a_reply_that_cannot_fit_asks_for_shards(
-    meta_server: MetaServer, nursery: Nursery, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, dataset: str
 ) -> None:
     with meta_server.running.database.write() as tx:
         tx.execute(
@@ -164,7 +168,7 @@ def test_a_reply_that_cannot_fit_asks_for_shards(
 
 
 def test_a_reply_that_cannot_fit_is_refused_before_it_is_built(
-    meta_server: MetaServer, nursery: Nursery
+    meta_server: MetaServer, nursery: NurseryDriver
 ) -> None:
     bulk = text(
         "WITH s AS (INSERT INTO ingest_streams (id, collector_id, collector_string, shard_hash)"
@@ -188,7 +192,7 @@ def test_a_reply_that_cannot_fit_is_refused_before_it_is_built(
 
 
 def test_a_long_backlog_sends_fewer_babies_and_stays_within_the_bound(
-    meta_server: MetaServer, nursery: Nursery, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, dataset: str
 ) -> None:
     with meta_server.running.database.write() as tx:
         tx.execute(

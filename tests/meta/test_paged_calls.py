@@ -14,9 +14,9 @@ from meta.store.engine import Transaction
 from meta.store.lifetimes import LOCK_KEY
 from meta.store.tokens import TokenRouting
 from meta.transactions import Transactions
-from tests.support.meta.catalog import Catalog, Token
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver, Token
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 PAGE = routing_changes.STREAMS_AT_ONCE
@@ -66,7 +66,7 @@ def followers(transactions: Transactions, dataset: str) -> int:
 
 
 @pytest.fixture
-def token(catalog: Catalog) -> Token:
+def token(catalog: CatalogDriver) -> Token:
     return catalog.token(catalog.dataset("old"))
 
 
@@ -84,7 +84,7 @@ def half_route(transactions: Transactions, token: Token, dataset: str) -> None:
 
 
 def test_a_routing_change_reaches_every_stream_a_page_at_a_time(
-    transactions: Transactions, catalog: Catalog, token: Token
+    transactions: Transactions, catalog: CatalogDriver, token: Token
 ) -> None:
     add_streams(transactions, token, 2 * PAGE + 1)
     new = catalog.dataset("new")
@@ -98,7 +98,7 @@ def test_a_routing_change_reaches_every_stream_a_page_at_a_time(
 
 
 def test_a_repeated_routing_change_carries_an_unfinished_one_on(
-    transactions: Transactions, catalog: Catalog, token: Token
+    transactions: Transactions, catalog: CatalogDriver, token: Token
 ) -> None:
     add_streams(transactions, token, PAGE + 1)
     new = catalog.dataset("new")
@@ -111,7 +111,7 @@ def test_a_repeated_routing_change_carries_an_unfinished_one_on(
 
 
 def test_an_abandoned_routing_change_is_carried_on_by_a_server(
-    transactions: Transactions, catalog: Catalog, token: Token
+    transactions: Transactions, catalog: CatalogDriver, token: Token
 ) -> None:
     add_streams(transactions, token, PAGE + 1)
     new = catalog.dataset("new")
@@ -125,7 +125,10 @@ def test_an_abandoned_routing_change_is_carried_on_by_a_server(
 
 
 def test_an_entry_stays_until_a_routing_change_has_reached_its_stream(
-    transactions: Transactions, catalog: Catalog, collector: Collector, nursery: Nursery
+    transactions: Transactions,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
 ) -> None:
     """Its unstamped babies go to the old dataset until then."""
     old, new = catalog.dataset("old"), catalog.dataset("new")
@@ -146,7 +149,10 @@ def test_an_entry_stays_until_a_routing_change_has_reached_its_stream(
 
 
 def test_reaping_marks_any_number_of_babies_in_pages(
-    transactions: Transactions, catalog: Catalog, collector: Collector, nursery: Nursery
+    transactions: Transactions,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
 ) -> None:
     babies = 2 * stream_ends.REAPED_AT_ONCE + 500
     dataset = catalog.dataset("web")

@@ -7,8 +7,8 @@ from sqlalchemy import text
 
 from meta.store import merge_planning
 from meta.store.merge_planning import CANDIDATES_MAX, DAY_NANOS, CandidateRow
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.segments import EPOCH, Worker, Writer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.segments import EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
 
 # What a quiet day may keep of small segments.
@@ -24,12 +24,12 @@ _OLD = text("""
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
 def test_a_window_of_old_segments_hides_no_new_ones(
-    meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     values = {"left": LEFT_OF_A_DAY, "day": DAY_NANOS, "count": CANDIDATES_MAX}
     with meta_server.running.database.write() as tx:

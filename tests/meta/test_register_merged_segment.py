@@ -14,19 +14,19 @@ from meta.errors import (
 from meta.store.registrations import Merge, register_batch
 from meta.store.stream_datasets import EntryMove
 from segments.offsets import OffsetSpan
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
+def stream(catalog: CatalogDriver, collector: IngestionDriver, dataset: str) -> str:
     """Give a stream with ten committed babies."""
     stream_id = collector.register(catalog.token(dataset)).stream_id
     for offset in range(10):
@@ -35,7 +35,7 @@ def stream(catalog: Catalog, collector: Collector, dataset: str) -> str:
 
 
 def test_a_registration_moves_the_offset_and_leaves_a_checkpoint(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     reply = nursery.register(dataset, (stream, -1, 4), segment=nursery.segment(dataset))
 
@@ -51,7 +51,7 @@ def test_a_registration_moves_the_offset_and_leaves_a_checkpoint(
 
 
 def test_a_second_nursery_loses_the_race_and_learns_the_offset(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     nursery.merge(dataset, stream, -1, 4)
 
@@ -62,7 +62,9 @@ def test_a_second_nursery_loses_the_race_and_learns_the_offset(
     assert nursery.merged_offset(stream, dataset) == 4
 
 
-def test_a_refused_call_leaves_its_key_free(nursery: Nursery, stream: str, dataset: str) -> None:
+def test_a_refused_call_leaves_its_key_free(
+    nursery: NurseryDriver, stream: str, dataset: str
+) -> None:
     segment = nursery.segment(dataset)
     with pytest.raises(OffsetConflict):
         nursery.register(dataset, (stream, 3, 4), segment=segment)
@@ -73,7 +75,7 @@ def test_a_refused_call_leaves_its_key_free(nursery: Nursery, stream: str, datas
 
 
 def test_offsets_that_are_not_committed_cannot_be_merged(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     with pytest.raises(OffsetNotCommitted) as refused:
         nursery.merge(dataset, stream, -1, 10)
@@ -82,7 +84,7 @@ def test_offsets_that_are_not_committed_cannot_be_merged(
 
 
 def test_the_same_call_again_answers_the_first_version(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     segment, more = nursery.segment(dataset), [nursery.segment(dataset)]
     first = nursery.register(dataset, (stream, -1, 4), segment=segment, more=more)
@@ -95,7 +97,7 @@ def test_the_same_call_again_answers_the_first_version(
 
 
 def test_a_known_key_with_other_offsets_or_other_segments_is_taken(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     segment = nursery.segment(dataset)
     more = [nursery.segment(dataset)]
@@ -112,7 +114,7 @@ def test_a_known_key_with_other_offsets_or_other_segments_is_taken(
 
 
 def test_without_a_segment_only_offsets_move_and_a_retry_is_recognised(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     first = nursery.register(dataset, (stream, -1, 4))
 
@@ -124,9 +126,13 @@ def test_without_a_segment_only_offsets_move_and_a_retry_is_recognised(
 
 
 def test_all_streams_of_a_call_move_or_none(
-    catalog: Catalog, collector: Collector, nursery: Nursery, stream: str, dataset: str
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    stream: str,
+    dataset: str,
 ) -> None:
-    other = Collector(collector.client, "another").register(catalog.token(dataset)).stream_id
+    other = IngestionDriver(collector.client, "another").register(catalog.token(dataset)).stream_id
     collector.commit(other, 0, dataset)
 
     with pytest.raises(OffsetConflict):
@@ -138,7 +144,7 @@ def test_all_streams_of_a_call_move_or_none(
 
 
 def test_unknown_datasets_and_streams_are_not_found(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     unknown = str(uuid4())
 
@@ -149,7 +155,7 @@ def test_unknown_datasets_and_streams_are_not_found(
 
 
 def test_malformed_registrations_are_refused(
-    catalog: Catalog, nursery: Nursery, stream: str, dataset: str
+    catalog: CatalogDriver, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     segment = nursery.segment(dataset)
     other = nursery.segment(catalog.dataset())
@@ -171,7 +177,7 @@ def test_malformed_registrations_are_refused(
 
 
 def test_a_registration_of_a_dataset_that_is_gone_refuses_no_other_of_its_batch(
-    meta_server: MetaServer, nursery: Nursery, stream: str, dataset: str
+    meta_server: MetaServer, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     def merge_of(dataset_id: str) -> Merge:
         move = EntryMove(UUID(dataset_id), OffsetSpan(stream, 0, 4), ingest_time_nanos=1)

@@ -22,7 +22,7 @@ from meta.v1 import (
     operations_pb2,
 )
 from segplane.dataplane.stream_poll import StreamPoll, read_pages, read_streams
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.full_server import (
     GRPC_DEFAULT_BYTES,
     PROMOTED_COLUMNS,
@@ -34,7 +34,7 @@ from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
@@ -198,7 +198,7 @@ def test_only_what_changed_of_the_catalog_is_sent_again(full: MetaServer, datase
 
 
 def test_a_dataset_that_was_created_since_comes_with_its_layout(
-    meta_server: MetaServer, catalog: Catalog
+    meta_server: MetaServer, catalog: CatalogDriver
 ) -> None:
     poll = StreamPoll(meta_server.client)
     seen = poll.read(0).response_seq

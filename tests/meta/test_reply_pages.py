@@ -15,20 +15,20 @@ from meta.v1 import (
     operations_pb2,
 )
 from segplane.dataplane.stream_poll import StreamPoll, read_streams
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.full_server import (
     GRPC_DEFAULT_BYTES,
     fill_datasets,
     fill_streams,
     fill_tokens,
 )
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
@@ -79,7 +79,7 @@ def test_malformed_pages_are_refused(
 
 
 def test_a_stream_of_many_stamps_comes_with_its_first_babies(
-    meta_server: MetaServer, collector: Collector, catalog: Catalog, dataset: str
+    meta_server: MetaServer, collector: IngestionDriver, catalog: CatalogDriver, dataset: str
 ) -> None:
     stream_id = collector.register(catalog.token(dataset)).stream_id
     with meta_server.running.database.write() as tx:
@@ -104,9 +104,9 @@ def test_a_stream_of_many_stamps_comes_with_its_first_babies(
 
 def test_babies_behind_a_waiting_dataset_are_sent_for_the_others(
     meta_server: MetaServer,
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     dataset: str,
 ) -> None:
     waiting = catalog.dataset()
@@ -122,7 +122,9 @@ def test_babies_behind_a_waiting_dataset_are_sent_for_the_others(
     assert [baby.offset for baby in info.unmerged_babies] == [3]
 
 
-def test_more_removals_than_fit_are_forgotten(meta_server: MetaServer, nursery: Nursery) -> None:
+def test_more_removals_than_fit_are_forgotten(
+    meta_server: MetaServer, nursery: NurseryDriver
+) -> None:
     seen = nursery.poll().response_seq
     with meta_server.running.database.write() as tx:
         tx.execute(

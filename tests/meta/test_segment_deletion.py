@@ -10,15 +10,15 @@ from meta.config import Settings
 from meta.errors import DeletionHeld, InvalidArgument, ObjectCondemned
 from meta.v1 import operations_pb2
 from meta.v1.common_pb2 import CreateSegment
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
-from tests.support.meta.segments import Worker, Writer, segment_of
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
@@ -40,7 +40,7 @@ class TestWithoutGrace:
         return replace(meta_settings, lifetimes=lifetimes)
 
     def test_what_a_merge_replaced_is_handed_out_and_forgotten_when_confirmed(
-        self, writer: Writer, worker: Worker, dataset: str
+        self, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         ids = writer.save_many(dataset, 4)
         (first, *_) = writer.get(*ids)
@@ -61,7 +61,7 @@ class TestWithoutGrace:
         assert writer.get(*ids) == []
 
     def test_a_deleted_key_is_refused_to_a_late_writer(
-        self, writer: Writer, worker: Worker, dataset: str
+        self, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         late = segment_of(dataset)
         writer.save(late)
@@ -74,7 +74,7 @@ class TestWithoutGrace:
             writer.save(late)
 
     def test_a_tombstone_that_was_never_handed_out_cannot_be_confirmed(
-        self, writer: Writer, worker: Worker, dataset: str
+        self, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         ids = writer.save_many(dataset, 4)
         worker.plan()
@@ -87,7 +87,7 @@ class TestWithoutGrace:
         assert len(writer.get(*ids)) == 4
 
     def test_one_live_segment_spoils_a_whole_confirmation(
-        self, writer: Writer, worker: Worker, dataset: str
+        self, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         ids = writer.save_many(dataset, 4)
         worker.plan()
@@ -102,7 +102,7 @@ class TestWithoutGrace:
         assert len(writer.due()) == 4
 
     def test_deletion_waits_for_an_operator_after_a_restore(
-        self, meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+        self, meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         writer.save_many(dataset, 4)
         worker.plan()
@@ -122,7 +122,7 @@ class TestWithoutGrace:
         assert len(writer.due()) == 4
 
     def test_a_dataset_may_keep_its_tombstoned_objects_longer(
-        self, meta_server: MetaServer, writer: Writer, worker: Worker, dataset: str
+        self, meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         writer.save_many(dataset, 4)
         worker.plan()
@@ -134,7 +134,7 @@ class TestWithoutGrace:
 
 
 def test_nothing_is_handed_out_inside_the_grace(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 4)
     worker.plan()
@@ -179,7 +179,7 @@ def test_a_dry_run_condemns_nothing(writer: Writer, dataset: str) -> None:
 
 
 def test_what_a_failed_claim_wrote_may_be_condemned(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -192,7 +192,7 @@ def test_what_a_failed_claim_wrote_may_be_condemned(
 
 
 def test_a_running_attempts_object_is_left_alone(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, 4)
     worker.plan()
@@ -205,7 +205,11 @@ def test_a_running_attempts_object_is_left_alone(
 
 
 def test_babies_are_orphans_only_where_nobody_comes_back_for_them(
-    catalog: Catalog, collector: Collector, nursery: Nursery, writer: Writer, dataset: str
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    writer: Writer,
+    dataset: str,
 ) -> None:
     stream = collector.register(catalog.token(dataset)).stream_id
     for offset in range(3):

@@ -16,12 +16,12 @@ from meta.v1.common_pb2 import (
     SignalFacts,
     TimeRange,
 )
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, Writer, segment_of
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 

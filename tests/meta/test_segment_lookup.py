@@ -17,15 +17,15 @@ from meta.errors import (
 from meta.services.segment_lookup import CheckedLookup
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.segments import EPOCH, Worker, Writer, segment_of
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 
 SECOND = 1_000_000_000
 HOUR = 3_600 * SECOND
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
@@ -79,7 +79,9 @@ def test_the_bounds_of_a_query_are_start_inclusive_and_end_exclusive(
         writer.find("web", start=EPOCH, end=EPOCH)
 
 
-def test_no_names_means_all_datasets_one_after_the_other(catalog: Catalog, writer: Writer) -> None:
+def test_no_names_means_all_datasets_one_after_the_other(
+    catalog: CatalogDriver, writer: Writer
+) -> None:
     catalog.dataset("empty")
     expected = [writer.save_many(catalog.dataset(f"d{n}"), n + 1) for n in range(9)]
     flat = [one for ids in expected for one in ids]
@@ -98,7 +100,7 @@ def test_an_unknown_dataset_is_named(writer: Writer, dataset: str) -> None:
 
 
 def test_every_page_is_of_the_first_ones_version_while_merges_commit(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     for day in range(4):
         writer.save_many(dataset, 16, EPOCH + day * 86_400 * SECOND)
@@ -125,7 +127,7 @@ def test_every_page_is_of_the_first_ones_version_while_merges_commit(
 
 
 def test_an_older_version_shows_what_it_showed(
-    writer: Writer, worker: Worker, dataset: str
+    writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     shown: dict[int, list[str]] = {}
 
@@ -218,7 +220,7 @@ class TestExpiry:
         return replace(meta_settings, lifetimes=lifetimes)
 
     def test_a_version_whose_objects_may_go_has_expired_before_they_are_handed_out(
-        self, writer: Writer, worker: Worker, dataset: str
+        self, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         ids = writer.save_many(dataset, 4)
         page = writer.find("web", limit=1)
@@ -236,7 +238,7 @@ class TestExpiry:
         assert len(writer.find_ids("web")) == 1
 
     def test_another_datasets_versions_do_not_expire(
-        self, catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+        self, catalog: CatalogDriver, writer: Writer, worker: WorkerDriver, dataset: str
     ) -> None:
         catalog.dataset("calm")
         writer.save_many(dataset, 4)

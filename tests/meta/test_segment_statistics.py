@@ -7,9 +7,9 @@ import pytest
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.v1 import janitor_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.janitor import MIB, age, explain, rewrite, sizes
-from tests.support.meta.segments import EPOCH, Worker, Writer, segment_of
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.janitor import MIB, age, explain, janitor_stats, rewrite, sizes
+from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 
@@ -20,7 +20,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
@@ -48,7 +48,11 @@ def test_size_tiers_are_powers_of_four_mebibytes_with_empty_ones_between(
 
 
 def test_size_tiers_count_what_passes_all_filters(
-    meta_server: MetaServer, catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+    meta_server: MetaServer,
+    catalog: CatalogDriver,
+    writer: Writer,
+    worker: WorkerDriver,
+    dataset: str,
 ) -> None:
     other = catalog.dataset("other")
     old, young = writer.save(segment_of(dataset), segment_of(dataset, compressed=2 * MIB))
@@ -76,7 +80,7 @@ def test_size_tiers_count_what_passes_all_filters(
     ],
 )
 def test_filters_that_make_no_sense_are_refused(
-    writer: Writer, worker: Worker, dataset: str, filters: dict[str, object]
+    writer: Writer, worker: WorkerDriver, dataset: str, filters: dict[str, object]
 ) -> None:
     with pytest.raises(InvalidArgument):
         sizes(writer, **filters)
@@ -84,7 +88,7 @@ def test_filters_that_make_no_sense_are_refused(
         worker.plan(**filters)
 
 
-def test_an_unknown_dataset_is_not_found(writer: Writer, worker: Worker) -> None:
+def test_an_unknown_dataset_is_not_found(writer: Writer, worker: WorkerDriver) -> None:
     for call in (
         lambda: sizes(writer, dataset_name="nope"),
         lambda: worker.plan(dataset_name="nope"),
@@ -101,7 +105,9 @@ def test_an_unknown_dataset_is_not_found(writer: Writer, worker: Worker) -> None
             call()
 
 
-def test_stats_of_one_dataset_are_its_own(catalog: Catalog, writer: Writer, dataset: str) -> None:
+def test_stats_of_one_dataset_are_its_own(
+    catalog: CatalogDriver, writer: Writer, dataset: str
+) -> None:
     writer.save_many(dataset, 2)
     writer.save_many(catalog.dataset("other"), 3)
 
@@ -110,3 +116,18 @@ def test_stats_of_one_dataset_are_its_own(catalog: Catalog, writer: Writer, data
         return writer.client.janitor.GetJanitorStats(request).segment_count
 
     assert (count(), count(dataset_name="web"), count(dataset_name="other")) == (5, 2, 3)
+
+
+def test_statistics_follow_a_merge(writer: Writer, worker: WorkerDriver, dataset: str) -> None:
+    writer.save_many(dataset, 4)
+    worker.plan()
+
+    planned = janitor_stats(worker.client)
+    worker.merge_all()
+    merged = janitor_stats(worker.client)
+
+    assert (planned.segment_count, planned.outstanding_merge_tasks) == (4, 1)
+    assert planned.total_compressed_size_bytes == 4_000
+    assert (merged.segment_count, merged.outstanding_merge_tasks) == (1, 0)
+    assert merged.total_size_bytes == 20_000
+    assert merged.segments_incl_tombstoned == 5

@@ -30,9 +30,9 @@ from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
 from segments.keys import join_key
 from segments.offsets import OffsetSpan
 from tests.support.interleaving.in_process_calls import new_segment
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import undelete
-from tests.support.meta.segments import DAY, EPOCH, Worker, Writer
+from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
 
@@ -40,7 +40,7 @@ TASKS = dataset_deletion.TASKS_AT_ONCE + 1
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset("web")
 
 
@@ -62,7 +62,7 @@ def rewrite(writer: Writer) -> int:
     return writer.client.janitor.RewriteAllSegments(request).tasks_created
 
 
-def num_open(worker: Worker) -> int:
+def num_open(worker: WorkerDriver) -> int:
     reply = worker.client.janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest())
     return len(reply.tasks)
 
@@ -72,7 +72,7 @@ def delete(transactions: Transactions, dataset: str) -> None:
 
 
 def test_tasks_of_a_deleted_dataset_are_dead_before_their_rows_are_closed(
-    transactions: Transactions, writer: Writer, worker: Worker, dataset: str
+    transactions: Transactions, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     writer.save_many(dataset, TASKS)
     assert rewrite(writer) == TASKS
@@ -99,7 +99,7 @@ def test_an_undelete_half_way_brings_the_open_tasks_back(
     meta_server: MetaServer,
     transactions: Transactions,
     writer: Writer,
-    worker: Worker,
+    worker: WorkerDriver,
     dataset: str,
 ) -> None:
     writer.save_many(dataset, TASKS)
@@ -119,7 +119,11 @@ def test_an_undelete_half_way_brings_the_open_tasks_back(
 
 
 def test_a_completion_holds_no_statistics_while_it_waits_for_its_version(
-    transactions: Transactions, catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+    transactions: Transactions,
+    catalog: CatalogDriver,
+    writer: Writer,
+    worker: WorkerDriver,
+    dataset: str,
 ) -> None:
     """Registrations take the counter, then the statistics: the other order is a deadlock."""
     lost, whole = claim_two(catalog, writer, worker, dataset)
@@ -145,7 +149,7 @@ def test_a_completion_holds_no_statistics_while_it_waits_for_its_version(
 
 
 def claim_two(
-    catalog: Catalog, writer: Writer, worker: Worker, dataset: str
+    catalog: CatalogDriver, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> tuple[merge_task_pb2.SegmentMergeTaskInfo, merge_task_pb2.SegmentMergeTaskInfo]:
     writer.save_many(dataset, 20)
     writer.save_many(catalog.dataset("other"), 20, EPOCH + DAY)
@@ -155,7 +159,7 @@ def claim_two(
     return first, second
 
 
-def completion(worker: Worker, task: merge_task_pb2.SegmentMergeTaskInfo) -> Completion:
+def completion(worker: WorkerDriver, task: merge_task_pb2.SegmentMergeTaskInfo) -> Completion:
     message = worker.output(task)
     prefix, name = message.cloud_object_key.prefix.prefix, message.cloud_object_key.key
     output = NewSegment(
@@ -181,7 +185,7 @@ def is_waiting(transactions: Transactions) -> bool:
 
 
 def test_a_large_registration_writes_its_rows_before_it_takes_the_counter(
-    transactions: Transactions, catalog: Catalog, dataset: str
+    transactions: Transactions, catalog: CatalogDriver, dataset: str
 ) -> None:
     merge = large_merge(transactions, dataset)
     done: list[int] = []

@@ -21,16 +21,16 @@ from meta.errors import (
     StreamStopped,
 )
 from meta.v1 import operations_pb2
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 ROUNDS = 12
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
@@ -49,8 +49,10 @@ def together(*calls: Callable[[], object]) -> list[Any]:
         return list(pool.map(run, calls))
 
 
-def new_stream(catalog: Catalog, collector: Collector, dataset: str, babies: int) -> str:
-    named = Collector(collector.client, str(uuid4()))
+def new_stream(
+    catalog: CatalogDriver, collector: IngestionDriver, dataset: str, babies: int
+) -> str:
+    named = IngestionDriver(collector.client, str(uuid4()))
     stream = named.register(catalog.token(dataset)).stream_id
     for offset in range(babies):
         named.commit(stream, offset, dataset)
@@ -58,7 +60,7 @@ def new_stream(catalog: Catalog, collector: Collector, dataset: str, babies: int
 
 
 def test_of_two_registrations_of_one_span_one_wins(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     for _ in range(ROUNDS):
         stream = new_stream(catalog, collector, dataset, 2)
@@ -71,7 +73,7 @@ def test_of_two_registrations_of_one_span_one_wins(
 
 
 def test_the_same_registration_twice_at_once_is_one(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     for _ in range(ROUNDS):
         stream = new_stream(catalog, collector, dataset, 2)
@@ -85,7 +87,7 @@ def test_the_same_registration_twice_at_once_is_one(
 
 
 def test_a_commit_and_a_stop_agree_on_the_last_offset(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     for _ in range(ROUNDS):
         stream = new_stream(catalog, collector, dataset, 1)
@@ -104,7 +106,7 @@ def test_a_commit_and_a_stop_agree_on_the_last_offset(
 
 
 def test_a_key_is_registered_or_condemned_never_both(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     client = collector.client
     for _ in range(ROUNDS):
@@ -126,11 +128,11 @@ def test_a_key_is_registered_or_condemned_never_both(
 
 
 def test_no_baby_is_routed_to_an_entry_that_begins_above_it(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     for _ in range(ROUNDS):
         token = catalog.token(dataset)
-        named = Collector(collector.client, str(uuid4()))
+        named = IngestionDriver(collector.client, str(uuid4()))
         stream = named.register(token).stream_id
         other = catalog.dataset()
 
@@ -143,11 +145,11 @@ def test_no_baby_is_routed_to_an_entry_that_begins_above_it(
 
 
 def test_an_entry_is_not_removed_under_a_commit_for_it(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     for _ in range(ROUNDS):
         token = catalog.token(dataset)
-        named = Collector(collector.client, str(uuid4()))
+        named = IngestionDriver(collector.client, str(uuid4()))
         stream = named.register(token).stream_id
         catalog.revoke(token)
 
@@ -162,11 +164,11 @@ def test_an_entry_is_not_removed_under_a_commit_for_it(
 
 
 def test_one_collector_registering_at_once_gets_one_stream(
-    catalog: Catalog, collector: Collector, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, dataset: str
 ) -> None:
     token = catalog.token(dataset)
     for _ in range(ROUNDS):
-        named = Collector(collector.client, str(uuid4()))
+        named = IngestionDriver(collector.client, str(uuid4()))
 
         replies = together(*[partial(named.register, token)] * 4)
 
@@ -175,7 +177,7 @@ def test_one_collector_registering_at_once_gets_one_stream(
 
 
 def test_many_streams_committing_at_once_lose_nothing(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     streams = [new_stream(catalog, collector, dataset, 0) for _ in range(16)]
 
@@ -192,9 +194,9 @@ def test_many_streams_committing_at_once_lose_nothing(
 def test_two_servers_over_one_database_are_one(
     meta_server: MetaServer,
     meta_settings: config.Settings,
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     dataset: str,
 ) -> None:
     second = server.start(replace(meta_settings, bind="127.0.0.1:0"))
@@ -203,12 +205,12 @@ def test_two_servers_over_one_database_are_one(
 
         def work(stream: str, through: MetaClient) -> None:
             for offset in range(10):
-                Collector(through, "").commit(stream, offset, dataset)
+                IngestionDriver(through, "").commit(stream, offset, dataset)
 
         together(*[partial(work, s, c) for s in streams for c in (meta_server.client, client)])
         versions = together(
             *[
-                partial(Nursery(c).merge, dataset, s, -1, 9)
+                partial(NurseryDriver(c).merge, dataset, s, -1, 9)
                 for s in streams
                 for c in (meta_server.client, client)
             ]
@@ -216,12 +218,12 @@ def test_two_servers_over_one_database_are_one(
 
         assert sum(isinstance(v, int) for v in versions) == 4
         assert sum(isinstance(v, OffsetConflict) for v in versions) == 4
-        assert nursery.poll().response_seq == Nursery(client).poll().response_seq
+        assert nursery.poll().response_seq == NurseryDriver(client).poll().response_seq
     second.stop(2.0)
 
 
 def test_the_same_commit_twice_at_once_is_one(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     for _ in range(ROUNDS):
         stream = new_stream(catalog, collector, dataset, 0)
@@ -234,7 +236,7 @@ def test_the_same_commit_twice_at_once_is_one(
 
 
 def test_a_stop_repeated_at_once_is_one(
-    catalog: Catalog, collector: Collector, nursery: Nursery, dataset: str
+    catalog: CatalogDriver, collector: IngestionDriver, nursery: NurseryDriver, dataset: str
 ) -> None:
     for _ in range(ROUNDS):
         stream = new_stream(catalog, collector, dataset, 1)

@@ -14,27 +14,27 @@ from meta.errors import (
     TokenUnknown,
 )
 from meta.v1 import nursery_pb2
-from tests.support.meta.catalog import Catalog, Token
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver, Token
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 
 
 @pytest.fixture
-def dataset(catalog: Catalog) -> str:
+def dataset(catalog: CatalogDriver) -> str:
     return catalog.dataset()
 
 
 @pytest.fixture
-def token(catalog: Catalog, dataset: str) -> Token:
+def token(catalog: CatalogDriver, dataset: str) -> Token:
     return catalog.token(dataset)
 
 
 @pytest.fixture
-def stream(collector: Collector, token: Token) -> str:
+def stream(collector: IngestionDriver, token: Token) -> str:
     return collector.register(token).stream_id
 
 
-def drain(nursery: Nursery, stream_id: str, dataset_id: str, seen: int, last: int) -> None:
+def drain(nursery: NurseryDriver, stream_id: str, dataset_id: str, seen: int, last: int) -> None:
     """Merge, reap and remove the entry of a stream with one dataset."""
     nursery.merge(dataset_id, stream_id, seen, last)
     nursery.reap(stream_id, last)
@@ -42,7 +42,7 @@ def drain(nursery: Nursery, stream_id: str, dataset_id: str, seen: int, last: in
 
 
 def test_a_collector_has_one_stream_for_all_its_tokens(
-    catalog: Catalog, collector: Collector, dataset: str, token: Token
+    catalog: CatalogDriver, collector: IngestionDriver, dataset: str, token: Token
 ) -> None:
     first = collector.register(token)
     again = collector.register(token)
@@ -55,7 +55,11 @@ def test_a_collector_has_one_stream_for_all_its_tokens(
 
 
 def test_entries_begin_at_the_committed_offset(
-    catalog: Catalog, collector: Collector, nursery: Nursery, stream: str, dataset: str
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    stream: str,
+    dataset: str,
 ) -> None:
     for offset in range(3):
         collector.commit(stream, offset, dataset)
@@ -69,7 +73,7 @@ def test_entries_begin_at_the_committed_offset(
 
 
 def test_unknown_and_revoked_tokens_cannot_be_told_apart(
-    catalog: Catalog, collector: Collector, token: Token
+    catalog: CatalogDriver, collector: IngestionDriver, token: Token
 ) -> None:
     messages = set()
     catalog.revoke(token)
@@ -83,7 +87,7 @@ def test_unknown_and_revoked_tokens_cannot_be_told_apart(
 
 
 def test_a_stop_at_the_committed_offset_ends_the_stream(
-    collector: Collector, nursery: Nursery, token: Token, stream: str
+    collector: IngestionDriver, nursery: NurseryDriver, token: Token, stream: str
 ) -> None:
     collector.commit(stream, 0)
 
@@ -98,7 +102,7 @@ def test_a_stop_at_the_committed_offset_ends_the_stream(
 
 
 def test_a_stop_commits_the_stop_message_behind_the_committed_offset(
-    collector: Collector, nursery: Nursery, stream: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str
 ) -> None:
     collector.commit(stream, 0)
 
@@ -108,7 +112,7 @@ def test_a_stop_commits_the_stop_message_behind_the_committed_offset(
 
 
 def test_the_same_stop_again_is_ok_and_another_tells_the_offset(
-    collector: Collector, nursery: Nursery, stream: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str
 ) -> None:
     collector.commit(stream, 0)
     with pytest.raises(StopMismatch) as refused:
@@ -133,7 +137,7 @@ def test_a_stop_needs_a_reason(
         meta_client.nursery.MarkStreamStopped(request)
 
 
-def test_unknown_streams_are_not_found(nursery: Nursery, dataset: str) -> None:
+def test_unknown_streams_are_not_found(nursery: NurseryDriver, dataset: str) -> None:
     unknown = str(uuid4())
 
     with pytest.raises(NotFound):
@@ -144,7 +148,11 @@ def test_unknown_streams_are_not_found(nursery: Nursery, dataset: str) -> None:
 
 
 def test_reaping_ends_at_the_smallest_merged_offset(
-    catalog: Catalog, collector: Collector, nursery: Nursery, stream: str, dataset: str
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    stream: str,
+    dataset: str,
 ) -> None:
     other = catalog.dataset()
     collector.register(catalog.token(other))
@@ -164,7 +172,7 @@ def test_reaping_ends_at_the_smallest_merged_offset(
 
 
 def test_a_stopped_and_drained_stream_retires(
-    collector: Collector, nursery: Nursery, stream: str, dataset: str
+    collector: IngestionDriver, nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     collector.commit(stream, 0, dataset)
     nursery.stop(stream, 1)
@@ -179,7 +187,7 @@ def test_a_stopped_and_drained_stream_retires(
 
 
 def test_an_empty_stream_retires_with_its_last_entry(
-    nursery: Nursery, stream: str, dataset: str
+    nursery: NurseryDriver, stream: str, dataset: str
 ) -> None:
     nursery.stop(stream, -1)
 
@@ -189,9 +197,9 @@ def test_an_empty_stream_retires_with_its_last_entry(
 
 
 def test_an_entry_stays_while_a_token_routes_to_it(
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     token: Token,
     stream: str,
     dataset: str,
@@ -212,9 +220,9 @@ def test_an_entry_stays_while_a_token_routes_to_it(
 
 
 def test_an_entry_stays_while_a_baby_for_it_waits(
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     token: Token,
     stream: str,
     dataset: str,
@@ -230,7 +238,11 @@ def test_an_entry_stays_while_a_baby_for_it_waits(
 
 
 def test_an_entry_stays_while_an_unstamped_baby_was_routed_to_it(
-    catalog: Catalog, collector: Collector, nursery: Nursery, token: Token, dataset: str
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
+    token: Token,
+    dataset: str,
 ) -> None:
     stream = collector.register(token).stream_id
     other = catalog.dataset()
@@ -247,9 +259,9 @@ def test_an_entry_stays_while_an_unstamped_baby_was_routed_to_it(
 
 
 def test_a_later_stamped_commit_brings_an_entry_back_below_its_offset(
-    catalog: Catalog,
-    collector: Collector,
-    nursery: Nursery,
+    catalog: CatalogDriver,
+    collector: IngestionDriver,
+    nursery: NurseryDriver,
     token: Token,
     stream: str,
     dataset: str,

@@ -11,7 +11,7 @@ from meta.client import MetaClient
 from meta.process import Environment
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
-from tests.support.nursery.drivers import Collector, dataset
+from tests.support.nursery.drivers import CollectorDriver, dataset
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
 
 
 @pytest.fixture
-def collector(meta_client: MetaClient) -> Collector:
+def collector(meta_client: MetaClient) -> CollectorDriver:
     """Give a collector with a stream, and a dataset for its records."""
-    return Collector(meta_client, dataset(meta_client))
+    return CollectorDriver(meta_client, dataset(meta_client))
 
 
 @pytest.fixture(scope="module")

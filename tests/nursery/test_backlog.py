@@ -13,7 +13,7 @@ from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
 from segments.location import StoreLocation
-from tests.support.nursery.drivers import BUDGET, Collector, dataset, nursery, run_here, texts
+from tests.support.nursery.drivers import BUDGET, CollectorDriver, dataset, nursery, run_here, texts
 from tests.support.waiting import wait_until
 
 FOR_EVER = 10_000.0
@@ -31,12 +31,12 @@ class Jobs:
         return run_here(tasks, where)
 
 
-def files(collector: Collector) -> int:
+def files(collector: CollectorDriver) -> int:
     request = segment_lookup_pb2.FindSegmentsRequest()
     return len(collector.client.segment_lookup.FindSegments(request).segments)
 
 
-def test_what_waits_becomes_one_batch_and_one_file(collector: Collector) -> None:
+def test_what_waits_becomes_one_batch_and_one_file(collector: CollectorDriver) -> None:
     jobs = Jobs()
     driver = nursery(collector.client, jobs.run)
     for number in range(3):
@@ -53,7 +53,7 @@ def test_what_waits_becomes_one_batch_and_one_file(collector: Collector) -> None
 
 
 def test_a_backlog_above_a_batch_is_merged_batch_by_batch_until_its_end(
-    collector: Collector,
+    collector: CollectorDriver,
 ) -> None:
     jobs = Jobs()
     driver = nursery(collector.client, jobs.run, batch_babies_max=8)
@@ -69,7 +69,7 @@ def test_a_backlog_above_a_batch_is_merged_batch_by_batch_until_its_end(
     assert len(texts(collector)) == 21
 
 
-def test_young_babies_wait_for_company_and_a_backlog_does_not(collector: Collector) -> None:
+def test_young_babies_wait_for_company_and_a_backlog_does_not(collector: CollectorDriver) -> None:
     jobs = Jobs()
     driver = nursery(collector.client, jobs.run, wait_secs=FOR_EVER, batch_bytes_min=2_000)
     collector.send("young")
@@ -82,7 +82,7 @@ def test_young_babies_wait_for_company_and_a_backlog_does_not(collector: Collect
     assert jobs.babies == [2]
 
 
-def test_there_is_no_pause_between_the_batches_of_a_backlog(collector: Collector) -> None:
+def test_there_is_no_pause_between_the_batches_of_a_backlog(collector: CollectorDriver) -> None:
     for number in range(10):
         collector.send(f"behind {number}")
     shutdown, jobs = Shutdown(), Jobs()
@@ -99,7 +99,7 @@ def test_there_is_no_pause_between_the_batches_of_a_backlog(collector: Collector
 
 @pytest.mark.spark
 def test_spark_gets_a_job_only_when_something_came(
-    collector: Collector, spark: SparkSession
+    collector: CollectorDriver, spark: SparkSession
 ) -> None:
     def jobs() -> int:
         return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
@@ -108,7 +108,7 @@ def test_spark_gets_a_job_only_when_something_came(
         return list(job.run(spark, BUDGET, tasks, where))
 
     # On the same stream, so that its offset moves too, over babies with nothing for it.
-    idle = Collector(collector.client, dataset(collector.client), collector.collector_id)
+    idle = CollectorDriver(collector.client, dataset(collector.client), collector.collector_id)
     driver = nursery(collector.client, run)
     cycle_often(driver)
     before = jobs()

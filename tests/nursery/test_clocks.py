@@ -9,7 +9,7 @@ from meta.v1 import nursery_pb2
 from nursery import dead_streams
 from nursery.snapshot import StreamInfo, read_snapshot
 from segplane.dataplane.clocks import Clock
-from tests.support.nursery.drivers import Collector, nursery, texts
+from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 from tests.support.nursery.passing_time import let_pass
 from tests.support.object_store.skewed_clock import SkewedStore
 
@@ -29,7 +29,7 @@ def value(name: str) -> float:
     return sample
 
 
-def polled(collector: Collector) -> StreamInfo:
+def polled(collector: CollectorDriver) -> StreamInfo:
     request = nursery_pb2.GetIngestStreamsRequest()
     snapshot = read_snapshot(collector.client.nursery.GetIngestStreamsForNursery(request))
     return next(info for info in snapshot.streams if info.stream_id == collector.stream_id)
@@ -37,7 +37,7 @@ def polled(collector: Collector) -> StreamInfo:
 
 @OFF
 def test_a_nursery_with_a_wrong_clock_merges_what_is_due_and_stops_no_busy_stream(
-    collector: Collector, database_url: str, skew_secs: float
+    collector: CollectorDriver, database_url: str, skew_secs: float
 ) -> None:
     collector.send("due")
     let_pass(collector, database_url, 100.0)
@@ -61,7 +61,7 @@ def test_a_nursery_with_a_wrong_clock_merges_what_is_due_and_stops_no_busy_strea
 
 @OFF
 def test_a_nursery_with_a_wrong_clock_stops_a_dead_stream(
-    collector: Collector, database_url: str, skew_secs: float
+    collector: CollectorDriver, database_url: str, skew_secs: float
 ) -> None:
     collector.send("a")
     let_pass(collector, database_url, 4_000.0)
@@ -75,7 +75,7 @@ def test_a_nursery_with_a_wrong_clock_stops_a_dead_stream(
 
 @OFF
 def test_the_tail_of_a_silent_stream_is_as_old_as_the_store_with_a_wrong_clock_says(
-    collector: Collector, database_url: str, skew_secs: float
+    collector: CollectorDriver, database_url: str, skew_secs: float
 ) -> None:
     collector.put("tail")
     let_pass(collector, database_url, 4_000.0)

@@ -4,7 +4,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from meta.v1 import segment_lookup_pb2
 from meta.v1.common_pb2 import SegmentInfo
-from tests.support.nursery.drivers import NOW, Collector, nursery, texts
+from tests.support.nursery.drivers import NOW, CollectorDriver, nursery, texts
 
 DAY = 86_400 * 10**9
 MIDNIGHT = NOW // DAY * DAY
@@ -19,19 +19,19 @@ def at(*times: int) -> bytes:
     return data.SerializeToString()
 
 
-def send(collector: Collector, *times: int) -> None:
+def send(collector: CollectorDriver, *times: int) -> None:
     """Commit one baby with a record at each of these times, all in one export."""
     collector.commit(collector.put(payloads=[at(*times)]))
 
 
-def find(collector: Collector) -> list[SegmentInfo]:
+def find(collector: CollectorDriver) -> list[SegmentInfo]:
     request = segment_lookup_pb2.FindSegmentsRequest()
     found = collector.client.segment_lookup.FindSegments(request).segments
     return sorted(found, key=lambda one: one.time_range.start_time)
 
 
 def test_both_sides_of_midnight_are_found_at_one_version_in_files_of_their_own(
-    collector: Collector,
+    collector: CollectorDriver,
 ) -> None:
     send(collector, MIDNIGHT + 5, MIDNIGHT - 1, MIDNIGHT, MIDNIGHT - 7)
 
@@ -48,7 +48,7 @@ def test_both_sides_of_midnight_are_found_at_one_version_in_files_of_their_own(
 
 
 def test_a_ninth_day_shares_the_file_of_the_smallest_and_no_record_is_lost(
-    collector: Collector,
+    collector: CollectorDriver,
 ) -> None:
     # Day 0 has one record, day 11 has twelve.
     times = [MIDNIGHT + day * DAY + n for day in range(12) for n in range(day + 1)]
@@ -67,7 +67,9 @@ def test_a_ninth_day_shares_the_file_of_the_smallest_and_no_record_is_lost(
         assert one.time_range.start_time // DAY == one.time_range.end_time // DAY
 
 
-def test_days_of_a_client_with_a_random_clock_do_not_flood_the_bucket(collector: Collector) -> None:
+def test_days_of_a_client_with_a_random_clock_do_not_flood_the_bucket(
+    collector: CollectorDriver,
+) -> None:
     send(collector, *(MIDNIGHT + day * 37 * DAY for day in range(300)))
 
     nursery(collector.client).cycle()
@@ -78,7 +80,7 @@ def test_days_of_a_client_with_a_random_clock_do_not_flood_the_bucket(collector:
 
 
 def test_of_days_with_as_many_records_the_newest_get_files_of_their_own(
-    collector: Collector,
+    collector: CollectorDriver,
 ) -> None:
     times = [MIDNIGHT - day * DAY for day in range(30)]
     send(collector, *times)

@@ -8,20 +8,20 @@ from nursery import dead_streams
 from nursery.snapshot import StreamInfo, read_snapshot
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
-from tests.support.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
+from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, logs, nursery, texts
 from tests.support.nursery.passing_time import let_pass
 
 TIMEOUT_SECS = 3_600.0
 
 
-def as_seen_now(collector: Collector) -> StreamInfo:
+def as_seen_now(collector: CollectorDriver) -> StreamInfo:
     """The stream as known to a nursery that polls now and acts later."""
     request = nursery_pb2.GetIngestStreamsRequest()
     snapshot = read_snapshot(collector.client.nursery.GetIngestStreamsForNursery(request))
     return next(info for info in snapshot.streams if info.stream_id == collector.stream_id)
 
 
-def is_stopped(collector: Collector) -> bool:
+def is_stopped(collector: CollectorDriver) -> bool:
     info = collector.info()
     return info is None or info.HasField("stopped_offset")
 
@@ -37,7 +37,7 @@ def is_stopped(collector: Collector) -> bool:
     ids=["before", "after", "a short one", "never"],
 )
 def test_a_stream_is_stopped_once_it_was_silent_for_the_timeout(
-    collector: Collector,
+    collector: CollectorDriver,
     database_url: str,
     timeout_secs: float,
     silent_secs: float,
@@ -54,7 +54,7 @@ def test_a_stream_is_stopped_once_it_was_silent_for_the_timeout(
 
 
 def test_a_tail_that_is_being_written_keeps_its_stream_though_meta_heard_nothing(
-    collector: Collector, database_url: str
+    collector: CollectorDriver, database_url: str
 ) -> None:
     collector.send("a")
     old = collector.put("old")
@@ -75,7 +75,7 @@ def test_a_tail_that_is_being_written_keeps_its_stream_though_meta_heard_nothing
 
 
 def test_a_collector_that_commits_before_its_stream_is_stopped_keeps_it(
-    collector: Collector,
+    collector: CollectorDriver,
 ) -> None:
     collector.send("a")
     stale = as_seen_now(collector)
@@ -89,7 +89,9 @@ def test_a_collector_that_commits_before_its_stream_is_stopped_keeps_it(
     assert texts(collector) == ["a", "and on", "back"]
 
 
-def test_a_baby_that_is_committed_while_it_is_adopted_is_there_once(collector: Collector) -> None:
+def test_a_baby_that_is_committed_while_it_is_adopted_is_there_once(
+    collector: CollectorDriver,
+) -> None:
     collector.send("a")
     stale = as_seen_now(collector)
     collector.send("by its collector")
@@ -103,7 +105,7 @@ def test_a_baby_that_is_committed_while_it_is_adopted_is_there_once(collector: C
 
 
 def test_a_collector_that_comes_back_after_the_stop_acknowledges_nothing_on_the_old_stream(
-    collector: Collector,
+    collector: CollectorDriver,
 ) -> None:
     collector.send("a")
     adopted = collector.put("adopted")
@@ -114,7 +116,7 @@ def test_a_collector_that_comes_back_after_the_stop_acknowledges_nothing_on_the_
     collector.commit(adopted)
     with pytest.raises(StreamStopped):
         collector.send("too late")
-    again = Collector(collector.client, collector.dataset_id, collector.collector_id)
+    again = CollectorDriver(collector.client, collector.dataset_id, collector.collector_id)
     assert again.stream_id != collector.stream_id
     again.send("elsewhere")
 
@@ -124,8 +126,10 @@ def test_a_collector_that_comes_back_after_the_stop_acknowledges_nothing_on_the_
     assert collector.info() is None
 
 
-def test_the_records_of_an_adopted_tail_count_for_their_own_datasets(collector: Collector) -> None:
-    other = Collector(collector.client, dataset(collector.client), collector.collector_id)
+def test_the_records_of_an_adopted_tail_count_for_their_own_datasets(
+    collector: CollectorDriver,
+) -> None:
+    other = CollectorDriver(collector.client, dataset(collector.client), collector.collector_id)
     parts = [
         TokenPart(one.token_id, "logs", (logs("x"),) * count, one.dataset_id, count, NOW, NOW)
         for one, count in ((collector, 3), (other, 1))

@@ -12,7 +12,7 @@ import pytest
 from meta.v1 import operations_pb2
 from segments.keys import baby_key
 from tests.support.meta.server import MetaServer
-from tests.support.nursery.drivers import Collector, nursery, texts
+from tests.support.nursery.drivers import CollectorDriver, nursery, texts
 from tests.support.waiting import wait_until
 from tests.support.worker_process import WorkerProcess
 
@@ -27,7 +27,7 @@ class Scene:
     """Two committed babies: a job writes a file of the first, and hangs in reading the second."""
 
     meta: MetaServer
-    collector: Collector
+    collector: CollectorDriver
     hanging: Path
     body: bytes
 
@@ -68,7 +68,7 @@ class Scene:
 
 
 @pytest.fixture
-def scene(meta_server: MetaServer, collector: Collector) -> Scene:
+def scene(meta_server: MetaServer, collector: CollectorDriver) -> Scene:
     collector.send("first")
     collector.send("second")
     path = Path("/", meta_server.settings.location.path, baby_key(collector.stream_id, 1))

@@ -3,13 +3,13 @@
 from meta.v1 import operations_pb2
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
-from tests.support.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
+from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, logs, nursery, texts
 
 
 def test_slices_of_a_foreign_stamp_go_to_quarantine_and_the_others_are_merged(
-    collector: Collector,
+    collector: CollectorDriver,
 ) -> None:
-    foreign = Collector(collector.client, dataset(collector.client))
+    foreign = CollectorDriver(collector.client, dataset(collector.client))
     parts = tuple(
         TokenPart(token_id, "logs", (logs(text),), dataset_id, 1, NOW, NOW)
         for token_id, dataset_id, text in (

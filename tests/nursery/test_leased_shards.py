@@ -12,7 +12,7 @@ from meta import config, metrics
 from meta.client import MetaClient
 from nursery.loop import Nursery
 from nursery.shards import LeasedShards
-from tests.support.nursery.drivers import EAGER, Collector, dataset, run_here, texts
+from tests.support.nursery.drivers import EAGER, CollectorDriver, dataset, run_here, texts
 
 STREAMS = 12
 
@@ -25,10 +25,10 @@ def meta_settings(meta_settings: config.Settings) -> config.Settings:
 
 
 @pytest.fixture
-def collectors(meta_client: MetaClient) -> list[Collector]:
+def collectors(meta_client: MetaClient) -> list[CollectorDriver]:
     """Streams that all bring records to one dataset."""
     dataset_id = dataset(meta_client)
-    return [Collector(meta_client, dataset_id) for _ in range(STREAMS)]
+    return [CollectorDriver(meta_client, dataset_id) for _ in range(STREAMS)]
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def leased(meta_client: MetaClient) -> Iterator[Callable[[str], Nursery]]:
         yield start
 
 
-def send(collectors: list[Collector], text: str) -> None:
+def send(collectors: list[CollectorDriver], text: str) -> None:
     for number, collector in enumerate(collectors):
         collector.send(f"{text} {number}")
 
@@ -55,8 +55,8 @@ def sent(text: str) -> list[str]:
     return sorted(f"{text} {number}" for number in range(STREAMS))
 
 
-def merged(collectors: list[Collector]) -> int:
-    """How many streams are merged up to their end."""
+def merged(collectors: list[CollectorDriver]) -> int:
+    """Count the streams that are merged up to their end."""
     return sum(set(c.merged().values()) == {c.next_offset - 1} for c in collectors)
 
 
@@ -65,7 +65,7 @@ def races_lost() -> float:
 
 
 def test_a_nursery_that_joins_takes_over_half_of_the_streams(
-    leased: Callable[[str], Nursery], collectors: list[Collector]
+    leased: Callable[[str], Nursery], collectors: list[CollectorDriver]
 ) -> None:
     first, second = leased("first"), leased("second")
     before = races_lost()
@@ -87,7 +87,7 @@ def test_a_nursery_that_joins_takes_over_half_of_the_streams(
 
 
 def test_streams_of_a_nursery_that_was_killed_are_merged_by_the_others(
-    leased: Callable[[str], Nursery], collectors: list[Collector], database_url: str
+    leased: Callable[[str], Nursery], collectors: list[CollectorDriver], database_url: str
 ) -> None:
     killed, survivor = leased("killed"), leased("survivor")
     for driver in (killed, survivor, killed, survivor):
@@ -104,7 +104,7 @@ def test_streams_of_a_nursery_that_was_killed_are_merged_by_the_others(
 
 
 def test_a_nursery_that_ends_gives_its_streams_back(
-    leased: Callable[[str], Nursery], collectors: list[Collector]
+    leased: Callable[[str], Nursery], collectors: list[CollectorDriver]
 ) -> None:
     ending, staying = leased("ending"), leased("staying")
     for driver in (ending, staying, ending, staying):

@@ -10,11 +10,18 @@ from nursery.tasks import Task
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, quarantine_key
 from segments.location import StoreLocation
-from tests.support.nursery.drivers import Collector, dataset, fail_all, nursery, run_here, texts
+from tests.support.nursery.drivers import (
+    CollectorDriver,
+    dataset,
+    fail_all,
+    nursery,
+    run_here,
+    texts,
+)
 from tests.support.nursery.passing_time import let_pass
 
 
-def test_committed_babies_become_visible_and_no_other(collector: Collector) -> None:
+def test_committed_babies_become_visible_and_no_other(collector: CollectorDriver) -> None:
     collector.send("a", "b")
     collector.send("c")
     collector.put("not committed")
@@ -25,7 +32,7 @@ def test_committed_babies_become_visible_and_no_other(collector: Collector) -> N
     assert collector.merged() == {collector.dataset_id: 1}
 
 
-def test_a_second_cycle_finds_nothing_to_do(collector: Collector) -> None:
+def test_a_second_cycle_finds_nothing_to_do(collector: CollectorDriver) -> None:
     collector.send("a")
     driver = nursery(collector.client)
 
@@ -36,7 +43,7 @@ def test_a_second_cycle_finds_nothing_to_do(collector: Collector) -> None:
 
 
 def test_the_lag_is_the_age_of_the_oldest_baby_that_waits(
-    collector: Collector, database_url: str
+    collector: CollectorDriver, database_url: str
 ) -> None:
     def lag_secs() -> float:
         driver.cycle()
@@ -50,7 +57,7 @@ def test_the_lag_is_the_age_of_the_oldest_baby_that_waits(
     assert lag_secs() == 0.0
 
 
-def test_polls_between_two_rounds_of_tending_find_what_is_new(collector: Collector) -> None:
+def test_polls_between_two_rounds_of_tending_find_what_is_new(collector: CollectorDriver) -> None:
     driver = nursery(collector.client, reap_interval_secs=3_600.0)
     driver.cycle()
     for index in range(3):
@@ -63,7 +70,7 @@ def test_polls_between_two_rounds_of_tending_find_what_is_new(collector: Collect
     assert info.deleted_offset == -1
 
 
-def test_a_race_between_two_nurseries_is_lost_by_one(collector: Collector) -> None:
+def test_a_race_between_two_nurseries_is_lost_by_one(collector: CollectorDriver) -> None:
     collector.send("a")
     first = nursery(collector.client)
 
@@ -79,7 +86,7 @@ def test_a_race_between_two_nurseries_is_lost_by_one(collector: Collector) -> No
     assert collector.merged() == {collector.dataset_id: 0}
 
 
-def test_merged_babies_are_deleted(collector: Collector) -> None:
+def test_merged_babies_are_deleted(collector: CollectorDriver) -> None:
     collector.send("a")
     collector.send("b")
     driver = nursery(collector.client)
@@ -95,7 +102,7 @@ def test_merged_babies_are_deleted(collector: Collector) -> None:
             collector.store.get(baby_key(collector.stream_id, offset))
 
 
-def test_a_stopped_stream_retires_once_it_is_drained(collector: Collector) -> None:
+def test_a_stopped_stream_retires_once_it_is_drained(collector: CollectorDriver) -> None:
     collector.send("a")
     collector.stop()
     driver = nursery(collector.client)
@@ -107,7 +114,7 @@ def test_a_stopped_stream_retires_once_it_is_drained(collector: Collector) -> No
     assert texts(collector) == ["a"]
 
 
-def test_a_routing_change_splits_a_stream_without_loss(collector: Collector) -> None:
+def test_a_routing_change_splits_a_stream_without_loss(collector: CollectorDriver) -> None:
     old = collector.dataset_id
     collector.send("before")
     collector.route(dataset(collector.client))
@@ -121,7 +128,7 @@ def test_a_routing_change_splits_a_stream_without_loss(collector: Collector) -> 
     assert texts(collector) == ["after"]
 
 
-def test_unstamped_babies_follow_the_routing_of_their_offset(collector: Collector) -> None:
+def test_unstamped_babies_follow_the_routing_of_their_offset(collector: CollectorDriver) -> None:
     old = collector.dataset_id
     collector.send("before", is_stamped=False)
     collector.route(dataset(collector.client))
@@ -135,7 +142,7 @@ def test_unstamped_babies_follow_the_routing_of_their_offset(collector: Collecto
     assert texts(collector) == ["after"]
 
 
-def test_a_payload_that_will_not_decode_is_put_aside(collector: Collector) -> None:
+def test_a_payload_that_will_not_decode_is_put_aside(collector: CollectorDriver) -> None:
     broken = b"\x0a\x05ab"
     collector.commit(collector.put("good", payloads=[broken]))
 
@@ -147,8 +154,8 @@ def test_a_payload_that_will_not_decode_is_put_aside(collector: Collector) -> No
     assert collector.merged() == {collector.dataset_id: 0}
 
 
-def test_a_baby_that_is_gone_stops_its_stream_alone(collector: Collector) -> None:
-    other = Collector(collector.client, collector.dataset_id)
+def test_a_baby_that_is_gone_stops_its_stream_alone(collector: CollectorDriver) -> None:
+    other = CollectorDriver(collector.client, collector.dataset_id)
     collector.send("here")
     other.send("gone")
     other.store.delete([baby_key(other.stream_id, 0)])
@@ -161,7 +168,7 @@ def test_a_baby_that_is_gone_stops_its_stream_alone(collector: Collector) -> Non
     assert other.merged() == {collector.dataset_id: -1}
 
 
-def test_a_failed_job_is_tried_again_with_half_the_babies(collector: Collector) -> None:
+def test_a_failed_job_is_tried_again_with_half_the_babies(collector: CollectorDriver) -> None:
     for index in range(4):
         collector.send(f"baby {index}")
     sizes: list[int] = []
@@ -180,7 +187,9 @@ def test_a_failed_job_is_tried_again_with_half_the_babies(collector: Collector) 
     assert texts(collector) == [f"baby {i}" for i in range(4)]
 
 
-def test_a_dead_stream_is_stopped_with_its_tail(collector: Collector, database_url: str) -> None:
+def test_a_dead_stream_is_stopped_with_its_tail(
+    collector: CollectorDriver, database_url: str
+) -> None:
     collector.send("a")
     collector.put("tail")
     collector.next_offset += 1
@@ -200,7 +209,7 @@ def test_a_dead_stream_is_stopped_with_its_tail(collector: Collector, database_u
 
 
 def test_the_tail_of_a_dead_stream_without_stamps_is_routed(
-    collector: Collector, database_url: str
+    collector: CollectorDriver, database_url: str
 ) -> None:
     collector.put("tail", is_stamped=False)
     let_pass(collector, database_url, 7_200.0)
@@ -212,9 +221,9 @@ def test_the_tail_of_a_dead_stream_without_stamps_is_routed(
     assert texts(collector) == ["tail"]
 
 
-def test_datasets_that_got_nothing_do_not_hold_babies_back(collector: Collector) -> None:
+def test_datasets_that_got_nothing_do_not_hold_babies_back(collector: CollectorDriver) -> None:
     other_dataset = dataset(collector.client)
-    idle = Collector(collector.client, other_dataset, collector_id=collector.collector_id)
+    idle = CollectorDriver(collector.client, other_dataset, collector_id=collector.collector_id)
     assert idle.stream_id == collector.stream_id
     collector.send("a")
     driver = nursery(collector.client)

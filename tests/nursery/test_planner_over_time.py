@@ -21,7 +21,7 @@ CYCLES_MAX = 80
 
 
 @dataclass
-class History:
+class PlannedHistory:
     """Streams as meta would keep them, and what the plans have done to them."""
 
     streams: dict[str, IngestStream]
@@ -142,7 +142,7 @@ LIMITS = st.builds(
 )
 
 
-def finish(history: History) -> None:
+def finish(history: PlannedHistory) -> None:
     for _ in range(CYCLES_MAX):
         history.now += SECOND
         found = history.cycle()
@@ -158,7 +158,7 @@ def finish(history: History) -> None:
 def test_every_baby_is_merged_once_and_read_at_most_twice(
     found: dict[str, IngestStream], limits: Limits
 ) -> None:
-    history = History(found, limits)
+    history = PlannedHistory(found, limits)
 
     finish(history)
 
@@ -172,7 +172,7 @@ def test_every_baby_is_merged_once_and_read_at_most_twice(
 def test_tasks_that_fail_lose_nothing(
     found: dict[str, IngestStream], limits: Limits, failures: list[frozenset[int]]
 ) -> None:
-    history = History(found, limits)
+    history = PlannedHistory(found, limits)
     for failing in failures:
         history.now += SECOND
         history.cycle(failing)
@@ -189,7 +189,7 @@ def test_one_busy_dataset_among_many_is_merged_often_and_alone(babies_max: int) 
     )
     merged = dict.fromkeys([DATASETS[0], *quiet], -1)
     limits = Limits(10**9, babies_max, wait_secs=60.0, bytes_min=4_000_000, idle_advance_secs=60.0)
-    history = History({"s": IngestStream("s", 119, merged, babies)}, limits)
+    history = PlannedHistory({"s": IngestStream("s", 119, merged, babies)}, limits)
     registrations = Counter[bool]()
     for _ in range(400):
         history.now += SECOND

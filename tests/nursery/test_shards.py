@@ -13,7 +13,7 @@ from nursery.job import TaskOutcome
 from nursery.loop import Nursery
 from nursery.tasks import Task
 from segments.location import StoreLocation
-from tests.support.nursery.drivers import Collector, nursery, run_here, texts
+from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
 from tests.support.waiting import wait_until
 
 STREAMS = 12
@@ -55,11 +55,11 @@ class Shard:
 
 
 @dataclass
-class Ground:
+class ShardedStreams:
     """Streams that all bring records to one dataset."""
 
     client: MetaClient
-    collectors: list[Collector]
+    collectors: list[CollectorDriver]
 
     def send(self, number: int) -> None:
         """Commit one more baby to each stream."""
@@ -76,10 +76,10 @@ class Ground:
 
 
 @pytest.fixture
-def ground(collector: Collector) -> Ground:
+def ground(collector: CollectorDriver) -> ShardedStreams:
     client = collector.client
-    others = [Collector(client, collector.dataset_id) for _ in range(STREAMS - 1)]
-    return Ground(client, [collector, *others])
+    others = [CollectorDriver(client, collector.dataset_id) for _ in range(STREAMS - 1)]
+    return ShardedStreams(client, [collector, *others])
 
 
 class Running:
@@ -105,7 +105,7 @@ class Running:
                 driver.cycle()
 
 
-def test_nurseries_at_once_move_each_stream_by_exactly_one(ground: Ground) -> None:
+def test_nurseries_at_once_move_each_stream_by_exactly_one(ground: ShardedStreams) -> None:
     shards = [Shard(ground.client, index, 3) for index in range(3)]
 
     with Running(*shards):
@@ -124,7 +124,7 @@ def test_nurseries_at_once_move_each_stream_by_exactly_one(ground: Ground) -> No
 
 
 def test_a_shard_whose_nursery_dies_before_it_registers_is_merged_by_the_next(
-    ground: Ground,
+    ground: ShardedStreams,
 ) -> None:
     dying, living = Shard(ground.client, 0, 2, dies_after_job=2), Shard(ground.client, 1, 2)
 
@@ -147,7 +147,7 @@ def test_a_shard_whose_nursery_dies_before_it_registers_is_merged_by_the_next(
 
 @pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 1)], ids=["more", "fewer"])
 def test_a_change_of_the_number_of_shards_loses_and_doubles_nothing(
-    ground: Ground, before: int, after: int
+    ground: ShardedStreams, before: int, after: int
 ) -> None:
     old = [Shard(ground.client, index, before) for index in range(before)]
     new = [Shard(ground.client, index, after) for index in range(after)]
@@ -166,7 +166,9 @@ def test_a_change_of_the_number_of_shards_loses_and_doubles_nothing(
     }
 
 
-def test_a_stream_is_merged_by_nobody_while_its_shard_has_no_nursery(ground: Ground) -> None:
+def test_a_stream_is_merged_by_nobody_while_its_shard_has_no_nursery(
+    ground: ShardedStreams,
+) -> None:
     ground.send(0)
     taken = Shard(ground.client, 0, 2)
     taken.nursery().cycle()

@@ -11,16 +11,16 @@ from meta.v1 import nursery_pb2
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from tests.support.meta.server import MetaServer
-from tests.support.nursery.drivers import NOW, Collector, dataset, logs, nursery, texts
+from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, logs, nursery, texts
 
 LATER = 99
 STAMPED = pytest.mark.parametrize("is_stamped", [True, False], ids=["stamped", "unstamped"])
 
 
 @pytest.fixture
-def other(collector: Collector) -> Collector:
+def other(collector: CollectorDriver) -> CollectorDriver:
     """Give a token of another dataset on the same stream."""
-    return Collector(collector.client, dataset(collector.client), collector.collector_id)
+    return CollectorDriver(collector.client, dataset(collector.client), collector.collector_id)
 
 
 def promote_later_type(server: MetaServer, dataset_id: str, kql_type: int = LATER) -> None:
@@ -34,7 +34,9 @@ def promote_later_type(server: MetaServer, dataset_id: str, kql_type: int = LATE
         datasets.stamp(tx, UUID(dataset_id), versions.allocate(tx))
 
 
-def send_both(collector: Collector, other: Collector, text: str, *, is_stamped: bool) -> None:
+def send_both(
+    collector: CollectorDriver, other: CollectorDriver, text: str, *, is_stamped: bool
+) -> None:
     """Commit one baby with a record for each of the two datasets."""
     parts = tuple(
         TokenPart(
@@ -54,13 +56,13 @@ def send_both(collector: Collector, other: Collector, text: str, *, is_stamped: 
     collector.commit(baby)
 
 
-def quarantined(collector: Collector) -> list[str]:
+def quarantined(collector: CollectorDriver) -> list[str]:
     return [info.key for info in collector.store.list("quarantine/")]
 
 
 @STAMPED
 def test_a_layout_of_a_later_release_makes_its_dataset_wait_and_no_other(
-    meta_server: MetaServer, collector: Collector, other: Collector, is_stamped: bool
+    meta_server: MetaServer, collector: CollectorDriver, other: CollectorDriver, is_stamped: bool
 ) -> None:
     promote_later_type(meta_server, collector.dataset_id)
     for text in ("a", "b"):
@@ -84,7 +86,7 @@ def test_a_layout_of_a_later_release_makes_its_dataset_wait_and_no_other(
 
 @STAMPED
 def test_a_dataset_that_waited_is_merged_once_its_layout_is_known(
-    meta_server: MetaServer, collector: Collector, other: Collector, is_stamped: bool
+    meta_server: MetaServer, collector: CollectorDriver, other: CollectorDriver, is_stamped: bool
 ) -> None:
     promote_later_type(meta_server, collector.dataset_id)
     for text in ("a", "b"):
@@ -103,7 +105,7 @@ def test_a_dataset_that_waited_is_merged_once_its_layout_is_known(
 
 
 def test_a_stream_of_a_waiting_dataset_alone_is_left_as_it_is(
-    meta_server: MetaServer, collector: Collector
+    meta_server: MetaServer, collector: CollectorDriver
 ) -> None:
     promote_later_type(meta_server, collector.dataset_id)
     collector.send("a")

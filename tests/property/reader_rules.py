@@ -16,7 +16,7 @@ from tests.property.task_rules import TaskRules
 
 
 @dataclass
-class Pages:
+class ReadPages:
     """A reader in the middle of its pages."""
 
     pin: Pin
@@ -29,7 +29,7 @@ class ReaderRules(TaskRules):
 
     def __init__(self, meta: Instances) -> None:
         super().__init__(meta)
-        self.readers: list[Pages] = []
+        self.readers: list[ReadPages] = []
 
     @rule(pick=PICK)
     @when(lambda self: self.model.datasets)
@@ -58,7 +58,7 @@ class ReaderRules(TaskRules):
     @rule(pick=PICK)
     def begin_pages(self, pick: int) -> None:
         if self.model.pins:
-            self.readers.append(Pages(chosen(self.model.pins, pick), ""))
+            self.readers.append(ReadPages(chosen(self.model.pins, pick), ""))
 
     @rule(pick=PICK, limit=st.integers(1, 3))
     @when(lambda self: self.readers)

@@ -20,9 +20,9 @@ from meta.store.engine import Database, DatabaseSettings, TimelineChanged
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2
 from segplane.postgres import EmbeddedPostgres
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import Writer
 from tests.support.meta.standby import (
     catch_up,
@@ -131,9 +131,9 @@ def test_meta_goes_on_with_a_promoted_standby_that_lagged(
 
 
 def check_failover(client: MetaClient, pair: Pair) -> None:
-    catalog, nursery, writer = Catalog(client), Nursery(client), Writer(client)
+    catalog, nursery, writer = CatalogDriver(client), NurseryDriver(client), Writer(client)
     dataset = catalog.dataset("web")
-    collector = Collector(client, "collector")
+    collector = IngestionDriver(client, "collector")
     stream = collector.register(catalog.token(dataset)).stream_id
     for offset in range(3):
         collector.commit(stream, offset, dataset)

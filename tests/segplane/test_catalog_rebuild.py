@@ -25,7 +25,7 @@ from segments.location import StoreLocation
 from segplane import fsck
 from segplane.__main__ import app
 from tests.support.merge_worker.local_merges import merge_all
-from tests.support.nursery.drivers import Collector, dataset, fail_all, nursery, run_here
+from tests.support.nursery.drivers import CollectorDriver, dataset, fail_all, nursery, run_here
 from tests.support.visible_segments import find, seen, texts
 
 
@@ -61,15 +61,15 @@ def store_settings(meta_settings: Settings) -> Settings:
     return meta_settings
 
 
-def assert_new_records_get_visible(collector: Collector) -> None:
+def assert_new_records_get_visible(collector: CollectorDriver) -> None:
     """Send through a new stream, as collectors do after a rebuild."""
-    fresh = Collector(collector.client, collector.dataset_id)
+    fresh = CollectorDriver(collector.client, collector.dataset_id)
     fresh.send("after")
     nursery(collector.client).cycle()
     assert "after" in texts(collector.client, collector.store)
 
 
-def assert_stream_is_back(collector: Collector) -> None:
+def assert_stream_is_back(collector: CollectorDriver) -> None:
     """The stream is stopped behind its last baby, and merged as far as it was."""
     info = collector.info()
     assert info is not None
@@ -82,7 +82,10 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
     store_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
     with running(store_settings) as client:
-        collector, other = Collector(client, dataset(client)), Collector(client, dataset(client))
+        collector, other = (
+            CollectorDriver(client, dataset(client)),
+            CollectorDriver(client, dataset(client)),
+        )
         other.send("of another dataset")
         for number in range(16):
             collector.send(f"merged {number}")
@@ -159,7 +162,7 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
         common_pb2.ShardingField(field_name="severity_text", weight=7),
     ]
     with running(store_settings) as client:
-        collector = Collector(client, dataset(client))
+        collector = CollectorDriver(client, dataset(client))
         name = collector.dataset_id
         client.catalog.SetShardingFields(
             catalog_pb2.SetShardingFieldsRequest(id=name, fields=fields)
@@ -194,7 +197,7 @@ def test_a_database_that_holds_something_is_refused(
     store_settings: Settings, database_url: str
 ) -> None:
     with running(store_settings) as client:
-        collector = Collector(client, dataset(client))
+        collector = CollectorDriver(client, dataset(client))
         collector.send("a")
         nursery(client).cycle()
         before = seen(client)
@@ -211,7 +214,7 @@ def test_versions_of_the_lost_database_have_expired(
     store_settings: Settings, empty_database_url: str
 ) -> None:
     with running(store_settings) as client:
-        collector = Collector(client, dataset(client))
+        collector = CollectorDriver(client, dataset(client))
         collector.send("a")
         nursery(client).cycle()
         old = find(client)[0].created_version

@@ -6,7 +6,7 @@ import pytest
 
 from meta.client import MetaClient
 from tests.support.command_line import RunCommand
-from tests.support.meta.catalog import Catalog
+from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import Writer
 
 SEGMENTS = 2_300
@@ -15,7 +15,7 @@ PER_CALL = 100
 
 @pytest.fixture
 def dataset(meta_client: MetaClient) -> str:
-    return Catalog(meta_client).dataset("checkout")
+    return CatalogDriver(meta_client).dataset("checkout")
 
 
 def save_segments(client: MetaClient, dataset: str, count: int) -> None:

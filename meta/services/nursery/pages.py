@@ -36,7 +36,7 @@ _FIELD = "page_cursor"
 Item = TypeVar("Item", bound=Message)
 
 
-class Position(NamedTuple):
+class PagePosition(NamedTuple):
     """The start of a page: a section, and the last item before it."""
 
     seq: int
@@ -78,7 +78,7 @@ class Pages:
     def __init__(self, location: StoreLocation, grace_secs: float) -> None:
         self._location = location
         self._grace_secs = grace_secs
-        self._sections: tuple[Callable[..., Position | None], ...] = (
+        self._sections: tuple[Callable[..., PagePosition | None], ...] = (
             self._add_streams,
             self._add_datasets,
             self._add_tokens,
@@ -88,7 +88,7 @@ class Pages:
         self, tx: Transaction, asked: PageRequest, reply: nursery_pb2.GetIngestStreamsResponse
     ) -> None:
         """Fill `reply`, which holds what stands on every page. Raises CursorInvalid."""
-        place = _decode(asked) if asked.cursor else Position(seq=reply.response_seq)
+        place = _decode(asked) if asked.cursor else PagePosition(seq=reply.response_seq)
         if place.seq > versions.current(tx) or versions.is_lost(tx, place.seq):
             raise VersionExpired("the poll began before a failover; begin anew with since_seq 0")
         reply.response_seq = place.seq
@@ -98,15 +98,15 @@ class Pages:
             if next_place is not None:
                 reply.next_page_cursor = _encode(next_place, asked)
                 return
-            place = Position(place.seq, place.section + 1)
+            place = PagePosition(place.seq, place.section + 1)
 
     def _add_streams(
         self,
         tx: Transaction,
         asked: PageRequest,
-        place: Position,
+        place: PagePosition,
         page: _Page,
-    ) -> Position | None:
+    ) -> PagePosition | None:
         """Add streams; returns where the next page begins, None once all are there."""
         after = place.last_id
         while True:
@@ -170,9 +170,9 @@ class Pages:
         self,
         tx: Transaction,
         asked: PageRequest,
-        place: Position,
+        place: PagePosition,
         page: _Page,
-    ) -> Position | None:
+    ) -> PagePosition | None:
         after = place.last_id
         # -1: also what never changed since it was created by release 0.1.0.
         since = asked.catalog_since or -1
@@ -192,9 +192,9 @@ class Pages:
         self,
         tx: Transaction,
         asked: PageRequest,
-        place: Position,
+        place: PagePosition,
         page: _Page,
-    ) -> Position | None:
+    ) -> PagePosition | None:
         """Add all tokens at once: as many as there may be fit into one page."""
         if asked.catalog_since:
             found = tokens.list_changed(tx, asked.catalog_since)
@@ -226,16 +226,16 @@ def _needed(
     ]
 
 
-def _encode(place: Position, asked: PageRequest) -> str:
+def _encode(place: PagePosition, asked: PageRequest) -> str:
     packed = _POSITION.pack(place.seq, place.section, place.last_id.bytes)
     return cursors.encode(packed, _bound_to(packed, asked))
 
 
-def _decode(asked: PageRequest) -> Position:
+def _decode(asked: PageRequest) -> PagePosition:
     packed, digest = cursors.split(asked.cursor, _POSITION.size, _FIELD)
     cursors.check(digest, _bound_to(packed, asked), _FIELD)
     seq, section, last_id = _POSITION.unpack(packed)
-    return Position(seq, section, UUID(bytes=last_id))
+    return PagePosition(seq, section, UUID(bytes=last_id))
 
 
 def _bound_to(packed: bytes, asked: PageRequest) -> bytes:

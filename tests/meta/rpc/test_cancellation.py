@@ -21,8 +21,8 @@ from meta.v1 import (
     segment_lookup_pb2_grpc,
 )
 from tests.support.meta.busy_database import held_head, locked_table, waiting_backends
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.segments import segment_of
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
@@ -61,7 +61,7 @@ def test_a_deadline_ends_the_statement(meta_server: MetaServer, database_url: st
 
 
 def test_a_deadline_ends_the_statement_of_a_large_request(
-    meta_server: MetaServer, database_url: str, catalog: Catalog
+    meta_server: MetaServer, database_url: str, catalog: CatalogDriver
 ) -> None:
     dataset_id = catalog.dataset()
     request = ingestion_pb2.SaveSegmentsRequest(
@@ -100,7 +100,7 @@ def test_callers_that_have_left_keep_no_connection(
 
 
 def test_a_commit_that_waits_by_itself_ends_with_its_caller(
-    meta_server: MetaServer, database_url: str, catalog: Catalog, collector: Collector
+    meta_server: MetaServer, database_url: str, catalog: CatalogDriver, collector: IngestionDriver
 ) -> None:
     stream_id = collector.register(catalog.token(catalog.dataset())).stream_id
     request = ingestion_pb2.CommitOffsetRequest(stream_id=stream_id, start_time=1, end_time=2)

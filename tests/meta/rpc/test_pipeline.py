@@ -20,8 +20,8 @@ from meta.rpc.decoding import LARGE_BYTES, SMALL_BYTES
 from meta.rpc.streams import THREADS_PER_STREAM
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_grpc
 from tests.support.meta.busy_database import held_head
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import let_tasks_run
 
@@ -141,7 +141,7 @@ def commit_request(stream_id: str, offset: int) -> ingestion_pb2.CommitOffsetReq
 
 
 @pytest.fixture
-def streams(catalog: Catalog, collector: Collector) -> list[str]:
+def streams(catalog: CatalogDriver, collector: IngestionDriver) -> list[str]:
     """Three streams of three collectors."""
     token = catalog.token(catalog.dataset())
     return [
@@ -151,7 +151,7 @@ def streams(catalog: Catalog, collector: Collector) -> list[str]:
 
 
 def test_a_client_that_leaves_hurts_nobody_and_may_repeat_its_commit(
-    meta_server: MetaServer, collector: Collector, streams: list[str]
+    meta_server: MetaServer, collector: IngestionDriver, streams: list[str]
 ) -> None:
     first, second, _ = streams
     with channel_to(meta_server) as channel:

@@ -19,8 +19,8 @@ from meta.v1.catalog_pb2 import CreateDatasetRequest, GetDatasetRequest
 from meta.v1.common_pb2 import CreateSegment
 from meta.v1.janitor_pb2 import GetJanitorStatsRequest, GetSegmentSizeStatsRequest
 from tests.support.meta.busy_database import locked_table, waiting_backends
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.segments import Writer, segment_of
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
@@ -43,7 +43,7 @@ def segment_of_size(dataset_id: str, size_bytes: int) -> CreateSegment:
     return segment
 
 
-def test_sizes_are_accepted_up_to_their_bound(catalog: Catalog, writer: Writer) -> None:
+def test_sizes_are_accepted_up_to_their_bound(catalog: CatalogDriver, writer: Writer) -> None:
     dataset_id = catalog.dataset()
 
     writer.save(segment_of_size(dataset_id, SIZE_BYTES_MAX))
@@ -53,7 +53,9 @@ def test_sizes_are_accepted_up_to_their_bound(catalog: Catalog, writer: Writer) 
             writer.save(segment_of_size(dataset_id, size_bytes))
 
 
-def test_a_baby_larger_than_any_object_is_refused(catalog: Catalog, collector: Collector) -> None:
+def test_a_baby_larger_than_any_object_is_refused(
+    catalog: CatalogDriver, collector: IngestionDriver
+) -> None:
     stream_id = collector.register(catalog.token(catalog.dataset())).stream_id
 
     with pytest.raises(InvalidArgument) as refused:
@@ -64,7 +66,7 @@ def test_a_baby_larger_than_any_object_is_refused(catalog: Catalog, collector: C
 
 
 def test_totals_beyond_int64_are_answered_and_not_exceeded(
-    meta_client: MetaClient, database_url: str, catalog: Catalog, writer: Writer
+    meta_client: MetaClient, database_url: str, catalog: CatalogDriver, writer: Writer
 ) -> None:
     ids = [catalog.dataset(), catalog.dataset()]
     for dataset_id in ids:

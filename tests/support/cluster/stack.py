@@ -17,7 +17,7 @@ from segments.keys import join_key
 from segments.parquet.reader import read_segment
 from segplane.processes import Child, ChildSpec
 from tests.support.cluster.standalone import Cluster
-from tests.support.nursery.drivers import NOW, Collector, dataset, nursery
+from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, nursery
 from tests.support.waiting import wait_until
 
 MERGE_INPUTS = 16
@@ -35,15 +35,15 @@ class ClusterScene:
     folder: Path
     cluster: Cluster
     sent: Counter[str] = field(default_factory=Counter)
-    collectors: list[Collector] = field(default_factory=list)
+    collectors: list[CollectorDriver] = field(default_factory=list)
 
-    def add_dataset(self) -> Collector:
+    def add_dataset(self) -> CollectorDriver:
         """Make a dataset with a collector of its own."""
-        collector = Collector(self.client, dataset(self.client))
+        collector = CollectorDriver(self.client, dataset(self.client))
         self.collectors.append(collector)
         return collector
 
-    def send(self, collector: Collector, name: str, padding: int = 0) -> None:
+    def send(self, collector: CollectorDriver, name: str, padding: int = 0) -> None:
         """Commit a baby with one record of this name, and many that are alike."""
         payloads = [alike(padding)] if padding else []
         collector.commit(collector.put(name, payloads=payloads))
@@ -51,7 +51,7 @@ class ClusterScene:
         if padding:
             self.sent[PADDING] += padding
 
-    def save_segments(self, collector: Collector, count: int, padding: int = 0) -> None:
+    def save_segments(self, collector: CollectorDriver, count: int, padding: int = 0) -> None:
         """Have as many merged segments registered, without Spark."""
         for number in range(count):
             self.send(collector, f"{collector.dataset_id} {number}", padding)

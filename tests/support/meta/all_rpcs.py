@@ -11,10 +11,10 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingest_token_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
-from tests.support.meta.catalog import Catalog
-from tests.support.meta.ingestion import Collector
-from tests.support.meta.nursery import Nursery
-from tests.support.meta.segments import DAY, Worker, Writer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import DAY, WorkerDriver, Writer
 
 
 class Watched:
@@ -38,7 +38,7 @@ class Watched:
 
 def live(client: Any) -> None:
     """Live it; the deletion grace must be over at once."""
-    dataset = Catalog(client).dataset("web")
+    dataset = CatalogDriver(client).dataset("web")
     _catalog(client, dataset)
     _streams(client, dataset)
     _segments(client, dataset)
@@ -96,7 +96,11 @@ def _catalog(client: Any, dataset: str) -> None:
 
 
 def _streams(client: Any, dataset: str) -> None:
-    catalog, collector, nursery = Catalog(client), Collector(client, "life"), Nursery(client)
+    catalog, collector, nursery = (
+        CatalogDriver(client),
+        IngestionDriver(client, "life"),
+        NurseryDriver(client),
+    )
     token = catalog.token(dataset)
     catalog.route(token, logs=dataset)
     stream = collector.register(token).stream_id
@@ -121,7 +125,7 @@ def _streams(client: Any, dataset: str) -> None:
 
 
 def _segments(client: Any, dataset: str) -> None:
-    writer, worker = Writer(client), Worker(client)
+    writer, worker = Writer(client), WorkerDriver(client)
     writer.save_many(dataset, 8)
     writer.save_many(dataset, 8, 21_000 * DAY)
     first = writer.find("web", limit=1, start=0, end=2**62, min_version=1)
@@ -158,6 +162,6 @@ def _segments(client: Any, dataset: str) -> None:
 
 
 def _end(client: Any) -> None:
-    dataset = Catalog(client).dataset("gone")
+    dataset = CatalogDriver(client).dataset("gone")
     client.catalog.DeleteDataset(cat.DeleteDatasetRequest(id=dataset))
     client.operations.UndeleteDataset(ops.UndeleteDatasetRequest(dataset_id=dataset))

@@ -16,7 +16,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Catalog:
+class CatalogDriver:
     """Makes datasets and tokens with names of their own."""
 
     client: MetaClient

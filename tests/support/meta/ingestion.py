@@ -8,7 +8,7 @@ from tests.support.meta.catalog import Token
 
 
 @dataclass(frozen=True)
-class Collector:
+class IngestionDriver:
     """One collector, which commits babies of fixed facts unless told otherwise."""
 
     client: MetaClient

@@ -1,5 +1,6 @@
 """Calls of the janitor's service that several tests make."""
 
+from meta.client import MetaClient
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.segments import Writer
@@ -29,3 +30,8 @@ def age(meta_server: MetaServer, segment_id: str, secs: int) -> None:
             "UPDATE segments SET created_at = created_at - make_interval(secs => %s) WHERE id = %s",
             (secs, segment_id),
         )
+
+
+def janitor_stats(client: MetaClient) -> janitor_pb2.GetJanitorStatsResponse:
+    """Read the totals of all datasets."""
+    return client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest())

@@ -9,7 +9,7 @@ from meta.v1 import common_pb2, nursery_pb2
 
 
 @dataclass(frozen=True)
-class Nursery:
+class NurseryDriver:
     """One nursery, which says of its segments what is true of any."""
 
     client: MetaClient

@@ -97,7 +97,7 @@ class Writer:
 
 
 @dataclass(frozen=True)
-class Worker:
+class WorkerDriver:
     """Plans merges and does them without writing anything."""
 
     client: MetaClient

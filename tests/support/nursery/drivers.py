@@ -66,7 +66,7 @@ def dataset(client: MetaClient) -> str:
 
 
 @dataclass
-class Collector:
+class CollectorDriver:
     """One stream with one token, all of whose signals go to one dataset."""
 
     client: MetaClient
@@ -178,7 +178,7 @@ class Collector:
         return {} if info is None else {d.dataset_id: d.merged_offset for d in info.datasets}
 
 
-def texts(collector: Collector, dataset_id: str | None = None) -> list[str]:
+def texts(collector: CollectorDriver, dataset_id: str | None = None) -> list[str]:
     """Every log body that readers of the dataset see now."""
     reply = collector.client.segment_lookup.FindSegments(segment_lookup_pb2.FindSegmentsRequest())
     found: list[str] = []

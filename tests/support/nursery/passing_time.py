@@ -6,10 +6,10 @@ from pathlib import Path
 import psycopg
 
 from segments.keys import baby_prefix
-from tests.support.nursery.drivers import Collector
+from tests.support.nursery.drivers import CollectorDriver
 
 
-def let_pass(collector: Collector, database_url: str, seconds: float) -> None:
+def let_pass(collector: CollectorDriver, database_url: str, seconds: float) -> None:
     """Make a stream's commits and objects that much older."""
     values = {"id": collector.stream_id, "secs": seconds}
     with psycopg.connect(database_url) as connection:

@@ -24,7 +24,7 @@ _RENEWED_SECS_MAX = 1_800.0
 
 
 class ShardSource(Protocol):
-    """The origin of a nursery's shards: a static split, or leases of meta."""
+    """Gives a nursery its shards."""
 
     def acquire(self) -> Shards:
         """The shards to merge in the next cycle; raises MetaError."""

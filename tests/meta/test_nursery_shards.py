@@ -12,7 +12,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest
 from meta.v1.operations_pb2 import LeaseNurseryShardsRequest
-from tests.support.nursery.drivers import CollectorDriver, dataset
+from tests.support.nursery.drivers import Collector, dataset
 
 LEASE_SECS = 600.0
 ALL = list(range(64))
@@ -33,7 +33,7 @@ def lease(client: MetaClient, nursery_id: str, *, renew_only: bool = False) -> l
 
 
 def settle(client: MetaClient, nursery_ids: Sequence[str]) -> dict[str, list[int]]:
-    """Let everybody call twice; returns the shards that each then holds."""
+    """The shards of each after everybody has called twice."""
     for _ in range(2):
         for nursery_id in nursery_ids:
             lease(client, nursery_id)
@@ -112,7 +112,7 @@ def test_a_poll_reads_the_shards_that_it_names(meta_client: MetaClient) -> None:
             s.stream_id for s in meta_client.nursery.GetIngestStreamsForNursery(request).streams
         }
 
-    made = {CollectorDriver(meta_client, dataset(meta_client)).stream_id for _ in range(8)}
+    made = {Collector(meta_client, dataset(meta_client)).stream_id for _ in range(8)}
 
     assert streams(*ALL) == made
     assert streams(*ALL[:32]) | streams(*ALL[32:]) == made

@@ -1,6 +1,6 @@
 """The nursery's jobs over 5,000 datasets in 8 streams, against the same bytes of 8 datasets.
 
-Each dataset gets one file of 100 kB of OTLP: a cycle's default limit of bytes. Babies are the same
+Each dataset gets one file of 80 kB of OTLP, near a cycle's default limit of bytes. Babies are the same
 objects under several offsets, which saves the time to generate them.
 """
 
@@ -22,8 +22,8 @@ from segments.keys import baby_key
 from segments.location import StoreLocation
 
 CORES = 2
-ROUNDS = 3
-REPEATED = 5
+ROUNDS = 1
+REPEATED = 4
 SIZE_BYTES = 100_000_000
 FEW = BabySpec(babies=32, datasets=8, streams=8, datasets_per_baby=8, size_bytes=SIZE_BYTES)
 MOST = BabySpec(babies=160, datasets=5_000, streams=8, datasets_per_baby=250, size_bytes=SIZE_BYTES)

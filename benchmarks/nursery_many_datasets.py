@@ -1,7 +1,7 @@
 """The nursery's jobs over 5,000 datasets in 8 streams, against the same bytes of 8 datasets.
 
-Each dataset gets one file of 80 kB of OTLP, near a cycle's default limit of bytes. Babies are the same
-objects under several offsets, which saves the time to generate them.
+Each dataset gets one file of 80 kB of OTLP, near a cycle's default limit of bytes. Babies are the
+same objects under several offsets, which saves the time to generate them.
 """
 
 import os

@@ -12,7 +12,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest
 from meta.v1.operations_pb2 import LeaseNurseryShardsRequest
-from tests.support.nursery.drivers import Collector, dataset
+from tests.support.nursery.drivers import CollectorDriver, dataset
 
 LEASE_SECS = 600.0
 ALL = list(range(64))
@@ -112,7 +112,7 @@ def test_a_poll_reads_the_shards_that_it_names(meta_client: MetaClient) -> None:
             s.stream_id for s in meta_client.nursery.GetIngestStreamsForNursery(request).streams
         }
 
-    made = {Collector(meta_client, dataset(meta_client)).stream_id for _ in range(8)}
+    made = {CollectorDriver(meta_client, dataset(meta_client)).stream_id for _ in range(8)}
 
     assert streams(*ALL) == made
     assert streams(*ALL[:32]) | streams(*ALL[32:]) == made

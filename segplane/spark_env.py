@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from segplane.preflight import NotReady
 
 # Segplane's packages that tasks import.
-OURS = ("meta", "segments", "nursery", "merge_worker")
+OURS = ("meta", "segments", "segplane", "nursery", "merge_worker")
 OUR_DISTRIBUTION = "segplane"
 OUR_EXTRA = "spark"
 # Provided by the executor's own Spark.

@@ -40,7 +40,7 @@ def test_readers_see_the_merged_segment_in_the_place_of_its_inputs(
     assert Counter(plain(table)) == Counter(rows)
 
 
-def test_an_input_that_is_gone_is_reported_and_nothing_changes_for_readers(
+def test_an_input_that_is_gone_is_set_aside_and_the_others_are_merged(
     meta_client: MetaClient, tmp_path: Path
 ) -> None:
     case = Case(meta_client, tmp_path)
@@ -49,13 +49,17 @@ def test_an_input_that_is_gone_is_reported_and_nothing_changes_for_readers(
     before = case.find()
     case.store.delete([case.key(before[3])])
     assert case.plan() == 1
-    merger = Signalling()
+    merger = Signalling(tasks=2)
 
     case.work_until(merger, merger.is_reported)
 
-    assert [segment.id for segment in case.find()] == [segment.id for segment in before]
-    tasks = meta_client.janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest()).tasks
-    assert [task.assigned_to_worker for task in tasks] == [""]
+    after = case.find()
+    (merged,) = [segment for segment in after if segment.id != before[3].id]
+    assert len(after) == 2
+    assert merged.number_of_events == sum(
+        segment.number_of_events for segment in before if segment.id != before[3].id
+    )
+    assert not meta_client.janitor.ListMergeTasks(janitor_pb2.ListMergeTasksRequest()).tasks
 
 
 STATUS = PromotedColumn(

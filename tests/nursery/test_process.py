@@ -79,7 +79,7 @@ def test_a_jvm_that_refuses_its_options_ends_the_start_in_one_line() -> None:
 def test_a_malformed_setting_is_named_in_one_line() -> None:
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "nursery"],
-        env={**os.environ, "NURSERY_SHARD_INDEX": "3"},
+        env={**os.environ, "NURSERY_SHARD_INDEX": "3", "NURSERY_SHARD_COUNT": "1"},
         capture_output=True,
         text=True,
         timeout=60,

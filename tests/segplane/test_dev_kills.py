@@ -113,6 +113,7 @@ def test_a_spark_jvm_that_is_killed_while_it_starts_is_started_again(
     killer.start()
     with stack:
         killer.join()
-        assert stack.children["nursery"].restarts == 1
+        nursery = stack.children["nursery"]
+        wait_until(lambda: nursery.restarts == 1, "the nursery is restarted", tick=stack.check)
 
     assert "nursery died (exit code 1), starting it again in 1 s" in events

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from meta.client import MetaClient, location
@@ -65,6 +66,15 @@ def dataset(client: MetaClient) -> str:
     return client.catalog.CreateDataset(request).id
 
 
+def _records(payload: bytes) -> int:
+    """Records of a payload, as a collector stamps them; a damaged one counts as one."""
+    try:
+        data = LogsData.FromString(payload)
+    except DecodeError:
+        return 1
+    return sum(len(s.log_records) for r in data.resource_logs for s in r.scope_logs)
+
+
 @dataclass
 class CollectorDriver:
     """One stream with one token, all of whose signals go to one dataset."""
@@ -119,7 +129,7 @@ class CollectorDriver:
             "logs",
             slices,
             self.dataset_id if is_stamped else None,
-            len(slices) if is_stamped else 0,
+            sum(map(_records, slices)) if is_stamped else 0,
             NOW if is_stamped else 0,
             NOW if is_stamped else 0,
         )
@@ -148,7 +158,7 @@ class CollectorDriver:
                 start_time=start_time,
                 end_time=end_time,
                 size_bytes=len(encode_baby(baby)),
-                num_records=sum(len(part.slices) for part in baby.parts),
+                num_records=sum(_records(body) for part in baby.parts for body in part.slices),
                 flush_id=baby.flush_id,
                 dataset_ids=baby.dataset_ids,
             )

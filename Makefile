@@ -12,7 +12,7 @@ GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes -
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane
 
-.PHONY: help setup lock demo test test-slow cluster lint format type gen gen-check tools bench bench-peers soak clean
+.PHONY: help setup lock demo test test-slow test-scale cluster lint format type gen gen-check tools senders sbom wheel bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -32,7 +32,14 @@ lock: ## Resolve the lock files anew
 	$(COMPILE) --extra all --constraint requirements/dev.lock -o requirements/all.lock
 	$(GROUP) --upgrade --group bench --constraint requirements/dev.lock -o requirements/bench.lock
 	$(GROUP) --upgrade --group iceberg -o requirements/iceberg.lock
+	$(GROUP) --upgrade --group engines -o requirements/engines.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
+
+sbom: $(READY) ## List what a release is made of, and its licences: build/sbom
+	$(BIN)/python requirements/bill_of_materials.py build/sbom
+
+wheel: $(READY) ## Build the wheel into build/dist, to the same bytes every time
+	$(BIN)/python -m hatchling build -t wheel -d build/dist
 
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo
@@ -43,6 +50,9 @@ test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
 
 test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow
+
+test-scale: $(READY) ## Hot calls and jobs over 10 million segments; META_SCALE_PERCENT makes it smaller
+	$(BIN)/python -m pytest -s -m scale tests/meta/test_scale.py
 
 cluster: $(READY) ## A Spark standalone cluster of two workers on this machine, until Ctrl-C
 	@$(BIN)/python -m tests.support.cluster.standalone
@@ -91,6 +101,37 @@ $(TOOLS)/grpcurl $(TOOLS)/telemetrygen $(TOOLS)/versitygw: Makefile
 	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" go install $(MODULE) && touch $(notdir $@); \
 	else echo "make tools: no go found, so tests with $(notdir $@) are skipped" >&2; fi
 
+# Clients of OTLP in other languages, for the table in docs/collector.md; too long a build for `make tools`.
+SENDERS := build/senders
+SENDER_SOURCES := tests/collector/senders
+BUILDER := go.opentelemetry.io/collector/cmd/builder@v0.161.0
+
+senders: $(SENDERS)/otelcol $(SENDERS)/go-sender $(SENDERS)/node/.ready ## Build the OpenTelemetry Collector and SDK senders of the tests (needs go and npm; minutes)
+
+$(SENDERS)/otelcol: $(SENDER_SOURCES)/collector/builder.yaml
+	@if command -v go >/dev/null; then mkdir -p $(SENDERS) && nice -n 10 go run $(BUILDER) --config $< && mv $(SENDERS)/collector/otelcol $@; \
+	else echo "make senders: no go found, so tests with the OpenTelemetry Collector are skipped" >&2; fi
+
+$(SENDERS)/go-sender: $(wildcard $(SENDER_SOURCES)/go/*)
+	@if command -v go >/dev/null; then mkdir -p $(SENDERS) && nice -n 10 go build -C $(SENDER_SOURCES)/go -trimpath -o "$$PWD/$@" .; \
+	else echo "make senders: no go found, so tests with OpenTelemetry's Go SDK are skipped" >&2; fi
+
+$(SENDERS)/node/.ready: $(wildcard $(SENDER_SOURCES)/node/*)
+	@if command -v npm >/dev/null; then mkdir -p $(@D) && cp $^ $(@D) && npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts && touch $@; \
+	else echo "make senders: no npm found, so tests with OpenTelemetry's Node SDK are skipped" >&2; fi
+
+# Query engines of other releases than ours, for tests that are skipped without them.
+ENGINES := build/engines
+
+.PHONY: engines
+engines: $(ENGINES)/.ready ## Install Spark 3.5 below build/engines for the tests (330 MB)
+
+$(ENGINES)/.ready: $(READY) requirements/engines.lock
+	@test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/build.lock
+	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/engines.lock
+	@touch $@
+
 # What the benchmarks compare with. Iceberg's runtime is for one Spark, which is not ours.
 PEERS := build/bench
 ICEBERG := iceberg-spark-runtime-4.0_2.13
@@ -119,6 +160,9 @@ bench: $(READY) bench-peers ## Benchmarks; exits non-zero if a bar does not hold
 
 soak: $(READY) ## A steady load for SOAK_MINUTES (30); fails on growth, loss, or a bar that does not hold
 	$(BIN)/python -m benchmarks.soak
+
+torture: $(READY) ## Random kills, stops and damage for TORTURE_MINUTES (10); fails if a record is lost beyond the ledger or doubled
+	$(BIN)/python -m benchmarks.torture
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

@@ -3,6 +3,10 @@
 Each contender counts at the number of exports in flight that suits it best, since the question is
 what it can take. Ours answers after a durable put and a commit, which the others do not do, so it
 needs more in flight to have work at all times; the server with threads takes less with more.
+
+CPU a GB is the user and system time of a server's processes over a whole load. By it, two processes
+that share the port are compared with one: on cores of their own they take as much more as they
+spend less than twice the CPU.
 """
 
 import os
@@ -11,12 +15,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
 from benchmarks.harness import otlp_load
+from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 from benchmarks.harness.waiting import wait_until_serving
@@ -30,68 +37,139 @@ EXPORT_BYTES = 512 * 1024
 IN_FLIGHT = (64, 128)
 SECONDS = 4.0
 ROUNDS = 3
+PROCESSES = 2
+# Enough that the kernel gives every process some.
+CONNECTIONS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A server, its process and what it took, by the number of exports in flight."""
+
+    target: str
+    pid: int
+    token: str = ""
+    connections: int = 1
+    rates: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    cpu_secs_a_gb: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def load(self, in_flight: int) -> None:
+        """Send one round."""
+        cpu_secs = cpu_seconds(self.pid)
+        accepted = otlp_load.run(
+            otlp_load.OtlpLoad(
+                self.target, self.token, EXPORT_BYTES, in_flight, SECONDS, self.connections
+            )
+        )
+        assert accepted.refused == 0, f"{self.target} refused {accepted.refused} exports"
+        self.rates[in_flight].append(accepted.megabytes_per_second)
+        spent_secs = cpu_seconds(self.pid) - cpu_secs
+        self.cpu_secs_a_gb[in_flight].append(spent_secs / (accepted.total_bytes / 1e9))
+
+    def rate(self) -> float:
+        """MB/s at the best number in flight."""
+        return max(map(statistics.median, self.rates.values()))
+
+    def cpu(self) -> float:
+        """CPU seconds a GB at the best number in flight."""
+        return min(map(statistics.median, self.cpu_secs_a_gb.values()))
 
 
 def run() -> list[Result]:
     """Three rounds of each in turn; medians."""
-    rates: dict[str, dict[int, list[float]]] = {
-        name: {in_flight: [] for in_flight in IN_FLIGHT}
-        for name in ("threads", "asyncio", "collector")
-    }
-    with (
-        _collector() as (address, token),
-        dropping_server("threads") as threads,
-        dropping_server("asyncio") as loop,
-    ):
-        targets = {"threads": threads, "asyncio": loop, "collector": address}
-        for (name, target), in_flight in [*product(targets.items(), IN_FLIGHT)] * ROUNDS:
-            load = otlp_load.OtlpLoad(target, token, EXPORT_BYTES, in_flight, SECONDS)
-            accepted = otlp_load.run(load)
-            assert accepted.refused == 0, f"{name} refused {accepted.refused} exports"
-            rates[name][in_flight].append(accepted.megabytes_per_second)
-    best = {name: max(map(statistics.median, by.values())) for name, by in rates.items()}
+    with ExitStack() as stack:
+        contenders = {
+            **stack.enter_context(_collectors()),
+            "threads": Contender(*stack.enter_context(dropping_server("threads"))),
+            "asyncio": Contender(*stack.enter_context(dropping_server("asyncio"))),
+        }
+        # The first round takes memory from the system that later ones use again.
+        for contender, in_flight in product(contenders.values(), IN_FLIGHT):
+            contender.load(in_flight)
+            contender.rates.clear()
+            contender.cpu_secs_a_gb.clear()
+        for contender, in_flight in [*product(contenders.values(), IN_FLIGHT)] * ROUNDS:
+            contender.load(in_flight)
+    for name, contender in contenders.items():
+        print(f"  {name:10} {contender.rate():6.1f} MB/s {contender.cpu():6.3f} s of CPU a GB")
+    return _rates(contenders) + _cpu(contenders)
+
+
+def _rates(contenders: dict[str, Contender]) -> list[Result]:
     return [
         compare(
             f"collector_accepted_against_{name}",
-            best["collector"],
-            best[name],
+            contenders["one"].rate(),
+            contenders[name].rate(),
             reference_name=f"gRPC server ({name}) that parses and drops",
             unit="MB/s of 512 KiB exports",
-            bar=0.7,
+            bar=bar,
         )
-        for name in ("threads", "asyncio")
+        for name, bar in (("threads", 0.7), ("asyncio", 0.72))
+    ]
+
+
+def _cpu(contenders: dict[str, Contender]) -> list[Result]:
+    one, two, loop = (contenders[name].cpu() for name in ("one", "several", "asyncio"))
+    return [
+        compare(
+            "collector_cpu_against_asyncio",
+            one,
+            loop,
+            reference_name="gRPC server (asyncio) that parses and drops",
+            unit="s of CPU a GB",
+            bar=1.2,
+            higher_is_better=False,
+        ),
+        compare(
+            f"collector_{PROCESSES}_processes_by_cpu",
+            PROCESSES / two,
+            1 / one,
+            reference_name="one process",
+            unit="GB/s on cores of their own, by the CPU a GB",
+            bar=1.6,
+        ),
     ]
 
 
 @contextmanager
-def _collector() -> Iterator[tuple[str, str]]:
-    """Run a collector over a real meta and a folder; gives its address and a token."""
+def _collectors() -> Iterator[dict[str, Contender]]:
+    """Run one process, and several that share a port, over a real meta and a folder."""
     folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
     settings = {"META_OBJECT_STORE_URL": (folder / "objects").as_uri()}
     try:
         with bench_postgres() as postgres, bench_server(postgres.url, settings) as server:
             with server.client() as client:
                 token = _token(client)
-            address = f"127.0.0.1:{claim_ports({'collector': 0})['collector']}"
-            environment = {
-                **os.environ,
-                "COLLECTOR_META_ADDRESS": server.address,
-                "COLLECTOR_GRPC_BIND": address,
-                "COLLECTOR_HTTP_BIND": "127.0.0.1:0",
-            }
-            with _running(environment, address):
-                yield address, token
+            with (
+                _collector(server.address, 1) as (one, one_pid),
+                _collector(server.address, PROCESSES) as (several, several_pid),
+            ):
+                yield {
+                    "one": Contender(one, one_pid, token),
+                    "several": Contender(several, several_pid, token, CONNECTIONS),
+                }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _running(environment: dict[str, str], address: str) -> Iterator[None]:
+def _collector(meta_address: str, processes: int) -> Iterator[tuple[str, int]]:
+    """Run a collector; gives its address and process."""
+    ports = claim_ports({"grpc": 0, "http": 0})
+    address = f"127.0.0.1:{ports['grpc']}"
+    environment = {
+        **os.environ,
+        "COLLECTOR_META_ADDRESS": meta_address,
+        "COLLECTOR_GRPC_BIND": address,
+        "COLLECTOR_HTTP_BIND": f"127.0.0.1:{ports['http']}",
+        "COLLECTOR_PROCESSES": str(processes),
+    }
     command = [sys.executable, "-P", "-m", "collector"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     try:
         wait_until_serving(process, address)
-        yield
+        yield address, process.pid
     finally:
         process.terminate()
         process.wait()

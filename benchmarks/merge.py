@@ -2,14 +2,18 @@
 
 Every contender reads the same files and writes two sorted zstd-1 files; the rounds are interleaved
 and the medians compared. Sessions and libraries are started, and the JVMs warm, before the clock
-runs. Peers take part where `make bench-peers` installed them.
+runs; while one contender takes its turn, the JVMs of other systems are stopped. Memory is sampled
+in a round of its own, which is not timed. Peers take part where `make bench-peers` installed them.
 """
 
 import statistics
 import tempfile
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from benchmarks.harness.merged_segments import repeat_rows, write_segments
+from benchmarks.harness.processes import stopped
 from benchmarks.harness.results import Result, compare
 from benchmarks.peers.merge_contenders import (
     Contender,
@@ -52,29 +56,43 @@ def run() -> list[Result]:
             merge_ours(merger, jvm, paths[:2], THREADS)  # Starts the Python workers.
             with jvm_peers(peers, paths) as contenders:
                 contenders[:0] = [
-                    Contender(OURS, lambda: merge_ours(merger, jvm, paths, THREADS)),
-                    Contender(ONE_CORE, lambda: merge_ours(merger, jvm, paths, 1)),
-                    Contender(COPY, lambda: copy_ours(spark, jvm, paths, folder)),
+                    *_ours(spark, merger, jvm, paths),
                     *library_peers(peers, paths),
                 ]
                 rounds = _rounds(contenders, megabytes)
-            large = merge_ours(merger, jvm, repeat_rows(paths, larger, TIMES), THREADS)
+            many = repeat_rows(paths, larger, TIMES)
+            large = merge_ours(merger, jvm, many, THREADS, is_sampled=True)
             print(f"  {TIMES} x the rows: {large.seconds:.1f} s, {large.peak_bytes / 1e6:.0f} MB")
         finally:
             spark.stop()
     rates = {
-        name: megabytes / statistics.median(r.seconds for r in found)
+        name: megabytes / statistics.median(r.seconds for r in found if not r.peak_bytes)
         for name, found in rounds.items()
     }
     peaks = {name: max(r.peak_bytes for r in found) / 1e6 for name, found in rounds.items()}
     return _speeds(rates) + _memory(peaks, large.peak_bytes / 1e6)
 
 
+def _ours(spark: SparkSession, merger: SparkMerger, jvm: int, paths: list[Path]) -> list[Contender]:
+    def merge(at_once: int, is_sampled: bool) -> Round:
+        return merge_ours(merger, jvm, paths, at_once, is_sampled=is_sampled)
+
+    # Without their process: stopping our own JVM would halt us at the next call to it.
+    return [
+        Contender(OURS, lambda is_sampled: merge(THREADS, is_sampled)),
+        Contender(ONE_CORE, lambda is_sampled: merge(1, is_sampled)),
+        Contender(COPY, lambda is_sampled: copy_ours(spark, jvm, paths, is_sampled=is_sampled)),
+    ]
+
+
 def _rounds(contenders: list[Contender], megabytes: float) -> dict[str, list[Round]]:
+    """Let the contenders take turns: timed rounds, and a last one that samples their memory."""
     found: dict[str, list[Round]] = {contender.name: [] for contender in contenders}
-    for number in range(ROUNDS):
+    pids = {contender.pid for contender in contenders if contender.pid is not None}
+    for number in range(ROUNDS + 1):
         for contender in contenders:
-            done = contender.run()
+            with stopped(pids - {contender.pid}):
+                done = contender.run(number == ROUNDS)
             found[contender.name].append(done)
             print(
                 f"  round {number + 1}: {contender.name:15} {megabytes / done.seconds:6.1f} MB/s"
@@ -87,7 +105,7 @@ def _rounds(contenders: list[Contender], megabytes: float) -> dict[str, list[Rou
 def _speeds(rates: dict[str, float]) -> list[Result]:
     names = {
         ONE_CORE: "ourselves, the same two tasks one after the other",
-        COPY: "the same files only read and written, two jobs on two cores",
+        COPY: "the same files only read, written, uploaded and verified, two jobs on two cores",
         "iceberg": "Iceberg's rewrite_data_files, sort, a warm session",
         "spark": "Spark's own sort of the same two files, a warm session",
     }

@@ -1,7 +1,9 @@
 """The nursery's jobs over 5,000 datasets in 8 streams, against the same bytes of 8 datasets.
 
 Each dataset gets one file of 80 kB of OTLP, near a cycle's default limit of bytes. Babies are the
-same objects under several offsets, which saves the time to generate them.
+same objects under several offsets, which saves the time to generate them. Requests to the store are
+counted in a run of their own, over the babies once: one put a file that is written, one get that
+reads it back, and the gets of babies, which are as many as their bytes are read.
 """
 
 import os
@@ -16,7 +18,7 @@ from pathlib import Path
 from benchmarks.harness.babies import BabySet, BabySpec, write_babies
 from benchmarks.harness.results import Result, compare
 from benchmarks.peers import nursery_contenders
-from benchmarks.peers.nursery_contenders import NurseryRun
+from benchmarks.peers.nursery_contenders import NurseryRun, StoreRequests
 from nursery.streams import BabyFacts, IngestStream
 from segments.keys import baby_key
 from segments.location import StoreLocation
@@ -34,7 +36,8 @@ def run() -> list[Result]:
     folder = Path(tempfile.mkdtemp(prefix="segplane-bench-"))
     try:
         location = StoreLocation.from_url(folder.as_uri())
-        few, most = (_repeated(write_babies(location, spec), folder) for spec in (FEW, MOST))
+        once = write_babies(location, MOST)
+        few, most = (_repeated(b, folder) for b in (write_babies(location, FEW), once))
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             process.submit(nursery_contenders.start_spark, f"local[{CORES}]", "768m", None).result()
             runs = [
@@ -47,9 +50,13 @@ def run() -> list[Result]:
                 for _ in range(ROUNDS)
             ]
             process.submit(nursery_contenders.stop_spark).result()
+            requests = process.submit(
+                nursery_contenders.count_requests, once, location, CORES
+            ).result()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return _results(few, most, [few_run for few_run, _ in runs], [run for _, run in runs])
+    results = _results(few, most, [few_run for few_run, _ in runs], [run for _, run in runs])
+    return [*results, _requests(once, requests)]
 
 
 def _repeated(babies: BabySet, folder: Path) -> BabySet:
@@ -99,3 +106,18 @@ def _results(
             higher_is_better=False,
         ),
     ]
+
+
+def _requests(babies: BabySet, requests: StoreRequests) -> Result:
+    """Judge against reading every baby twice, and putting and verifying every segment."""
+    num_babies = sum(len(stream.babies) for stream in babies.streams)
+    print(f"  {requests.gets} gets, {requests.puts} puts: {num_babies} babies", flush=True)
+    return compare(
+        "nursery_5000_datasets_requests",
+        requests.gets + requests.puts,
+        2 * num_babies + 2 * requests.segments,
+        reference_name="2 a baby read and 2 a segment written",
+        unit="requests to the store",
+        bar=1.0,
+        higher_is_better=False,
+    )

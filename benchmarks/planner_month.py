@@ -7,11 +7,13 @@ Nothing is executed: sizes add up. Files are counted a day, those below the targ
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from benchmarks.harness.results import Result, compare
-from meta.planner import DAY_NANOS, HOUR_NANOS, Candidate, Group, Policy, plan
+from meta.planner import DAY_NANOS, HOUR_NANOS, Candidate, DayKey, Policy, day_key, plan
+from segments.merging.day_merge import day_spans
 
 STEP_NANOS = HOUR_NANOS // 12
 DAYS = 30
@@ -19,6 +21,8 @@ DAYS = 30
 DAYS_AFTER = 2
 LATE_SHARE = 0.05
 LATE_NANOS_MAX = 5 * DAY_NANOS
+# Files that a merge of several days leaves at most.
+OUTPUTS_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +34,15 @@ class IngestLoad:
     trickle_per_hour: int = 0
     trickle_bytes_max: int = 5_000
     trickle_days: tuple[int, ...] = (3,)
+    # Files with a share of each of so many days before today, as a nursery writes late data.
+    spread_per_hour: int = 0
+    spread_bytes_max: int = 200_000
+    spread_days: int = 0
 
 
 # A quiet, a common and a busy dataset; then a trickle every 50 seconds into one old day and into
-# five of them, beside a common and a quiet dataset, and one an hour.
+# five of them, beside a common and a quiet dataset, and one an hour. In the last late data of three
+# weeks shares files, which merges divide by day.
 LOADS = (
     IngestLoad(7, 10_000),
     IngestLoad(60, 1 << 20),
@@ -42,6 +51,7 @@ LOADS = (
     IngestLoad(60, 1 << 20, 72, trickle_days=(1, 2, 3, 4, 5)),
     IngestLoad(7, 10_000, 72),
     IngestLoad(7, 10_000, 1),
+    IngestLoad(60, 1 << 20, spread_per_hour=12, spread_days=21),
 )
 
 
@@ -83,46 +93,59 @@ class _Month:
     rng: random.Random
     policy: Policy = field(default_factory=Policy)
     live: dict[UUID, Candidate] = field(default_factory=dict)
-    # The time of the last arrival by day.
-    arrivals: dict[int, int] = field(default_factory=dict)
+    # Bytes by day of what is live.
+    days: dict[UUID, dict[int, int]] = field(default_factory=dict)
+    # The time of the last arrival by group.
+    arrivals: dict[DayKey, int] = field(default_factory=dict)
     made: int = 0
     ingested_bytes: int = 0
     written_bytes: int = 0
     files_max: int = 0
     files_quiet: int = 0
 
-    def ingest(self, event_ns: int, now_ns: int, size_bytes_max: int) -> None:
+    def ingest(self, days: Sequence[int], now_ns: int, size_bytes_max: int) -> None:
         """Take one segment; the nursery's own file is the first time that a byte is written."""
         size_bytes = self.rng.randint(size_bytes_max // 2, size_bytes_max)
-        self.made += 1
         self.ingested_bytes += size_bytes
         self.written_bytes += size_bytes
-        self.arrivals[event_ns // DAY_NANOS] = now_ns
+        self.add(dict.fromkeys(days, size_bytes // len(days)), now_ns, 0)
+
+    def add(self, days: dict[int, int], now_ns: int, merge_count: int) -> None:
+        """Add a segment with bytes of some days, unless it is as large as the target."""
+        size_bytes = sum(days.values())
+        if size_bytes >= self.policy.target_bytes:
+            return
+        self.made += 1
         segment_id = UUID(int=self.made)
-        self.live[segment_id] = Candidate(segment_id, 1, event_ns, event_ns, now_ns, size_bytes, 0)
+        start_ns, end_ns = min(days) * DAY_NANOS, max(days) * DAY_NANOS
+        candidate = Candidate(segment_id, 1, start_ns, end_ns, now_ns, size_bytes, merge_count)
+        self.live[segment_id] = candidate
+        self.days[segment_id] = days
+        self.arrivals[day_key(candidate)] = now_ns
 
     def count_files(self, now_ns: int) -> None:
-        """Note how many files a day has, and a day that was quiet for an hour and a planning."""
-        for day, files in Counter(c.start_ns // DAY_NANOS for c in self.live.values()).items():
+        """Note how many files a group has, and one that was quiet for an hour and a planning."""
+        for key, files in Counter(map(day_key, self.live.values())).items():
             self.files_max = max(self.files_max, files)
-            if now_ns - self.arrivals[day] > HOUR_NANOS + 2 * STEP_NANOS:
+            if now_ns - self.arrivals[key] > HOUR_NANOS + 2 * STEP_NANOS:
                 self.files_quiet = max(self.files_quiet, files)
 
     def merge(self, now_ns: int) -> None:
         """Do what the planner proposes."""
         for group in plan(self.live.values(), self.policy, now_ns):
-            self.made += 1
             self.written_bytes += group.size_bytes
+            days = Counter[int]()
             for candidate in group.inputs:
                 del self.live[candidate.segment_id]
-            if group.size_bytes < self.policy.target_bytes:
-                segment_id = UUID(int=self.made)
-                self.live[segment_id] = _merged(group, segment_id, now_ns)
+                days.update(self.days.pop(candidate.segment_id))
+            for span in day_spans(days, OUTPUTS_MAX):
+                own = {day: n for day, n in days.items() if span.first <= day <= span.last}
+                self.add(own, now_ns, group.merge_count)
 
 
 def _simulate(load: IngestLoad) -> _Month:
     month = _Month(random.Random(11))
-    due = trickle_due = 0.0
+    due = trickle_due = spread_due = 0.0
     for now_ns in range(STEP_NANOS, (DAYS + DAYS_AFTER) * DAY_NANOS, STEP_NANOS):
         if now_ns <= DAYS * DAY_NANOS:
             due += load.per_hour / 12
@@ -131,25 +154,19 @@ def _simulate(load: IngestLoad) -> _Month:
                 late_ns = month.rng.randrange(LATE_NANOS_MAX)
                 is_late = month.rng.random() < LATE_SHARE
                 event_ns = now_ns - month.rng.randrange(STEP_NANOS) - (late_ns if is_late else 0)
-                month.ingest(max(0, event_ns), now_ns, load.size_bytes_max)
+                month.ingest([max(0, event_ns) // DAY_NANOS], now_ns, load.size_bytes_max)
             trickle_due += load.trickle_per_hour / 12
             while trickle_due >= 1:
                 trickle_due -= 1
                 event_ns = now_ns - month.rng.choice(load.trickle_days) * DAY_NANOS
                 if event_ns >= 0:
-                    month.ingest(event_ns, now_ns, load.trickle_bytes_max)
+                    month.ingest([event_ns // DAY_NANOS], now_ns, load.trickle_bytes_max)
+            spread_due += load.spread_per_hour / 12
+            while spread_due >= 1:
+                spread_due -= 1
+                today = now_ns // DAY_NANOS
+                days = range(today - load.spread_days, today)
+                month.ingest(days, now_ns, load.spread_bytes_max)
         month.count_files(now_ns)
         month.merge(now_ns)
     return month
-
-
-def _merged(group: Group, segment_id: UUID, now_ns: int) -> Candidate:
-    return Candidate(
-        segment_id,
-        1,
-        min(c.start_ns for c in group.inputs),
-        max(c.end_ns for c in group.inputs),
-        now_ns,
-        group.size_bytes,
-        group.merge_count,
-    )

@@ -7,6 +7,7 @@ the object store and the store has passed its probe.
 import asyncio
 import signal
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 
 import grpc
 import structlog
@@ -30,14 +31,15 @@ from collector.quotas import Quotas
 from collector.retry import Backoff
 from collector.token_activity import TokenLimits
 from meta import metrics
-from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.process import ConfigError, Shutdown
+from meta.process.addresses import is_loopback_host
 from meta.process.supervision import watch_parent
 from segments.store.open import open_store
+from segplane.dataplane import meta_connection
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness
+from segplane.dataplane.readiness import MetaReadiness, find_health
 
 log = structlog.get_logger()
 
@@ -54,9 +56,7 @@ async def serve(settings: Settings) -> bool:
     if settings.process_index is not None:
         _stop_with_parent(stop)
     async with AsyncExitStack() as stack:
-        client = stack.enter_context(
-            MetaClient(settings.meta_address, auth_token=settings.meta_auth_token)
-        )
+        client = stack.enter_context(meta_connection.connect(settings))
         shutdown = Shutdown()
         stack.callback(shutdown.request)
         watch_skew(client, metrics.CLOCK_SKEW["collector"], shutdown)
@@ -76,7 +76,8 @@ class Collector:
     def __init__(self, settings: Settings, ingestion: Ingestion, locator: Locator) -> None:
         self._settings = settings
         self._locator = locator
-        self._readiness = MetaReadiness(settings.meta_address, locator)
+        check_health = partial(find_health, tls=settings.meta_tls)
+        self._readiness = MetaReadiness(settings.meta_address, locator, check_health)
         self._shares_ports = settings.process_index is not None
         tokens = TokenCache(ingestion, settings.token_cache_secs)
         self._budget = MemoryBudget(
@@ -98,6 +99,10 @@ class Collector:
 
     async def listen(self, stack: AsyncExitStack) -> None:
         """Open both ports; raises ConfigError if one cannot be had."""
+        settings = self._settings
+        for bind in (settings.grpc_bind, settings.http_bind):
+            if settings.tls is None and not is_loopback_host(split_bind(bind)[0]):
+                log.warning("plain_text_port", bind=bind)
         grpc_port = await self._listen_grpc(stack)
         http_port = await self._listen_http(stack)
         log.info("listening", grpc_port=grpc_port, http_port=http_port)
@@ -116,12 +121,18 @@ class Collector:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         await self._set_health(is_serving=False)
         try:
-            port = server.add_insecure_port(self._settings.grpc_bind)
+            port = self._add_grpc_port(server)
         except RuntimeError as error:
             raise _taken("COLLECTOR_GRPC_BIND", self._settings.grpc_bind) from error
         await server.start()
         stack.push_async_callback(server.stop, ANSWER_SECS)
         return port
+
+    def _add_grpc_port(self, server: grpc.aio.Server) -> int:
+        if self._settings.tls is None:
+            return server.add_insecure_port(self._settings.grpc_bind)
+        credentials = self._settings.tls.grpc_credentials()
+        return server.add_secure_port(self._settings.grpc_bind, credentials)
 
     async def _listen_http(self, stack: AsyncExitStack) -> int:
         runner = web.AppRunner(
@@ -134,7 +145,14 @@ class Collector:
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         host, port_wanted = split_bind(self._settings.http_bind)
-        site = web.TCPSite(runner, host, port_wanted, reuse_port=self._shares_ports)
+        tls = self._settings.tls
+        site = web.TCPSite(
+            runner,
+            host,
+            port_wanted,
+            reuse_port=self._shares_ports,
+            ssl_context=None if tls is None else tls.ssl_context(),
+        )
         try:
             await site.start()
         except OSError as error:

@@ -2,12 +2,13 @@
 
 import os
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from meta.process import ConfigError, Environment
+from meta.process import ConfigError, Environment, ServerTls, production
 from segments.ids import new_uuid7
-from segplane.dataplane.settings import ProcessSettings, process_values
+from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 
 MIB = 1024 * 1024
 
@@ -22,6 +23,7 @@ class Settings(ProcessSettings):
 
     grpc_bind: str
     http_bind: str
+    tls: ServerTls | None
     cors_origins: tuple[str, ...]
     collector_id: str
     export_size_bytes_max: int
@@ -50,6 +52,7 @@ def load(env: Environment) -> Settings:
         **process_values(env),
         grpc_bind=_bind("COLLECTOR_GRPC_BIND", grpc_bind),
         http_bind=_bind("COLLECTOR_HTTP_BIND", env.text("HTTP_BIND", "127.0.0.1:4318")),
+        tls=env.server_tls(),
         cors_origins=tuple(env.text("HTTP_CORS_ORIGINS", "").replace(",", " ").split()),
         collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
         export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
@@ -72,12 +75,21 @@ def load(env: Environment) -> Settings:
         processes=env.integer("PROCESSES", 1, low=1, high=64),
         process_index=_index(env),
     )
+    refuse_unsafe(env, settings, _plain_ports(settings))
     if settings.process_index is None:
         return settings
     # A stream and a port of its own for each.
     index = settings.process_index
     own_id = f"{settings.collector_id}-{index}"
     return replace(settings, collector_id=own_id, metrics=settings.metrics.of_child(index))
+
+
+def _plain_ports(settings: Settings) -> Iterator[str]:
+    for name, bind in (("GRPC_BIND", settings.grpc_bind), ("HTTP_BIND", settings.http_bind)):
+        host, _ = split_bind(bind)
+        yield from production.plain_port(
+            f"COLLECTOR_{name} {bind}", host, settings.tls, "COLLECTOR_"
+        )
 
 
 def child_environment(index: int) -> dict[str, str]:

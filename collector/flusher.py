@@ -134,14 +134,12 @@ class Flusher:
             records=stamped.baby.num_records,
             size_bytes=written.size_bytes,
         )
-        for export in stamped.exports:
-            dataset_id = stamped.tokens[export.token_secret].routing.dataset_id(export.signal)
-            if dataset_id in written.deleted_dataset_ids:
-                text = f"dataset {dataset_id} was deleted, or the token no longer routes to it"
-                export.resolve(Refusal(Code.PERMISSION_DENIED, text))
-            else:
-                self._digests.add((export.digest,))
-                export.resolve(None)
+        stored = list(stamped.exports)
+        if written.deleted_dataset_ids:
+            stored = [export for export in stored if not _refuse_deleted(export, stamped, written)]
+        self._digests.add(export.digest for export in stored)
+        for export in stored:
+            export.resolve(None)
 
     async def _stamp(self, exports: Sequence[PendingExport]) -> _StampedBaby | None:
         """Stamp the exports that may still be written, refuse the others; None if none is left."""
@@ -241,6 +239,16 @@ class Flusher:
 def not_routed(signal: str) -> Refusal:
     """The token is valid, but routes this signal to no dataset."""
     return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
+
+
+def _refuse_deleted(export: PendingExport, stamped: _StampedBaby, written: Written) -> bool:
+    """Refuse an export whose dataset took no records of the baby; whether it was refused."""
+    dataset_id = stamped.tokens[export.token_secret].routing.dataset_id(export.signal)
+    if dataset_id not in written.deleted_dataset_ids:
+        return False
+    text = f"dataset {dataset_id} was deleted, or the token no longer routes to it"
+    export.resolve(Refusal(Code.PERMISSION_DENIED, text))
+    return True
 
 
 def _refuse(exports: Sequence[PendingExport], refusal: Refusal) -> None:

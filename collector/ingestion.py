@@ -175,18 +175,18 @@ class Ingestion:
         Whether a dataset still exists is checked at commit, not here.
         """
         answers: list[MonthlyUsage] = []
-        wanted = list(dataset_ids)
-        while asked := wanted[:_USAGE_DATASETS_MAX]:
-            request = operations_pb.GetUsageRequest(dataset_ids=asked)
+        remaining = list(dataset_ids)
+        while page := remaining[:_USAGE_DATASETS_MAX]:
+            request = operations_pb.GetUsageRequest(dataset_ids=page)
             try:
                 reply = await self._call(partial(self._get_usage, request))
             except NotFound as gone:
                 dataset_id = gone.metadata["dataset_id"]
-                wanted.remove(dataset_id)
+                remaining.remove(dataset_id)
                 answers.append(MonthlyUsage(dataset_id, "", 0, -1))
                 continue
             answers += map(_usage, reply.usage)
-            del wanted[:_USAGE_DATASETS_MAX]
+            del remaining[:_USAGE_DATASETS_MAX]
         return answers
 
     def _get_usage(self, request: operations_pb.GetUsageRequest) -> operations_pb.GetUsageResponse:

@@ -3,10 +3,11 @@
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
+from collector import repeats
 from collector.auth import TokenCache
 from collector.buffer import OVERHEAD_BYTES, Buffer, PendingExport
 from collector.conversion import ConversionPool
@@ -14,6 +15,7 @@ from collector.conversion_worker import Conversion, Limit
 from collector.deadlines import Deadlines
 from collector.dedupe import CommittedDigests
 from collector.export import TooManyRecords, digest_of, read_facts
+from collector.export_counters import count_taken
 from collector.flusher import not_routed
 from collector.ingestion import IngestLimits, ValidToken
 from collector.memory_budget import Charge, MemoryBudget
@@ -21,13 +23,7 @@ from collector.partial_success import PartialSuccess
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
 from collector.token_activity import Activities, TokenActivity, TokenLimits
-from meta.metrics import (
-    EXPORT_BYTES,
-    EXPORTS,
-    OUT_OF_WINDOW_RECORDS,
-    REJECTED_RECORDS,
-    THROTTLED_EXPORTS,
-)
+from meta.metrics import OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
@@ -105,6 +101,7 @@ class Intake:
     is_meta_reachable: bool = True
     _pending: dict[bytes, PendingExport] = field(default_factory=dict)
     _activities: Activities = field(default_factory=Activities)
+    _repeats: repeats.RepeatLog = field(default_factory=repeats.RepeatLog)
     _deadlines: Deadlines = field(init=False)
     # Apart from the pools that flushes and decompression need.
     _threads: ThreadPoolExecutor = field(init=False)
@@ -146,8 +143,9 @@ class Intake:
     ) -> PartialSuccess:
         """Take one export; once this returns its records are committed.
 
-        Returns what was stored, and how many damaged records were left out. `converted` is what
-        the payload was made of, where it is not what was sent.
+        Returns what is stored, how many damaged records were left out, and a warning where an equal
+        export was stored before. `converted` is what the payload was made of, where it is not what
+        was sent.
         """
         signal, size_bytes = admission.signal, len(payload) + OVERHEAD_BYTES
         admission.charge.grow_to(size_bytes)
@@ -160,17 +158,14 @@ class Intake:
         # Over the payload as sent, so that a resend of a damaged export has the same digest.
         digest = digest_of(admission.token.token_id, signal, payload)
         outcome = await self._accept(admission, valid.payload, digest, facts)
-        EXPORTS.labels(signal, outcome).inc()
-        EXPORT_BYTES.labels(signal).inc(len(payload))
+        if outcome == "duplicate":
+            self._repeats.add(signal, admission.token.token_id)
+            told = repeats.warning(signal, facts.num_records, self.digests.keep_secs)
+            valid = replace(valid, warning=told)
+        count_taken(signal, outcome, len(payload))
         if valid.num_rejected:
             REJECTED_RECORDS.labels(signal).inc(valid.num_rejected)
         return valid
-
-    def count_refused(self, signal: Signal, refusal: Refusal) -> None:
-        """Count an export that was not taken, wherever on its way it was refused."""
-        EXPORTS.labels(signal, refusal.outcome).inc()
-        if refusal.limit:
-            THROTTLED_EXPORTS.labels(refusal.limit).inc()
 
     async def _read(
         self, admission: AdmittedExport, sent: PartialSuccess

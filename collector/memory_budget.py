@@ -15,7 +15,7 @@ ROOM_WAIT_SECS = 0.25
 class MemoryBudget:
     """Bytes charged in total and per token; used on one event loop only.
 
-    One charge may always enter an empty budget, whatever its size.
+    One charge may always enter an empty budget, whatever its size. Metrics show the latest budget.
     """
 
     size_bytes_max: int
@@ -23,6 +23,10 @@ class MemoryBudget:
     size_bytes: int = 0
     _token_sizes: Counter[str] = field(default_factory=Counter)
     _waiters: "deque[_Waiter]" = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        # Read when it is asked for: every export changes it several times.
+        BUFFERED_BYTES.set_function(lambda: self.size_bytes)
 
     def open(self, token_id: str, token_size_bytes_max: int | None = None) -> "Charge":
         """Open a charge of 0 bytes; a token may have a limit of its own."""
@@ -51,15 +55,18 @@ class MemoryBudget:
         self._token_sizes[token_id] += size_bytes
         if not self._token_sizes[token_id]:
             del self._token_sizes[token_id]
-        BUFFERED_BYTES.set(self.size_bytes)
         if size_bytes < 0 and self._waiters:
             self._admit_waiters()
 
+    def charge_at_once(self, charge: "Charge", size_bytes: int) -> bool:
+        """Charge bytes if there is room and nobody waits for it; whether they were charged."""
+        if self._waiters or not charge.has_room(size_bytes):
+            return False
+        charge.set(charge.size_bytes + size_bytes)
+        return True
+
     async def wait_for_room(self, charge: "Charge", size_bytes: int) -> None:
         """Charge bytes once there is room, in order of arrival as far as limits allow."""
-        if not self._waiters and charge.has_room(size_bytes):
-            charge.set(charge.size_bytes + size_bytes)
-            return
         waiter = _Waiter(charge, size_bytes, asyncio.get_running_loop().create_future())
         self._waiters.append(waiter)
         self._admit_waiters()
@@ -117,6 +124,8 @@ class Charge:
 
     async def reserve(self, size_bytes: int) -> None:
         """Charge more bytes once there is room; raises Refused where that takes too long."""
+        if self.budget.charge_at_once(self, size_bytes):
+            return
         try:
             async with asyncio.timeout(ROOM_WAIT_SECS):
                 await self.budget.wait_for_room(self, size_bytes)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import grpc
 
+from collector.export_counters import count_refused
 from collector.intake import AdmittedExport, Intake
 from collector.refusal import Refused, malformed, unavailable
 from collector.responses import protobuf_answer
@@ -22,13 +24,22 @@ from segments.signals import TRAITS, Signal
 
 METHODS: dict[str, Signal] = {row.grpc_method: signal for signal, row in TRAITS.items()}
 SERVICES = tuple(method.split("/")[1] for method in METHODS)
-READ_TIMEOUT_SECS = 30.0
-SLOW_READ_SECS = 1.0
 _STATUS_KEY = "grpc-status-details-bin"
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTimes:
+    """Seconds after which a read counts as slow, and after which it is given up."""
+
+    slow_secs: float
+    timeout_secs: float
+
+
+READ_TIMES = ReadTimes(slow_secs=1.0, timeout_secs=30.0)
 
 
 class OtlpHandler(grpc.GenericRpcHandler):
@@ -63,12 +74,8 @@ class OtlpHandler(grpc.GenericRpcHandler):
         # An eighth, so that a token may have several exports on the way.
         reserved_bytes_max = min(size_bytes_max, admission.limits.memory_bytes // 8)
         expected_bytes = admission.activity.expected_bytes(reserved_bytes_max)
-        try:
-            async with asyncio.timeout(READ_TIMEOUT_SECS):
-                await admission.charge.reserve(expected_bytes)
-                payload = await _read_in_time(context, admission, size_bytes_max)
-        except TimeoutError:
-            raise unavailable("body did not arrive in time") from None
+        await admission.charge.reserve(expected_bytes)
+        payload = await read_in_time(context, admission, size_bytes_max, READ_TIMES)
         if not isinstance(payload, bytes):
             raise malformed("call carries no export request")
         if len(payload) > expected_bytes:
@@ -78,7 +85,7 @@ class OtlpHandler(grpc.GenericRpcHandler):
         return payload
 
     async def _abort(self, signal: Signal, context: Context, refused: Refused) -> bytes:
-        self._intake.count_refused(signal, refused.refusal)
+        count_refused(signal, refused.refusal)
         status = refused.refusal.status()
         await context.abort(
             _CODES[status.code], status.message, ((_STATUS_KEY, status.SerializeToString()),)
@@ -86,29 +93,56 @@ class OtlpHandler(grpc.GenericRpcHandler):
         raise AssertionError("abort raises")
 
 
-async def _read_in_time(context: Context, admission: AdmittedExport, size_bytes_max: int) -> object:
-    """Read a message; one that is slow to arrive is expected to have the largest size."""
-    task = asyncio.current_task()
-    assert task is not None
-    refusals: list[Refused] = []
-
-    def expect_the_largest() -> None:
-        admission.activity.distrust()
-        try:
-            admission.charge.grow_to(size_bytes_max)
-        except Refused as refused:
-            refusals.append(refused)
-            task.cancel()
-
-    timer = asyncio.get_running_loop().call_later(SLOW_READ_SECS, expect_the_largest)
+async def read_in_time(
+    context: Context,
+    admission: AdmittedExport,
+    size_bytes_max: int,
+    times: ReadTimes,
+) -> object:
+    """Read a message; raises Refused where it does not arrive in time, or is slow without room."""
+    limit = _SlowRead(admission, size_bytes_max, times)
     try:
         return await context.read()
     except asyncio.CancelledError:
-        if refusals and not task.uncancel():
-            raise refusals[0] from None
+        if limit.refused and not limit.task.uncancel():
+            raise limit.refused from None
         raise
     finally:
-        timer.cancel()
+        limit.timer.cancel()
+
+
+class _SlowRead:
+    """Timer of a read: a slow one is expected to have the largest size, then it is given up.
+
+    One timer for both: nearly every read ends before the first time, and takes one timer then.
+    """
+
+    def __init__(self, admission: AdmittedExport, size_bytes_max: int, times: ReadTimes) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.task = task
+        self.refused: Refused | None = None
+        self._admission = admission
+        self._size_bytes_max = size_bytes_max
+        self._times = times
+        self._loop = asyncio.get_running_loop()
+        self.timer = self._loop.call_later(times.slow_secs, self._expect_the_largest)
+
+    def _expect_the_largest(self) -> None:
+        self._admission.activity.distrust()
+        rest_secs = self._times.timeout_secs - self._times.slow_secs
+        self.timer = self._loop.call_later(rest_secs, self._give_up)
+        try:
+            self._admission.charge.grow_to(self._size_bytes_max)
+        except Refused as refused:
+            self._cancel(refused)
+
+    def _give_up(self) -> None:
+        self._cancel(unavailable("body did not arrive in time"))
+
+    def _cancel(self, refused: Refused) -> None:
+        self.refused = refused
+        self.task.cancel()
 
 
 def token_of(metadata: Metadata | None) -> str:

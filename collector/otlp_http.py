@@ -13,6 +13,7 @@ from aiohttp import web
 from google.protobuf.json_format import MessageToJson
 
 from collector.decompress import DECOMPRESSORS
+from collector.export_counters import count_refused
 from collector.http_conventions import Cors, json_errors, name_server
 from collector.intake import Intake
 from collector.memory_budget import Charge
@@ -83,7 +84,7 @@ class OtlpHttp:
         try:
             result = await self._accept(request, signal, content_type == JSON)
         except Refused as refused:
-            self.intake.count_refused(signal, refused.refusal)
+            count_refused(signal, refused.refusal)
             return _refused(refused.refusal, content_type, _status_of(refused.refusal))
         answer = json_answer if content_type == JSON else protobuf_answer
         body = answer(signal, result)

@@ -34,11 +34,15 @@ _TIME_END = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class PartialSuccess:
-    """The valid part of an export, how many of its records were rejected, and why."""
+    """The valid part of an export, how many of its records were rejected, and why.
+
+    A `warning` is about the part that was not rejected.
+    """
 
     payload: bytes = field(repr=False)
     num_rejected: int = 0
     cause: str = "not valid OTLP, such as text that is not UTF-8"
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""OTLP export responses: full or partial success."""
+"""OTLP export responses: full success, a warning, or partial success."""
 
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
@@ -20,20 +20,26 @@ _RESPONSES: dict[Signal, type[Message]] = {
 
 def protobuf_answer(signal: Signal, result: PartialSuccess) -> bytes:
     """The Export...ServiceResponse; nothing in it means full success."""
-    return _response(signal, result).SerializeToString() if result.num_rejected else b""
+    return _response(signal, result).SerializeToString() if _message(signal, result) else b""
 
 
 def json_answer(signal: Signal, result: PartialSuccess) -> bytes:
     """The same in OTLP/JSON."""
-    if not result.num_rejected:
+    if not _message(signal, result):
         return b"{}"
     return MessageToJson(_response(signal, result), indent=None).encode()
 
 
 def _response(signal: Signal, result: PartialSuccess) -> Message:
-    noun = TRAITS[signal].records
-    text = f"{result.num_rejected} {noun} were not stored: {result.cause}"
-    rejected = f"rejected_{noun.replace(' ', '_')}"
+    # By OTLP's rules, a message beside a number of 0 is a warning.
+    rejected = f"rejected_{TRAITS[signal].records.replace(' ', '_')}"
     return _RESPONSES[signal](
-        partial_success={rejected: result.num_rejected, "error_message": text}
+        partial_success={rejected: result.num_rejected, "error_message": _message(signal, result)}
     )
+
+
+def _message(signal: Signal, result: PartialSuccess) -> str:
+    if not result.num_rejected:
+        return result.warning
+    text = f"{result.num_rejected} {TRAITS[signal].records} were not stored: {result.cause}"
+    return f"{text}; {result.warning}" if result.warning else text

@@ -15,7 +15,7 @@ import structlog
 from collector.stream_recovery import StreamTail
 from meta.errors import OffsetTaken
 from meta.metrics import FLUSH_SECONDS
-from segments.baby import Baby
+from segments.baby import Baby, pieces_crc32c
 from segplane.dataplane.baby_facts import CommitFacts
 
 log = structlog.get_logger()
@@ -74,12 +74,13 @@ class StreamWriter:
         """
         pieces = await self.tail.babies.encode(baby)
         size_bytes = sum(map(len, pieces))
+        facts = CommitFacts.of_stamps(baby, size_bytes, pieces_crc32c(pieces))
         slot = self._take_slot()
         try:
             is_own = await self._place(slot.offset, pieces, baby.flush_id)
             await slot.before.wait()
             if is_own:
-                deleted = await self._commit(slot.offset, CommitFacts.of_stamps(baby, size_bytes))
+                deleted = await self._commit(slot.offset, facts)
                 return Written(slot.offset, size_bytes, deleted)
             await self.tail.commit_found(slot.offset)
             raise Displaced(f"offset {slot.offset} of stream {self.stream_id}")

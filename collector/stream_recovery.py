@@ -29,7 +29,7 @@ from meta.errors import (
     Unavailable,
 )
 from meta.metrics import ADOPTED_BABIES
-from segments.baby import Baby, BabyKind, encode_baby
+from segments.baby import Baby, BabyKind, crc32c, encode_baby
 from segplane.dataplane.baby_facts import CommitFacts, FoundBaby
 
 log = structlog.get_logger()
@@ -129,7 +129,7 @@ class StreamTail:
             if found is not None:
                 return found
             if await self.babies.put(offset, (body,)):
-                return FoundBaby(CommitFacts.of_stamps(filler, len(body)))
+                return FoundBaby(CommitFacts.of_stamps(filler, len(body), crc32c(body)))
 
 
 async def read_recent_digests(

@@ -1,14 +1,17 @@
 """The janitor's jobs, one function each. Each may be interrupted anywhere and run again."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
 from janitor.config import Settings
 from janitor.orphans import sweep
+from janitor.scrub import Pace, scrub_piece
 from meta import metrics
 from meta.client import MetaClient, location
+from meta.errors import Unimplemented
 from meta.process import Shutdown
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from meta.v1.operations_pb2 import CondemnObjectsRequest, GetServerStateRequest
@@ -115,6 +118,18 @@ def collect_orphans(tools: Tools) -> None:
         left=swept.left,
         foreign=swept.foreign,
     )
+
+
+def scrub(tools: Tools) -> None:
+    """Read stored objects at the set rate and compare them with their checksums."""
+    rate = tools.settings.scrub_bytes_per_sec
+    if not rate:
+        return
+    pace = Pace(rate, tools.shutdown.wait)
+    pass_secs = tools.settings.scrub_pass_secs
+    # A meta of 0.1.0 keeps no checksums.
+    with suppress(Unimplemented):
+        scrub_piece(tools.meta, tools.store, tools.shutdown, pace, pass_secs=pass_secs)
 
 
 def measure_clocks(tools: Tools) -> None:

@@ -9,6 +9,7 @@ import structlog
 
 from janitor import jobs
 from janitor.config import Settings
+from janitor.footers import read_footers
 from janitor.jobs import Tools
 from meta import metrics
 from meta.client import MetaClient
@@ -17,6 +18,7 @@ from meta.process import Shutdown, every
 from segments.errors import StoreError, StoreUnusable
 from segments.location import StoreLocation
 from segments.store.open import open_store
+from segplane.dataplane import meta_connection
 from segplane.dataplane.location import Locator
 
 log = structlog.get_logger()
@@ -38,6 +40,8 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
         Job("delete_tombstoned", settings.deletion_interval_secs, jobs.delete_tombstoned),
         Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
         Job("abort_uploads", settings.upload_interval_secs, jobs.abort_uploads),
+        Job("scrub", settings.scrub_interval_secs, jobs.scrub),
+        Job("read_footers", settings.footer_interval_secs, read_footers),
         Job("measure_clocks", settings.clock_interval_secs, jobs.measure_clocks),
     )
 
@@ -47,7 +51,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
 
     Raises StoreUnusable if the store cannot serve.
     """
-    with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as meta:
+    with meta_connection.connect(settings) as meta:
         locator = Locator(meta, "janitor", settings.object_store)
         if not locator.wait(shutdown):
             return

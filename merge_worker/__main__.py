@@ -22,6 +22,7 @@ from meta.process import (
 from segments.errors import StoreError
 from segments.spark.session import SparkDied, SparkUnusable, cores, open_session
 from segments.store.open import open_store
+from segplane.dataplane import meta_connection
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.drain import drain
 from segplane.dataplane.location import Locator
@@ -35,7 +36,7 @@ def main() -> None:
     try:
         settings = load(environment("MERGE_WORKER_"))
         serve_metrics(settings.metrics)
-        with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as meta:
+        with meta_connection.connect(settings) as meta:
             _probe(settings, meta)
             sys.exit(_serve(settings, meta))
     except (ConfigError, StoreError, SparkUnusable) as error:

@@ -8,7 +8,7 @@ from tempfile import gettempdir
 from uuid import uuid4
 
 from meta.process import ConfigError, Environment
-from segplane.dataplane.settings import SparkProcessSettings, spark_values
+from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
 
 MIB = 1024 * 1024
 
@@ -39,7 +39,7 @@ class Settings(SparkProcessSettings):
 def load(env: Environment) -> Settings:
     """Read and check the settings; raises ConfigError."""
     default = Settings()
-    return Settings(
+    settings = Settings(
         **spark_values(env),
         worker_id=_worker_id(env, default.worker_id),
         interval_secs=env.seconds("INTERVAL_SECS", default.interval_secs, low=0.01),
@@ -48,6 +48,8 @@ def load(env: Environment) -> Settings:
         buffer_bytes_max=env.integer("BUFFER_BYTES_MAX", default.buffer_bytes_max, low=MIB),
         work_dir=_work_dir(env, default.work_dir),
     )
+    refuse_unsafe(env, settings)
+    return settings
 
 
 def _worker_id(env: Environment, default: str) -> str:

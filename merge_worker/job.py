@@ -10,11 +10,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from merge_worker.scratch import progress_writer, scratch_folder
-from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
+from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcome
 from segments.errors import SegmentsError
 from segments.ids import new_uuid7
 from segments.keys import join_key
 from segments.location import StoreLocation
+from segments.merging.day_merge import MergedFile, merge_by_day
 from segments.merging.merge import InputFailed, MergeOrder, merge_segments
 from segments.parquet.upload import upload_segment
 from segments.spark.session import cancel_jobs, check_alive, check_versions, first_line
@@ -85,12 +86,17 @@ def merge(
 
 
 def _merge_in(folder: Path, task: ClaimedTask, store: ObjectStore) -> Merged:
+    order = _order(task, progress_writer(folder))
+    result = merge_by_day(store, task.inputs, order, folder, task.outputs_max)
+    outputs = tuple(_upload(file, task, store) for file in result.files)
+    return Merged(outputs, result.unconverted)
+
+
+def _upload(file: MergedFile, task: ClaimedTask, store: ObjectStore) -> MergedOutput:
     # Spark may rerun a lost task: each run writes under a fresh key.
     key = join_key(task.prefix, f"{new_uuid7()}.parquet")
-    order = _order(task, progress_writer(folder))
-    result = merge_segments(store, task.inputs, order, folder)
-    upload_segment(store, key, folder / "merged.parquet", result.facts)
-    return Merged(key, result.facts, result.unconverted)
+    upload_segment(store, key, file.path, file.facts)
+    return MergedOutput(key, file.facts)
 
 
 def _fails_again(folder: Path, task: ClaimedTask, store: ObjectStore, segment_id: str) -> bool:

@@ -11,7 +11,7 @@ import structlog
 from merge_worker.config import Settings
 from merge_worker.lease import Lease
 from merge_worker.scratch import rows_done
-from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome, claimed_task
+from merge_worker.tasks import ClaimedTask, Failed, Merged, MergedOutput, Outcome, claimed_task
 from meta import metrics
 from meta.client import MetaClient, location
 from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
@@ -33,6 +33,8 @@ ERROR_BYTES_MAX = 8 * 1024
 # The contract's lease of a claim without any heartbeat.
 LEASE_SECS = 3_600.0
 RETRY_SECS = 2.0
+# Files into which a merge of several days is divided; meta may allow fewer.
+OUTPUTS_MAX = 64
 # Worth a retry; any other error is meta's answer.
 _TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
 Reply = TypeVar("Reply")
@@ -80,7 +82,9 @@ class Worker:
                 self._work_on(info)
 
     def _poll(self) -> SegmentMergeTaskInfo | None:
-        request = PollForSegmentMergeTaskRequest(worker_id=self.settings.worker_id)
+        request = PollForSegmentMergeTaskRequest(
+            worker_id=self.settings.worker_id, outputs_max=OUTPUTS_MAX
+        )
         try:
             reply = self.meta.merge_task.PollForSegmentMergeTask(request)
         except MetaError as error:
@@ -137,14 +141,15 @@ class Worker:
         return self.settings.object_store or location(info.cloud_object_prefix.bucket)
 
     def _complete(self, info: SegmentMergeTaskInfo, merged: Merged) -> None:
+        first, *more = (_created(info, output) for output in merged.outputs)
         request = CompleteSegmentMergeTaskRequest(
-            task_id=info.task_id, merged_segment=_created(info, merged)
+            task_id=info.task_id, merged_segment=first, more_segments=more
         )
         reply = self._persist(lambda: self.meta.merge_task.CompleteSegmentMergeTask(request))
         if reply is None:
             _count("unreported")
         elif reply.HasField("error"):
-            # Final: the output is an orphan now, which the janitor deletes.
+            # Final: the outputs are orphans now, which the janitor deletes.
             log.info(
                 "merge_output_dropped",
                 reason=reply.error.reason,
@@ -153,15 +158,17 @@ class Worker:
             )
             _count("dropped")
         else:
+            size_bytes = sum(output.facts.compressed_size_bytes for output in merged.outputs)
             log.info(
                 "merge_task_completed",
-                rows=merged.facts.rows,
-                compressed_size_bytes=merged.facts.compressed_size_bytes,
+                outputs=len(merged.outputs),
+                rows=sum(output.facts.rows for output in merged.outputs),
+                compressed_size_bytes=size_bytes,
                 unconverted=merged.unconverted,
                 **_ids(info),
             )
             _count("completed")
-            metrics.MERGE_BYTES.inc(merged.facts.compressed_size_bytes)
+            metrics.MERGE_BYTES.inc(size_bytes)
 
     def _fail(self, info: SegmentMergeTaskInfo, failed: Failed) -> None:
         log.warning(
@@ -192,9 +199,9 @@ class Worker:
                 return None
 
 
-def _created(info: SegmentMergeTaskInfo, merged: Merged) -> CreateSegment:
+def _created(info: SegmentMergeTaskInfo, output: MergedOutput) -> CreateSegment:
     bucket = info.cloud_object_prefix.bucket
-    return create_segment(info.dataset_id, bucket, merged.key, merged.facts)
+    return create_segment(info.dataset_id, bucket, output.key, output.facts)
 
 
 def _ids(info: SegmentMergeTaskInfo) -> dict[str, str | int]:

@@ -27,6 +27,7 @@ class ClaimedTask:
     producer: str
     work_dir: Path
     buffer_bytes_max: int
+    outputs_max: int = 1
 
     @property
     def label(self) -> str:
@@ -35,11 +36,18 @@ class ClaimedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """The output is uploaded and verified."""
+class MergedOutput:
+    """A segment that is uploaded and verified."""
 
     key: str
     facts: SegmentFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """All outputs of a task, at least one, no UTC day in two of them."""
+
+    outputs: tuple[MergedOutput, ...]
     unconverted: int
 
 
@@ -82,6 +90,8 @@ def claimed_task(
         producer,
         work_dir,
         buffer_bytes_max,
+        # A meta of an earlier release names none.
+        max(1, info.outputs_max),
     )
 
 

@@ -8,14 +8,16 @@ may be repeated. Every other refusal raises the class of `meta.errors` that the 
 """
 
 import json
-from functools import partial
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
-from meta import errors
+from meta import bearer_token, errors, status_errors
+from meta.bearer_token import Metadata, TokenFile
+from meta.channel import ClientTls, Connection
 from meta.v1 import (
     catalog_pb2_grpc,
     common_pb2,
@@ -33,7 +35,6 @@ from segments.location import StoreLocation
 DEADLINE_SECS = 30.0
 # A nursery's poll over many streams is larger than gRPC's default of 4 MiB.
 RECEIVE_BYTES_MAX = 64 * 1024 * 1024
-Metadata: TypeAlias = tuple[tuple[str, str], ...]
 _STATUS_KEY = "grpc-status-details-bin"
 
 _SERVICE_CONFIG = json.dumps(
@@ -59,21 +60,29 @@ _SERVICE_CONFIG = json.dumps(
 class MetaClient:
     """A connection to one meta; safe for many threads, closed by `close` or `with`.
 
-    `auth_token` is the META_AUTH_TOKEN of the server, empty if it has none.
+    `auth_token` is an access token or the META_AUTH_TOKEN of the server, empty if it needs none;
+    instead, `auth_token_file` names a file that holds it and is read again when it changes. `tls`
+    says how to connect to a server with TLS. Raises ValueError if a file cannot be used.
     """
 
     def __init__(
-        self, target: str, *, auth_token: str = "", deadline_secs: float = DEADLINE_SECS
+        self,
+        target: str,
+        *,
+        auth_token: str = "",
+        auth_token_file: str = "",
+        deadline_secs: float = DEADLINE_SECS,
+        tls: ClientTls | None = None,
     ) -> None:
-        options = [
+        options: list[tuple[str, str | int]] = [
             ("grpc.service_config", _SERVICE_CONFIG),
             ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
             ("grpc.keepalive_time_ms", 60_000),
         ]
         self.target = target
-        self._channel = grpc.insecure_channel(target, options=options)
-        metadata = (("authorization", f"Bearer {auth_token}"),) if auth_token else ()
-        checked = _TypedChannel(self._channel, deadline_secs, metadata)
+        self._connection = Connection(target, options, tls, drain_secs=deadline_secs)
+        metadata = TokenFile(auth_token_file) if auth_token_file else bearer_token.fixed(auth_token)
+        checked = _TypedChannel(self._connection, deadline_secs, metadata)
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(checked)
         self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(checked)
         self.ingest_token = ingest_token_pb2_grpc.IngestTokenServiceStub(checked)
@@ -86,7 +95,7 @@ class MetaClient:
 
     def close(self) -> None:
         """Close the channel; calls under way are cancelled."""
-        self._channel.close()
+        self._connection.close()
 
     def __enter__(self) -> "MetaClient":
         return self
@@ -114,32 +123,34 @@ def location(bucket: common_pb2.CloudBucket) -> StoreLocation:
 class _TypedChannel(grpc.Channel):
     """A channel whose unary calls have a deadline and raise `meta.errors` classes."""
 
-    def __init__(self, channel: grpc.Channel, deadline_secs: float, metadata: Metadata) -> None:
-        self._channel = channel
+    def __init__(
+        self, connection: Connection, deadline_secs: float, metadata: Callable[[], Metadata]
+    ) -> None:
+        self._connection = connection
         self._deadline_secs = deadline_secs
         self._metadata = metadata
 
     def unary_unary(self, *args: Any, **kwargs: Any) -> Any:
-        call = self._channel.unary_unary(*args, **kwargs)
+        call = _Method(self._connection, "unary_unary", args, kwargs)
         return _TypedCall(call, self._deadline_secs, self._metadata)
 
     def unary_stream(self, *args: Any, **kwargs: Any) -> Any:
-        return partial(self._channel.unary_stream(*args, **kwargs), metadata=self._metadata)
+        return self._streaming("unary_stream", args, kwargs)
 
     def stream_unary(self, *args: Any, **kwargs: Any) -> Any:
-        return partial(self._channel.stream_unary(*args, **kwargs), metadata=self._metadata)
+        return self._streaming("stream_unary", args, kwargs)
 
     def stream_stream(self, *args: Any, **kwargs: Any) -> Any:
-        return partial(self._channel.stream_stream(*args, **kwargs), metadata=self._metadata)
+        return self._streaming("stream_stream", args, kwargs)
 
     def subscribe(self, *args: Any, **kwargs: Any) -> None:
-        self._channel.subscribe(*args, **kwargs)
+        self._connection.channel().subscribe(*args, **kwargs)
 
     def unsubscribe(self, *args: Any, **kwargs: Any) -> None:
-        self._channel.unsubscribe(*args, **kwargs)
+        self._connection.channel().unsubscribe(*args, **kwargs)
 
     def close(self) -> None:
-        self._channel.close()
+        self._connection.close()
 
     def __enter__(self) -> "_TypedChannel":
         return self
@@ -147,26 +158,55 @@ class _TypedChannel(grpc.Channel):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _streaming(self, kind: str, args: Any, kwargs: Any) -> Any:
+        method = _Method(self._connection, kind, args, kwargs)
+        metadata = self._metadata
+        return lambda *request, **options: method.bound()(*request, metadata=metadata(), **options)
+
+
+class _Method:
+    """One RPC on the connection's channel of the moment."""
+
+    def __init__(self, connection: Connection, kind: str, args: Any, kwargs: Any) -> None:
+        self._connection = connection
+        self._kind = kind
+        self._args = args
+        self._kwargs = kwargs
+        self._bound: tuple[grpc.Channel | None, Any] = (None, None)
+
+    def bound(self) -> Any:
+        """The callable for a call that begins now."""
+        bound = self._bound
+        channel = self._connection.channel()
+        if bound[0] is not channel:
+            call = getattr(channel, self._kind)(*self._args, **self._kwargs)
+            self._bound = bound = (channel, call)
+        return bound[1]
+
 
 class _TypedCall:
-    """One RPC of a stub."""
+    """One unary RPC of a stub."""
 
-    def __init__(self, call: Any, deadline_secs: float, metadata: Metadata) -> None:
-        self._call = call
+    def __init__(
+        self, method: _Method, deadline_secs: float, metadata: Callable[[], Metadata]
+    ) -> None:
+        self._method = method
         self._deadline_secs = deadline_secs
         self._metadata = metadata
 
     def __call__(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
-        kwargs.setdefault("metadata", self._metadata)
+        kwargs.setdefault("metadata", self._metadata())
+        call = self._method.bound()
         try:
-            return self._call(request, timeout=timeout or self._deadline_secs, **kwargs)
+            return call(request, timeout=timeout or self._deadline_secs, **kwargs)
         except grpc.RpcError as error:
             raise typed_error(error) from None
 
     def future(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Start the call; the future raises grpc.RpcError, which `typed_error` converts."""
-        kwargs.setdefault("metadata", self._metadata)
-        return self._call.future(request, timeout=timeout or self._deadline_secs, **kwargs)
+        kwargs.setdefault("metadata", self._metadata())
+        call = self._method.bound()
+        return call.future(request, timeout=timeout or self._deadline_secs, **kwargs)
 
 
 def typed_error(error: grpc.RpcError) -> errors.MetaError:
@@ -178,7 +218,7 @@ def typed_error(error: grpc.RpcError) -> errors.MetaError:
     for key, value in call.trailing_metadata() or ():
         if key == _STATUS_KEY:
             reason, metadata, field = _details(value)
-    return errors.from_status(code, reason, message, metadata, field)
+    return status_errors.from_status(code, reason, message, metadata, field)
 
 
 def _details(packed: bytes) -> tuple[str, dict[str, str], str]:

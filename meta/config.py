@@ -1,12 +1,21 @@
 """meta's settings, from META_* variables; `docs/settings.md` lists them."""
 
-import ipaddress
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meta.planner import Policy
-from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
-from meta.store.engine import DatabaseSettings
+from meta.process import (
+    NO_METRICS,
+    ConfigError,
+    Environment,
+    MetricsAddress,
+    ServerTls,
+    production,
+)
+from meta.process.addresses import is_loopback_host
+from meta.store.engine import DatabaseSettings, is_encrypted
+from meta.store.pins import PinLimits
 from segments.location import StoreLocation
 
 GRACE_FLOOR_SECS = 300.0
@@ -14,6 +23,10 @@ GRACE_FLOOR_SECS = 300.0
 DATASETS_MAX = 1_000
 TOKENS_MAX = 2_500
 GRACE_OVER_CURSOR_SECS = 300.0
+# Least values with SEGPLANE_PROFILE=production. A write may take this long until it is registered.
+ORPHAN_AGE_FLOOR_SECS = 3_600.0
+DATASET_GRACE_FLOOR_SECS = 86_400.0
+AUDIT_FLOOR_SECS = 604_800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,7 @@ class Lifetimes:
     finished_task: float = 2_592_000.0
     retired_stream: float = 604_800.0
     audit: float = 7_776_000.0
+    watch_heartbeat: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +72,15 @@ class Settings:
     # False: the size of the database's pool is the default, which a start may reduce.
     is_pool_set: bool = True
     metrics: MetricsAddress = NO_METRICS
+    # Certificate of all ports but the next; None = plain text.
+    tls: ServerTls | None = None
+    # A port of plain text for health checks alone; "" = none.
+    health_bind: str = ""
     drain_secs: float = 20.0
     database_wait_secs: float = 30.0
     auth_token: str = field(default="", repr=False)
+    # Every call but health needs a credential: META_AUTH_TOKEN or an access token.
+    requires_authentication: bool = False
     token_pepper: bytes = field(default=b"", repr=False)
     default_dataset: str = "default"
     datasets_max: int = DATASETS_MAX
@@ -68,6 +88,8 @@ class Settings:
     records_per_month: int = -1
     stream: StreamDefaults = StreamDefaults()
     lifetimes: Lifetimes = Lifetimes()
+    watchers_max: int = 256
+    pins: PinLimits = field(default_factory=PinLimits)
     is_unsafe_grace: bool = False
     merge_policy: Policy = field(default_factory=Policy)
 
@@ -76,14 +98,16 @@ def load(env: Environment) -> Settings:
     """Read and check the settings. Raises ConfigError."""
     auth_token = env.text("AUTH_TOKEN", "")
     bind = env.text("BIND", "127.0.0.1:9500")
-    is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or bool(auth_token)
-    if not is_loopback(bind) and not is_restricted:
-        raise ConfigError(
-            f"META_BIND {bind} is open to the network: set META_AUTH_TOKEN, or"
-            " META_ALLOW_UNAUTHENTICATED=true if something else restricts access"
-        )
+    tls = env.server_tls()
+    requires_authentication = env.flag("REQUIRE_AUTHENTICATION")
+    is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or requires_authentication or auth_token
+    if not (is_loopback(bind) or is_restricted):
+        _check_open_bind(bind, tls)
+    health_bind = env.text("HEALTH_BIND", "")
+    if health_bind:
+        is_loopback(health_bind, "META_HEALTH_BIND")
     threads = env.integer("THREADS", 64, low=2, high=1_024)
-    return Settings(
+    settings = Settings(
         bind=bind,
         database=_database(env, threads),
         location=env.location("OBJECT_STORE_URL") or _default_location(),
@@ -92,9 +116,12 @@ def load(env: Environment) -> Settings:
         is_pool_set=env.is_set("DATABASE_POOL"),
         processes=env.integer("PROCESSES", 1, low=1, high=64),
         metrics=env.metrics(),
+        tls=tls,
+        health_bind=health_bind,
         drain_secs=env.seconds("DRAIN_SECS", 20.0),
         database_wait_secs=env.seconds("DATABASE_WAIT_SECS", 30.0),
         auth_token=auth_token,
+        requires_authentication=requires_authentication,
         token_pepper=env.text("TOKEN_PEPPER", "").encode(),
         default_dataset=env.text("DEFAULT_DATASET", "default"),
         # Values of 0.1.0 above the limits are read as the limits.
@@ -108,22 +135,58 @@ def load(env: Environment) -> Settings:
             ),
         ),
         lifetimes=_lifetimes(env),
+        watchers_max=env.integer("WATCHERS_MAX", 256, low=1, high=10_000),
+        pins=_pins(env),
         is_unsafe_grace=env.flag("UNSAFE_SHORT_GRACE"),
         merge_policy=_merge_policy(env),
     )
+    if env.is_production():
+        production.refuse(_violations(env, settings))
+    return settings
 
 
-def is_loopback(bind: str) -> bool:
+def _violations(env: Environment, settings: Settings) -> Iterator[str]:
+    """Settings that are unsafe where a network reaches this meta."""
+    if settings.tls is None:
+        yield "META_TLS_CERT_FILE is not set: the port is plain text"
+    if not (settings.auth_token or settings.requires_authentication):
+        yield "META_REQUIRE_AUTHENTICATION is false: every caller is an administrator"
+    if env.flag("ALLOW_UNAUTHENTICATED"):
+        yield "META_ALLOW_UNAUTHENTICATED is true"
+    if settings.is_unsafe_grace:
+        yield "META_UNSAFE_SHORT_GRACE is true: readers lose objects"
+    if not is_encrypted(settings.database.url, env.values.get("PGSSLMODE", "")):
+        yield "META_DATABASE_URL has no sslmode=require, verify-ca or verify-full"
+    lifetimes = settings.lifetimes
+    for name, secs, floor in (
+        ("ORPHAN_MIN_AGE_SECS", lifetimes.orphan_min_age, ORPHAN_AGE_FLOOR_SECS),
+        ("DATASET_GRACE_SECS", lifetimes.dataset_grace, DATASET_GRACE_FLOOR_SECS),
+        ("AUDIT_SECS", lifetimes.audit, AUDIT_FLOOR_SECS),
+    ):
+        if secs < floor:
+            yield f"META_{name} is {secs:g}, below {floor:g}"
+    yield from production.weak_secret("META_AUTH_TOKEN", settings.auth_token)
+    yield from production.weak_secret("META_TOKEN_PEPPER", settings.token_pepper.decode())
+    yield from production.plain_store("META_OBJECT_STORE_URL", settings.location)
+    yield from production.open_metrics("META_", settings.metrics)
+
+
+def _check_open_bind(bind: str, tls: ServerTls | None) -> None:
+    """Raise ConfigError if anyone on the network could call a server at `bind`."""
+    if tls is None or tls.client_ca_file is None:
+        raise ConfigError(
+            f"META_BIND {bind} is open to the network: set META_AUTH_TOKEN, or"
+            " META_REQUIRE_AUTHENTICATION=true, or META_TLS_CLIENT_CA_FILE, or"
+            " META_ALLOW_UNAUTHENTICATED=true if something else restricts access"
+        )
+
+
+def is_loopback(bind: str, setting: str = "META_BIND") -> bool:
     """True for a loopback address. Raises ConfigError if it is not host:port."""
     host, _, port = bind.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65_535:
-        raise ConfigError(f"META_BIND is {bind!r}, not host:port such as 127.0.0.1:9500")
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+        raise ConfigError(f"{setting} is {bind!r}, not host:port such as 127.0.0.1:9500")
+    return is_loopback_host(host)
 
 
 def _database(env: Environment, threads: int) -> DatabaseSettings:
@@ -151,6 +214,17 @@ def _merge_policy(env: Environment) -> Policy:
         files_max=env.integer("MERGE_FILES_MAX", base.files_max, low=1, high=1_000),
         files_quiet=env.integer("MERGE_FILES_QUIET", base.files_quiet, low=1, high=1_000),
         quiet_nanos=int(quiet_secs * 1e9),
+    )
+
+
+def _pins(env: Environment) -> PinLimits:
+    base = PinLimits()
+    return PinLimits(
+        lease_secs=env.seconds("PIN_LEASE_SECS_MAX", base.lease_secs, low=1),
+        age_secs=env.seconds("PIN_AGE_SECS_MAX", base.age_secs, low=1),
+        per_owner=env.integer("PINS_PER_OWNER_MAX", base.per_owner, low=1, high=100_000),
+        total=env.integer("PINS_MAX", base.total, low=1, high=100_000),
+        held_bytes_per_owner=env.integer("PIN_BYTES_MAX", base.held_bytes_per_owner, low=0),
     )
 
 

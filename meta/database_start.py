@@ -25,15 +25,14 @@ def open_database(settings: Settings) -> Database:
     except ValueError as error:
         raise ConfigError(f"META_DATABASE_URL: {error}") from error
     try:
-        _migrate(database, settings.database_wait_secs)
-        if not server_limits.has_options(database, settings.database):
-            raise OptionsRefused
+        _migrate(database, settings)
         pool_size = _pool_size(settings, server_limits.connections_max(database))
     except OptionsRefused as error:
         database.close()
         raise ConfigError(
             f"what answers at {database.url.render_as_string()} drops or refuses the options of"
-            " connections, as PgBouncer does: point META_DATABASE_URL at Postgres itself"
+            " connections or transactions, as PgBouncer does: point META_DATABASE_URL at Postgres"
+            " itself"
         ) from error
     except ConfigError:
         database.close()
@@ -45,10 +44,11 @@ def open_database(settings: Settings) -> Database:
     return Database(replace(settings.database, pool_size=pool_size))
 
 
-def _migrate(database: Database, wait_secs: float) -> None:
-    deadline = time.monotonic() + wait_secs
+def _migrate(database: Database, settings: Settings) -> None:
+    deadline = time.monotonic() + settings.database_wait_secs
     while True:
         try:
+            _check_pooler(database, settings)
             migrations.upgrade(database)
         except Unavailable as error:
             if time.monotonic() > deadline:
@@ -60,6 +60,18 @@ def _migrate(database: Database, wait_secs: float) -> None:
             time.sleep(POLL_SECS)
         else:
             return
+
+
+def _check_pooler(database: Database, settings: Settings) -> None:
+    """Refuse what shares sessions before a migration takes locks of a session."""
+    if not server_limits.has_own_sessions(database):
+        raise ConfigError(
+            f"what answers at {database.url.render_as_string()} shares sessions of Postgres"
+            " between connections, as PgBouncer does in transaction mode: set pool_mode = session,"
+            " or point META_DATABASE_URL at Postgres itself"
+        )
+    if not server_limits.has_options(database, settings.database):
+        raise OptionsRefused
 
 
 def _pool_size(settings: Settings, connections_max: int) -> int:

@@ -113,6 +113,13 @@ class OffsetNotCommitted(MetaError):
     reason = "OFFSET_NOT_COMMITTED"
 
 
+class ExcessEvents(MetaError):
+    """Segments hold more events than their baby segments hold records. An operator may allow it."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "EXCESS_EVENTS"
+
+
 class StreamStopped(MetaError):
     """The stream is stopped. Register for a new one."""
 
@@ -132,6 +139,20 @@ class NotDrained(MetaError):
 
     code = Code.FAILED_PRECONDITION
     reason = "NOT_DRAINED"
+
+
+class NothingToRepair(MetaError):
+    """Not in the state that the repair is for: it can be read, was merged, replaced or deleted."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "NOTHING_TO_REPAIR"
+
+
+class RewriteUnfinished(MetaError):
+    """The dataset has another unfinished rewrite; the metadata names it."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "REWRITE_UNFINISHED"
 
 
 class StillReferenced(MetaError):
@@ -197,6 +218,13 @@ class Unauthenticated(MetaError):
     reason = "UNAUTHENTICATED"
 
 
+class RoleRefused(MetaError):
+    """The caller's role may not make this call. Use a credential of another role."""
+
+    code = Code.PERMISSION_DENIED
+    reason = "ROLE_REFUSED"
+
+
 class QuotaExceeded(MetaError):
     """A documented limit is reached. Raise the limit or remove something."""
 
@@ -249,38 +277,3 @@ class StatementTimeout(DeadlineExceeded):
     """A query took longer than the server allows; nothing was changed. Ask for less, or later."""
 
     reason = "STATEMENT_TIMEOUT"
-
-
-def _all_classes(root: type[MetaError]) -> list[type[MetaError]]:
-    return [root, *(c for sub in root.__subclasses__() for c in _all_classes(sub))]
-
-
-BY_REASON: dict[str, type[MetaError]] = {c.reason: c for c in _all_classes(MetaError)}
-
-
-def from_status(
-    code: int, reason: str, message: str, metadata: dict[str, str], field: str = ""
-) -> MetaError:
-    """Rebuild the error a server raised; an unknown reason becomes the class of its code."""
-    error_class = BY_REASON.get(reason) or _class_of_code(code)
-    # Without __init__: the constructors of the classes differ in their parameters.
-    error = error_class.__new__(error_class)
-    MetaError.__init__(error, message)
-    error.metadata = dict(metadata)
-    if isinstance(error, InvalidArgument):
-        error.field = field
-    return error
-
-
-def _class_of_code(code: int) -> type[MetaError]:
-    by_code = {
-        Code.INVALID_ARGUMENT.value: InvalidArgument,
-        Code.NOT_FOUND.value: NotFound,
-        Code.UNAVAILABLE.value: Unavailable,
-        Code.UNIMPLEMENTED.value: Unimplemented,
-        Code.DEADLINE_EXCEEDED.value: DeadlineExceeded,
-        Code.UNAUTHENTICATED.value: Unauthenticated,
-        Code.RESOURCE_EXHAUSTED.value: Overloaded,
-        Code.ABORTED.value: RaceLost,
-    }
-    return by_code.get(code, MetaError)

@@ -6,18 +6,9 @@ fire. Labels are bounded: never an id, a dataset name or a token.
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
 
-META = CollectorRegistry()
-COLLECTOR = CollectorRegistry()
-NURSERY = CollectorRegistry()
-MERGE_WORKER = CollectorRegistry()
-JANITOR = CollectorRegistry()
-_BY_SERVICE = {
-    "meta": META,
-    "collector": COLLECTOR,
-    "nursery": NURSERY,
-    "merge_worker": MERGE_WORKER,
-    "janitor": JANITOR,
-}
+_SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor")
+_BY_SERVICE = {service: CollectorRegistry() for service in _SERVICES}
+META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR = _BY_SERVICE.values()
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
@@ -59,6 +50,12 @@ REGISTRATION_EXCESS_EVENTS = Counter(
     " records, or a collector counts too few.",
     registry=META,
 )
+ALLOWED_EXCESS_EVENTS = Counter(
+    "segplane_registration_allowed_excess_events_total",
+    "Excess events of registrations that an operator has allowed. A rise: an allowance is used;"
+    " revoke it once its cause is gone.",
+    registry=META,
+)
 TX_RETRIES = Counter(
     "segplane_transaction_retries_total",
     "Transactions run again after a conflict, by SQLSTATE. A rise: calls contend for the same"
@@ -81,6 +78,13 @@ COMMIT_BATCH_FAILURES = Counter(
     ["queue"],
     registry=META,
 )
+CLOCK_STEPS = Counter(
+    "segplane_meta_clock_steps_total",
+    "Steps of the database's clock that this server saw, by direction (forward, backward). A rise:"
+    " its time synchronisation jumps; graces and retentions take longer by it.",
+    ["direction"],
+    registry=META,
+)
 BACKGROUND_FAILURES = Counter(
     "segplane_meta_background_failures_total",
     "Runs of a background job or expiry rule that failed and are repeated. A rise: expired rows"
@@ -93,6 +97,24 @@ BACKGROUND_SUCCESS = Gauge(
     "Unix time of the last run without a failure, by background job or expiry rule. A rise of the"
     " time since then: the job fails or hangs.",
     ["job"],
+    registry=META,
+)
+PINS = Gauge(
+    "segplane_pins",
+    "Pins whose lease lasts; every server of a database shows the same. A rise: more readers hold"
+    " versions.",
+    registry=META,
+)
+PIN_HELD_BYTES = Gauge(
+    "segplane_pin_held_bytes",
+    "Compressed bytes of tombstoned segments that pins hold, as of their last renewals; what two"
+    " pins hold counts twice. A rise: storage that is not freed.",
+    registry=META,
+)
+PIN_AGE_SECONDS = Gauge(
+    "segplane_pin_age_seconds",
+    "Seconds since the oldest pin was taken. A rise: a reader keeps its version, up to"
+    " META_PIN_AGE_SECS_MAX.",
     registry=META,
 )
 
@@ -200,8 +222,14 @@ NURSERY_RECORDS = Counter(
 )
 NURSERY_WAITING_DATASETS = Gauge(
     "segplane_nursery_waiting_datasets",
-    "Datasets that are not merged because this release does not know their layout. A rise: a newer"
-    " release added promoted columns, so upgrade the nurseries.",
+    "Datasets that are not merged: of an unknown layout, or of more events than collectors counted."
+    " A rise: the log event dataset_waiting says why and what to do.",
+    registry=NURSERY,
+)
+NURSERY_PARKED_STREAMS = Gauge(
+    "segplane_nursery_parked_streams",
+    "Streams that wait at a committed baby segment which is missing or cannot be read. A rise: the"
+    " records behind it are late until it can be read or is skipped; see segplane streams list.",
     registry=NURSERY,
 )
 NURSERY_RACES_LOST = Counter(
@@ -238,29 +266,35 @@ MERGE_BYTES = Counter(
 
 JANITOR_CHORE_SECONDS = Histogram(
     "segplane_janitor_chore_seconds",
-    "Seconds of one run of a janitor job. A rise: more to plan or delete, or the object store or"
-    " meta is slow.",
+    "Seconds of one run of a janitor job. A rise: more to do, or the store or meta is slow.",
     ["chore"],
     buckets=_SECONDS,
     registry=JANITOR,
 )
 JANITOR_CHORE_FAILURES = Counter(
     "segplane_janitor_chore_failures_total",
-    "Runs of a janitor job that failed and are repeated. A rise: its work is not done; the log says"
-    " why.",
+    "Runs of a janitor job that failed and are repeated. A rise: its work is not done; see logs.",
     ["chore"],
     registry=JANITOR,
 )
 DELETED_OBJECTS = Counter(
     "segplane_janitor_deleted_objects_total",
-    "Objects deleted, by reason (tombstoned, orphan, unfinished upload). A rise of orphan or"
-    " unfinished: writers fail before they register what they write.",
+    "Objects deleted, by reason. A rise of orphan or unfinished: writers fail before registering.",
     ["why"],
+    registry=JANITOR,
+)
+DAMAGED_OBJECTS = Gauge(
+    "segplane_janitor_damaged_objects",
+    "Damaged objects. Above 0: fsck names them.",
+    registry=JANITOR,
+)
+SCRUBBED_BYTES = Counter(
+    "segplane_janitor_scrubbed_bytes_total",
+    "Bytes compared with checksums. No rise: it stands still.",
     registry=JANITOR,
 )
 ORPHANS_LEFT = Gauge(
     "segplane_janitor_orphans_left",
-    "Orphaned objects that the last run left because of its limit. Stays above 0: a writer fails"
-    " again and again, or an older backup was restored.",
+    "Orphans that the limit of a run left. Stays above 0: a writer fails, or a backup is too old.",
     registry=JANITOR,
 )

@@ -16,13 +16,22 @@ from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
 from meta import background, health
 from meta.background import BackgroundJob
+from meta.change_feed import ChangeFeed
+from meta.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.config import Settings
 from meta.database_start import open_database
+from meta.errors import InvalidArgument
 from meta.event_loop import EventLoop
 from meta.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.health import CHECK_PAUSE_SECS, HealthWatch
+from meta.pin_watch import PAUSE_SECS as PIN_PAUSE_SECS
+from meta.pin_watch import PinWatch
 from meta.process import ConfigError, Shutdown
+from meta.rewrite_watch import PAUSE_SECS as REWRITE_PAUSE_SECS
+from meta.rewrite_watch import RewriteWatch
+from meta.rpc.authentication import AccessTokens, Authentication
 from meta.rpc.pipeline import Pipeline
+from meta.services import checks
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
@@ -34,7 +43,8 @@ from meta.services.segment_deletion import SegmentDeletionServicer
 from meta.services.segment_lookup import SegmentLookupServicer
 from meta.store import datasets
 from meta.store.database_probe import DatabaseProbe
-from meta.store.engine import Database
+from meta.store.engine import Database, Transaction
+from meta.store.token_secrets import TokenHasher
 from meta.transactions import Transactions
 from meta.v1 import (
     catalog_pb2_grpc,
@@ -50,6 +60,8 @@ from meta.v1 import (
 
 log = structlog.get_logger()
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+HEALTH_CHECKS_MAX = 64
+HEALTH_CHECK_BYTES_MAX = 4 * 1024
 SERVICES = (
     "Catalog",
     "Ingestion",
@@ -69,11 +81,13 @@ class RunningServer:
     """A started server; `port` is the one that it is bound to."""
 
     server: grpc.aio.Server
+    health_server: grpc.aio.Server | None
     loop: EventLoop
     port: int
     database: Database
     health: health_aio.HealthServicer
     names: tuple[str, ...]
+    feed: ChangeFeed
 
     def report(self, *, is_up: bool) -> None:
         """Set the health status that health checks are answered with."""
@@ -82,7 +96,11 @@ class RunningServer:
     def stop(self, drain_secs: float) -> None:
         """Refuse new calls, wait `drain_secs` for running ones, close the database."""
         self.loop.run(self.health.enter_graceful_shutdown())
+        # Watchers would last for all of the drain.
+        self.loop.run(self.feed.close())
         self.loop.run(self.server.stop(drain_secs))
+        if self.health_server is not None:
+            self.loop.run(self.health_server.stop(0))
         self.loop.close()
         self.database.close()
 
@@ -117,9 +135,9 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
     """Migrate, then serve on `settings.bind`. Raises ConfigError or Unavailable."""
     database = open_database(settings)
     transactions = Transactions(database)
-    transactions.write(lambda tx: datasets.ensure_default(tx, settings.default_dataset))
     loop = EventLoop(settings.threads)
     try:
+        transactions.write(lambda tx: _ensure_default(tx, settings.default_dataset))
         return loop.run(_serve(settings, transactions, loop, shares_port=shares_port))
     except ConfigError:
         loop.close()
@@ -127,19 +145,33 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
         raise
 
 
+def _ensure_default(tx: Transaction, name: str) -> None:
+    if datasets.find_default(tx) is None:
+        try:
+            checks.new_name(name, "META_DEFAULT_DATASET")
+        except InvalidArgument as error:
+            raise ConfigError(error.message) from error
+    datasets.ensure_default(tx, name)
+
+
 async def _serve(
     settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
 ) -> RunningServer:
     checker = health_aio.HealthServicer()
-    pipeline = Pipeline(settings.auth_token, settings.threads, settings.concurrent_rpcs_max)
+    tokens = AccessTokens(transactions, TokenHasher(settings.token_pepper))
+    authentication = Authentication(
+        settings.auth_token, tokens, is_required=settings.requires_authentication
+    )
+    pipeline = Pipeline(authentication, settings.threads, settings.concurrent_rpcs_max)
     methods = _Methods(pipeline, pipeline.unknown())
-    names = _register(cast(grpc.Server, methods), transactions, settings)
+    feed = ChangeFeed(transactions, settings.watchers_max)
+    names = _register(cast(grpc.Server, methods), transactions, settings, feed)
     health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
     _add_reflection(methods, (*names, HEALTH_NAME, reflection.SERVICE_NAME))
     server = grpc.aio.server(
         handlers=(methods,),
         # A backstop: the pipeline refuses first, with a reason and a delay.
-        maximum_concurrent_rpcs=2 * settings.concurrent_rpcs_max,
+        maximum_concurrent_rpcs=2 * settings.concurrent_rpcs_max + settings.watchers_max,
         options=[
             # Otherwise two servers on one port would both start and share the calls by accident.
             ("grpc.so_reuseport", int(shares_port)),
@@ -147,19 +179,52 @@ async def _serve(
             ("grpc.max_metadata_size", 16 * 1024),
         ],
     )
+    port = _listen(server, settings)
+    health_server = _health_server(settings, checker, shares_port=shares_port)
+    await health.report(checker, names, is_up=True)
+    await server.start()
+    if health_server is not None:
+        await health_server.start()
+    database = transactions.database
+    return RunningServer(server, health_server, loop, port, database, checker, names, feed)
+
+
+def _listen(server: grpc.aio.Server, settings: Settings) -> int:
     try:
-        port = server.add_insecure_port(settings.bind)
+        if settings.tls is None:
+            return server.add_insecure_port(settings.bind)
+        return server.add_secure_port(settings.bind, settings.tls.grpc_credentials())
     except RuntimeError as error:
         raise ConfigError(
             f"cannot listen on {settings.bind}: is another meta running? choose META_BIND"
         ) from error
-    await health.report(checker, names, is_up=True)
-    await server.start()
-    return RunningServer(server, loop, port, transactions.database, checker, names)
+
+
+def _health_server(
+    settings: Settings, checker: health_aio.HealthServicer, *, shares_port: bool
+) -> grpc.aio.Server | None:
+    """A server of health checks alone, in plain text: probes seldom have certificates."""
+    if not settings.health_bind:
+        return None
+    server = grpc.aio.server(
+        maximum_concurrent_rpcs=HEALTH_CHECKS_MAX,
+        options=[
+            ("grpc.so_reuseport", int(shares_port)),
+            ("grpc.max_receive_message_length", HEALTH_CHECK_BYTES_MAX),
+        ],
+    )
+    health_pb2_grpc.add_HealthServicer_to_server(checker, server)
+    try:
+        server.add_insecure_port(settings.health_bind)
+    except RuntimeError as error:
+        raise ConfigError(
+            f"cannot listen on {settings.health_bind}: choose META_HEALTH_BIND"
+        ) from error
+    return server
 
 
 def _register(
-    server: grpc.Server, transactions: Transactions, settings: Settings
+    server: grpc.Server, transactions: Transactions, settings: Settings, feed: ChangeFeed
 ) -> tuple[str, ...]:
     """Add the nine services; returns their full names."""
     part = (transactions, settings)
@@ -177,7 +242,9 @@ def _register(
         SegmentLookupServicer(*part), server
     )
     janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
-    operations_pb2_grpc.add_OperationsServiceServicer_to_server(OperationsServicer(*part), server)
+    operations_pb2_grpc.add_OperationsServiceServicer_to_server(
+        OperationsServicer(*part, feed), server
+    )
     return tuple(f"meta.v1.{name}Service" for name in SERVICES)
 
 
@@ -214,8 +281,13 @@ def _jobs(
     running: RunningServer, probe: DatabaseProbe, settings: Settings, shutdown: Shutdown
 ) -> tuple[BackgroundJob, ...]:
     watch = HealthWatch(probe, lambda is_up: running.report(is_up=is_up))
-    expiry = Expiry(Transactions(running.database), settings, shutdown)
+    transactions = Transactions(running.database)
+    expiry = Expiry(transactions, settings, shutdown)
+    rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
     return (
         BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
+        BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
         BackgroundJob("expiry", ROUND_PAUSE_SECS, expiry.run_round),
+        BackgroundJob("rewrites", REWRITE_PAUSE_SECS, rewrites.run_round),
+        BackgroundJob("pins", PIN_PAUSE_SECS, PinWatch(transactions).run_round),
     )

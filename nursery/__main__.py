@@ -5,7 +5,6 @@ from functools import partial
 
 import structlog
 
-from meta.client import MetaClient
 from meta.process import (
     ConfigError,
     Shutdown,
@@ -27,6 +26,7 @@ from segments.spark.session import (
     cores,
     open_session,
 )
+from segplane.dataplane import meta_connection
 
 log = structlog.get_logger()
 
@@ -57,7 +57,7 @@ def run(settings: config.Settings) -> bool:
     shutdown = Shutdown().install()
     budget = Budget(settings.decode_bytes_max, settings.task_bytes_max)
 
-    with MetaClient(settings.meta_address, auth_token=settings.meta_auth_token) as client:
+    with meta_connection.connect(settings) as client:
         run_tasks = partial(job.run, spark, budget)
         nursery = Nursery(
             client, settings, run_tasks, cores(spark, spark_settings), shutdown=shutdown

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from meta.process import ConfigError, Environment
-from segplane.dataplane.settings import SparkProcessSettings, spark_values
+from segplane.dataplane.settings import SparkProcessSettings, refuse_unsafe, spark_values
 
 MIB = 1024 * 1024
 
@@ -62,4 +62,5 @@ def load(env: Environment) -> Settings:
             f"NURSERY_SHARD_INDEX is {settings.shard_index}, not below NURSERY_SHARD_COUNT"
             f" {settings.shard_count}"
         )
+    refuse_unsafe(env, settings)
     return settings

@@ -6,6 +6,7 @@ from nursery.columns import DatasetColumns
 from nursery.results import DatasetResult, WrittenSegment
 from nursery.tasks import DatasetWork
 from segments.ids import new_uuid7
+from segments.keys import new_merged_key
 
 
 @dataclass(slots=True)
@@ -14,6 +15,10 @@ class OpenBatch:
 
     batch_id: str = field(default_factory=lambda: str(new_uuid7()))
     parts: int = 0
+
+    def key(self, dataset_id: str, part: int) -> str:  # noqa: ARG002 - a replay names it by part
+        """The key of one of its files; a fresh one for each attempt to write it."""
+        return new_merged_key(dataset_id)
 
 
 @dataclass(slots=True, eq=False)

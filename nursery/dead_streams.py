@@ -52,13 +52,13 @@ def _commit_tail(
 ) -> int:
     """Commit babies in order, up to a stop message; returns the last committed offset."""
     for offset in range(first, first + count):
-        found = read_baby(store, stream_id, offset)
+        baby = read_baby(store, stream_id, offset)
         try:
-            client.ingestion.CommitOffset(found.facts.request(stream_id, offset))
+            client.ingestion.CommitOffset(baby.facts.request(stream_id, offset))
         except OffsetTaken:
             # Committed meanwhile, by a collector that states other facts for it (ADR 6).
             log.info("offset_taken", stream_id=stream_id, offset=offset)
-        if found.is_stop:
+        if baby.is_stop:
             return offset
     return first + count - 1
 

@@ -15,7 +15,7 @@ from nursery.dataset_execution import DatasetExecution
 from nursery.decoding import RoutedPayload, UndecodablePayload, decode_pass
 from nursery.payload import Payload
 from nursery.quarantine import Quarantine
-from nursery.results import TaskResult, UnreadableBaby
+from nursery.results import TaskResult, UnreadableBaby, unreadable_baby
 from nursery.routing import Router, StrayPayload
 from nursery.tasks import Task, TaskRead
 from nursery.writing import write_datasets
@@ -79,7 +79,9 @@ class _TaskExecution:
             baby, received_at = self._reader.decode(read, body)
             for routed in self._router.route(read, baby, received_at):
                 if isinstance(routed, StrayPayload):
-                    self._quarantine.put_payload(routed.payload, routed.cause)
+                    self._quarantine.put_payload(
+                        routed.payload, routed.cause, dataset_id=routed.dataset_id
+                    )
                 else:
                     self._add_payload(*routed)
         except SegmentsError as error:
@@ -105,8 +107,7 @@ class _TaskExecution:
 
     def _stop_stream(self, read: TaskRead, error: Exception) -> None:
         """Fail all datasets that read the stream: none of them may pass this baby."""
-        message = f"{type(error).__name__}: {error}"
-        self._unreadable[read.stream_id] = UnreadableBaby(read.stream_id, read.offset, message)
+        self._unreadable[read.stream_id] = unreadable_baby(read.stream_id, read.offset, error)
         for dataset in self._datasets:
             if dataset.reads(read.stream_id):
                 dataset.fail(error)
@@ -132,7 +133,9 @@ class _TaskExecution:
     def _reject(self, undecodable: UndecodablePayload) -> None:
         routed = undecodable.routed
         try:
-            self._quarantine.put_payload(routed.payload, "undecodable", undecodable.error)
+            self._quarantine.put_payload(
+                routed.payload, "undecodable", undecodable.error, routed.dataset.dataset_id
+            )
         except SegmentsError as error:
             routed.dataset.fail(error)
 

@@ -11,13 +11,14 @@ from meta.errors import MetaError, VersionExpired
 from meta.process import Shutdown
 from meta.telemetry import span
 from nursery import dead_streams, reaper
-from nursery.blocked import POISON_SECS, BlockedStreams
 from nursery.config import Settings
 from nursery.job import JobFailed, TaskOutcome
 from nursery.move_tracker import FinishedMove, MoveTracker
+from nursery.parked import FAILED_JOB_SECS, ParkedStreams
 from nursery.pending import Limits
 from nursery.planner import Plan, plan
-from nursery.registration import register
+from nursery.refused import RefusedDatasets
+from nursery.registration import Registered, register
 from nursery.results import TaskResult, UnreadableBaby
 from nursery.shards import ShardSource, open_shards
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
@@ -61,13 +62,16 @@ class Nursery:
         self._database_clock = DatabaseClock(self._clock)
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
+        # Why datasets wait: all of them as noted last, and those whose layout is unknown.
         self._waiting: Mapping[str, str] = {}
+        self._unknown_layouts: Mapping[str, str] = {}
+        self._refused = RefusedDatasets(self._clock.monotonic)
         self._stream_poll = StreamPoll(client, self._clock.monotonic)
         self._locator = Locator(client, "nursery", settings.object_store, self._clock.monotonic)
         self._probed: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
-        self._blocked = BlockedStreams(self._clock.monotonic)
+        self._parked = ParkedStreams(client, self._clock.monotonic)
         self._tended_at = float("-inf")
         self._shard_source = shards or open_shards(client, settings, self._clock.monotonic)
         self._shards: Shards | None = None
@@ -89,6 +93,7 @@ class Nursery:
             if snapshot is None or not snapshot.streams:
                 return False
             store = self._open_store()
+            self._parked.retry(store)
             cycle_plan = self._plan(snapshot)
             is_more = self._merge(cycle_plan)
             if is_tending:
@@ -111,7 +116,7 @@ class Nursery:
             return None
         sent_at = self._clock.monotonic()
         # Should the layout of one of them come with the reply, it is merged after the next poll.
-        withheld = list(self._waiting)[:WAITING_MAX]
+        withheld = list(self._unknown_layouts.keys() | self._refused.withheld())[:WAITING_MAX]
         try:
             reply = self._stream_poll.read(since_seq, withheld, self._shards)
         except VersionExpired:
@@ -126,13 +131,18 @@ class Nursery:
         self._database_clock.observe(reply.database_time_nanos, sent_at)
         metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
         snapshot = read_snapshot(reply, withheld)
-        self._note_waiting(snapshot.waiting)
+        self._parked.forget_passed(
+            (info.stream for info in snapshot.streams), is_complete=since_seq == 0
+        )
+        self._unknown_layouts = snapshot.waiting
+        self._note_waiting()
         metrics.NURSERY_BACKLOG_BABIES.set(sum(_backlog(info) for info in snapshot.streams))
         metrics.NURSERY_LAG_SECONDS.set(_lag_secs(snapshot, self._database_clock.now_nanos()))
         return snapshot
 
-    def _note_waiting(self, waiting: Mapping[str, str]) -> None:
+    def _note_waiting(self) -> None:
         """Tell once of each dataset why it waits, and of its end."""
+        waiting = {**self._refused.reasons(), **self._unknown_layouts}
         for dataset_id, reason in waiting.items():
             if self._waiting.get(dataset_id) != reason:
                 log.warning("dataset_waiting", dataset_id=dataset_id, reason=reason)
@@ -161,13 +171,13 @@ class Nursery:
         )
         streams = [info.stream for info in snapshot.streams]
         now_nanos = self._database_clock.now_nanos()
-        return plan(streams, snapshot.specs, limits, now_nanos, self._blocked.offsets())
+        return plan(streams, snapshot.specs, limits, now_nanos, self._parked.offsets())
 
     def _merge(self, cycle_plan: Plan) -> bool:
         """Run the plan's tasks; each dataset is registered once its own tasks have succeeded."""
         location = self._locator.store_location
         started, registering_secs = self._clock.monotonic(), 0.0
-        tracker, errors, is_blocked = MoveTracker(cycle_plan), list[str](), False
+        tracker, errors, is_parked = MoveTracker(cycle_plan), list[str](), False
         registering_secs += self._register(tracker.take_ready())
         with span("nursery.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies):
             for index, outcome in self._run_tasks(cycle_plan.tasks, location):
@@ -176,13 +186,14 @@ class Nursery:
                     errors.append(str(outcome))
                     continue
                 self._note(outcome)
-                is_blocked = is_blocked or bool(outcome.unreadable)
+                is_parked = is_parked or bool(outcome.unreadable)
                 tracker.add(index, outcome)
                 registering_secs += self._register(tracker.take_ready())
         _observe("job", self._clock.monotonic() - started - registering_secs)
         _observe("register", registering_secs)
         self._adapt(cycle_plan, errors)
-        return cycle_plan.is_cut and not is_blocked and not errors
+        # The datasets of a parked stream failed in all its streams: the others are merged at once.
+        return (cycle_plan.is_cut or is_parked) and not errors
 
     def _adapt(self, cycle_plan: Plan, errors: Sequence[str]) -> None:
         """Halve the batch after a failed job, double it after a cycle without one."""
@@ -197,15 +208,15 @@ class Nursery:
             if cycle_plan.num_babies == 1:
                 read = cycle_plan.tasks[0].reads[0]
                 baby = UnreadableBaby(read.stream_id, read.offset, errors[0])
-                self._blocked.block(baby, POISON_SECS)
+                self._parked.park(baby, FAILED_JOB_SECS)
 
     def _note(self, result: TaskResult) -> None:
-        """Count quarantined payloads, and block streams at unreadable babies."""
+        """Count quarantined payloads, and park streams at unreadable babies."""
         for cause, count in result.quarantined:
             metrics.QUARANTINED_SLICES.labels(cause).inc(count)
             log.warning("slices_quarantined", cause=cause, count=count)
         for baby in result.unreadable:
-            self._blocked.block(baby)
+            self._parked.park(baby)
         metrics.NURSERY_BYTES_READ.inc(result.bytes_read)
         for dataset in result.datasets:
             dataset_log = log.bind(dataset_id=dataset.dataset_id)
@@ -223,8 +234,17 @@ class Nursery:
         # Calls that wait together share one database commit.
         with ThreadPoolExecutor(min(REGISTRATIONS_AT_ONCE, len(finished))) as pool:
             done = pool.map(lambda f: register(self._client, bucket, f.move, f.segments), finished)
-            self._seen_seq = max([self._seen_seq, *(seq for seq in done if seq is not None)])
+            for move, registered in zip(finished, done, strict=True):
+                self._note_registered(move.move.dataset_id, registered)
+        self._note_waiting()
         return self._clock.monotonic() - started
+
+    def _note_registered(self, dataset_id: str, registered: Registered) -> None:
+        if registered.excess:
+            self._refused.refuse(dataset_id, registered.excess)
+        elif registered.response_seq is not None:
+            self._refused.accept(dataset_id)
+            self._seen_seq = max(self._seen_seq, registered.response_seq)
 
     def _tend(self, snapshot: StreamSnapshot, store: ObjectStore) -> None:
         """Reap, retire and stop dead streams; an error affects one stream only."""
@@ -240,7 +260,7 @@ class Nursery:
         _observe("reap", self._clock.monotonic() - started)
 
     def _tend_one(self, info: StreamInfo, snapshot: StreamSnapshot, store: ObjectStore) -> None:
-        reaped = reaper.reap(self._client, store, info)
+        reaped = reaper.reap(self._client, store, info, self._parked)
         if reaped:
             log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
         reaper.retire(self._client, info, snapshot.routed_dataset_ids)

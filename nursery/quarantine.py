@@ -5,12 +5,16 @@ An object that already exists with equal bytes is success, so a repeated merge c
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 
 from nursery.payload import Payload
 from segments.errors import ObjectExists, StoreError
 from segments.keys import quarantine_key, quarantine_note_key, quarantine_whole_key
 from segments.store.interface import ObjectStore
+
+_NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
 class Quarantine:
@@ -24,8 +28,10 @@ class Quarantine:
         """Number of objects that were put, by cause."""
         return tuple(sorted(self._counts.items()))
 
-    def put_payload(self, payload: Payload, cause: str, detail: str = "") -> None:
-        """Put one payload."""
+    def put_payload(
+        self, payload: Payload, cause: str, detail: str = "", dataset_id: str = ""
+    ) -> None:
+        """Put one payload, and in its note what a replay needs."""
         key = quarantine_key(
             payload.stream_id,
             payload.offset,
@@ -33,17 +39,32 @@ class Quarantine:
             payload.signal,
             payload.slice_index,
         )
-        self._put(key, payload.body, cause, detail)
+        facts: dict[str, object] = {
+            "dataset_id": dataset_id,
+            "received_at_nanos": payload.received_at,
+        }
+        self._put(key, payload.body, cause, detail, facts)
 
     def put_baby(self, stream_id: str, offset: int, body: bytes, error: Exception) -> None:
         """Put a whole baby segment that cannot be decoded."""
         key = quarantine_whole_key(stream_id, offset)
         self._put(key, body, "corrupt_baby", str(error))
 
-    def _put(self, key: str, body: bytes, cause: str, detail: str) -> None:
+    def _put(
+        self,
+        key: str,
+        body: bytes,
+        cause: str,
+        detail: str,
+        facts: Mapping[str, object] = _NO_FACTS,
+    ) -> None:
         # The note is written last: a note implies that its bytes exist.
         _put_equal(self._store, key, body)
-        note = {"cause": f"{cause}: {detail}" if detail else cause, "size_bytes": len(body)}
+        note = {
+            "cause": f"{cause}: {detail}" if detail else cause,
+            "size_bytes": len(body),
+            **facts,
+        }
         # The note of an earlier attempt may be worded differently; one note is enough.
         with suppress(ObjectExists):
             self._store.put_if_absent(quarantine_note_key(key), json.dumps(note).encode())

@@ -11,6 +11,7 @@ from meta.client import MetaClient
 from meta.errors import NotDrained, NotFound
 from meta.v1 import nursery_pb2
 from nursery.execute import Budget, execute
+from nursery.parked import ParkedStreams
 from nursery.snapshot import StreamInfo
 from nursery.tasks import Routes, Task, TaskRead
 from segments.errors import ObjectMissing
@@ -23,15 +24,16 @@ _DELETE_KEYS_MAX = 1_000
 _NO_BUDGET = Budget(decode_bytes_max=1, held_bytes_max=1)
 
 
-def reap(client: MetaClient, store: ObjectStore, info: StreamInfo) -> int:
+def reap(client: MetaClient, store: ObjectStore, info: StreamInfo, parked: ParkedStreams) -> int:
     """Delete the babies that every dataset has merged, then report it; returns how many.
 
     After a crash in between they are deleted again, which is not an error.
     """
     first, last = info.deleted_offset + 1, info.reapable_offset
+    last = min(last, parked.offsets().get(info.stream_id, last + 1) - 1)
     if last < first:
         return 0
-    if not info.stream.merged and not _quarantine_all(store, info, range(first, last + 1)):
+    if not info.stream.merged and not _quarantine_all(store, info, range(first, last + 1), parked):
         return 0
     last_time = _modified_at(store, baby_key(info.stream_id, last))
     for start in range(first, last + 1, _DELETE_KEYS_MAX):
@@ -76,11 +78,17 @@ def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[s
     return removed
 
 
-def _quarantine_all(store: ObjectStore, info: StreamInfo, offsets: Sequence[int]) -> bool:
+def _quarantine_all(
+    store: ObjectStore, info: StreamInfo, offsets: Sequence[int], parked: ParkedStreams
+) -> bool:
     """Quarantine the babies of a stream without datasets; true if all of them are stored."""
     task = Task(
         works=(),
-        reads=tuple(TaskRead(info.stream_id, offset, is_owner=True) for offset in offsets),
+        reads=tuple(
+            TaskRead(info.stream_id, offset, is_owner=True)
+            for offset in offsets
+            if not parked.is_skipped(info.stream_id, offset)
+        ),
         routes=(Routes(info.stream_id, {}, info.stream.periods),),
     )
     with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
@@ -88,6 +96,8 @@ def _quarantine_all(store: ObjectStore, info: StreamInfo, offsets: Sequence[int]
     for cause, count in result.quarantined:
         metrics.QUARANTINED_SLICES.labels(cause).inc(count)
         log.warning("slices_quarantined", cause=cause, count=count, stream_id=info.stream_id)
+    for baby in result.unreadable:
+        parked.park(baby)
     return not result.unreadable
 
 

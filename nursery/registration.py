@@ -1,12 +1,14 @@
 """Tells meta what was merged: one call per dataset, all of its segments at one version."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import structlog
 
 from meta import metrics
 from meta.client import MetaClient
 from meta.errors import (
+    ExcessEvents,
     KeyTaken,
     MetaError,
     NotFound,
@@ -22,17 +24,26 @@ from segplane.dataplane.registration import create_segment
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The outcome of a registration.
+
+    `response_seq` is None if the move was refused: another nursery merged the same babies first, or
+    the state moved on. What was written for it is garbage then, and the janitor's. `excess` is
+    meta's message if an operator has to decide.
+    """
+
+    response_seq: int | None = None
+    excess: str = ""
+
+
 def register(
     client: MetaClient,
     bucket: common_pb2.CloudBucket,
     move: DatasetMove,
     written: Sequence[WrittenSegment],
-) -> int | None:
-    """Make segments visible and move the offsets; without segments, the offsets alone.
-
-    Returns response_seq, or None if the move was refused: another nursery merged the same babies
-    first, or the state moved on. What was written for it is garbage then, and the janitor's.
-    """
+) -> Registered:
+    """Make segments visible and move the offsets; without segments, the offsets alone."""
     segments = [
         create_segment(move.dataset_id, bucket, segment.key, segment) for segment in written
     ]
@@ -55,16 +66,18 @@ def register(
     except OffsetConflict as error:
         metrics.NURSERY_RACES_LOST.inc()
         log.info("race_lost", dataset_id=move.dataset_id, found=str(error))
-        return None
+        return Registered()
+    except ExcessEvents as error:
+        return Registered(excess=str(error))
     except (ObjectCondemned, OffsetNotCommitted, KeyTaken, NotFound) as error:
         log.info("registration_refused", dataset_id=move.dataset_id, reason=error.reason)
-        return None
+        return Registered()
     except MetaError as error:
         # The outcome is unknown; the next poll tells.
         log.warning("registration_failed", dataset_id=move.dataset_id, error=str(error))
-        return None
+        return Registered()
     _count(move, written, reply.segment_version)
-    return reply.response_seq
+    return Registered(reply.response_seq)
 
 
 def _count(move: DatasetMove, written: Sequence[WrittenSegment], version: int) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from segments.errors import StoreUnavailable
 from segments.parquet.footer import SegmentContent
 
 
@@ -16,6 +17,7 @@ class WrittenSegment:
     start_time: int
     end_time: int
     content: SegmentContent
+    crc32c: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,21 @@ class DatasetResult:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableBaby:
-    """A committed baby segment that could not be read: no merged offset may pass it now."""
+    """A committed baby segment that could not be read: no merged offset may pass it now.
+
+    `is_outage`: the store did not answer, so most likely nothing is wrong with the object.
+    """
 
     stream_id: str
     offset: int
     error: str
+    is_outage: bool = False
+
+
+def unreadable_baby(stream_id: str, offset: int, error: Exception) -> UnreadableBaby:
+    """Describe what the store or the decoder raised for a baby segment."""
+    message = f"{type(error).__name__}: {error}"
+    return UnreadableBaby(stream_id, offset, message, isinstance(error, StoreUnavailable))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,14 @@ from segments.otlp.split import records_at_most
 
 @dataclass(frozen=True, slots=True)
 class StrayPayload:
-    """A payload that goes to the quarantine, for `cause`: damaged, or no dataset takes it."""
+    """A payload that goes to the quarantine, for `cause`: damaged, or no dataset takes it.
+
+    `dataset_id` is the one that it was meant for, "" if that is not known.
+    """
 
     payload: Payload
     cause: str
+    dataset_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +55,12 @@ class Router:
             if dataset is not None:
                 for payload in _payloads(part, baby, read, received_at):
                     if payload.slice_index in part.damaged:
-                        yield StrayPayload(payload, "corrupt_slice")
+                        yield StrayPayload(payload, "corrupt_slice", dataset_id or "")
                     else:
                         yield dataset, payload
             elif cause := _stray_cause(dataset_id, routes, read):
                 for payload in _payloads(part, baby, read, received_at):
-                    yield StrayPayload(payload, cause)
+                    yield StrayPayload(payload, cause, dataset_id or "")
 
     def _owner(self, read: TaskRead, dataset_id: str | None) -> DatasetExecution | None:
         owned = self._owned.get((read.stream_id, dataset_id or ""), [])

@@ -10,9 +10,9 @@ from nursery.columns import DatasetColumns
 from nursery.dataset_execution import OpenBatch
 from nursery.results import WrittenSegment
 from nursery.tasks import DatasetWork
-from segments.keys import new_merged_key
 from segments.otlp.arrow import Array, pc
-from segments.parquet.footer import BatchPart, SegmentFacts, SegmentFooter
+from segments.parquet.footer import SegmentFacts, SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.parquet.sorting import sort_table
 from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
@@ -52,7 +52,8 @@ def write_segments(
             ranges=lineage,
         )
         path = folder / f"{batch.batch_id}-{part}.parquet"
-        written.append(_write_one(store, work, _of_days(tables, file_days), footer, path))
+        key = batch.key(work.dataset_id, part)
+        written.append(_write_one(store, work, _of_days(tables, file_days), footer, path, key))
     batch.parts = last
     return written
 
@@ -63,6 +64,7 @@ def _write_one(
     tables: Mapping[Signal, pa.Table],
     footer: SegmentFooter,
     path: Path,
+    key: str,
 ) -> WrittenSegment:
     try:
         with SegmentWriter(path, tables.keys(), work.spec, footer) as writer:
@@ -70,7 +72,6 @@ def _write_one(
                 if signal in tables:
                     writer.write(signal, sort_table(tables[signal], work.spec, signal))
             facts = writer.close()
-        key = new_merged_key(work.dataset_id)
         upload_segment(store, key, path, facts)
     finally:
         path.unlink(missing_ok=True)
@@ -87,6 +88,7 @@ def written_segment(key: str, facts: SegmentFacts) -> WrittenSegment:
         start_time=facts.start_time,
         end_time=facts.end_time,
         content=facts.content,
+        crc32c=facts.crc32c,
     )
 
 

@@ -11,7 +11,8 @@ from nursery.dataset_execution import DatasetExecution
 from nursery.segment_files import DAY_NANOS, PRODUCER
 from segments.ids import new_uuid7
 from segments.otlp.arrow import make, pc
-from segments.parquet.footer import BatchPart, SegmentFooter
+from segments.parquet.footer import SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.parquet.schema import SegmentSpec
 from segments.parquet.small_writer import SMALL_ROWS_MAX, SmallSection, SmallSegment, small_format
 from segments.parquet.sorting import shrink

@@ -5,7 +5,7 @@ Payloads are the exports' own bytes: nothing here parses or re-serializes OTLP.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import repeat
@@ -137,6 +137,19 @@ def baby_pieces(baby: Baby) -> tuple[bytes, ...]:
     for piece in pieces:
         crc = google_crc32c.extend(crc, piece)
     return (*pieces, _CRC_TAG, crc.to_bytes(4, "little"))
+
+
+def pieces_crc32c(pieces: Sequence[bytes]) -> int:
+    """CRC-32C of the whole object, from the pieces of `baby_pieces`.
+
+    A stamped baby ends with that of everything before, so that its payloads are not read again.
+    """
+    crc, rest = 0, pieces
+    if len(pieces) > 1 and pieces[-2] == _CRC_TAG:
+        crc, rest = int.from_bytes(pieces[-1], "little"), pieces[-2:]
+    for piece in rest:
+        crc = google_crc32c.extend(crc, piece)
+    return crc
 
 
 def decode_baby(body: bytes) -> Baby:

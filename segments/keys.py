@@ -13,6 +13,8 @@ from segments.signals import SIGNALS, Signal
 BABIES_ROOT = "ingest-stream/"
 DATASETS_ROOT = "dataset/"
 QUARANTINE_ROOT = "quarantine/"
+HIDDEN_ROOT = "hidden/"
+REPLACED_ROOT = "replaced/"
 OFFSET_DIGITS = 20
 KEY_BYTES_MAX = 900  # S3 allows 1,024 with the base path.
 PART_BYTES_MAX = 255  # The limit of file systems for one name.
@@ -73,7 +75,15 @@ class QuarantineKey:
     is_note: bool
 
 
-ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey
+@dataclass(frozen=True, slots=True)
+class MarkerKey:
+    """A note that a segment's object is not live: hidden, or replaced by another object."""
+
+    object_key: str
+    is_replaced: bool
+
+
+ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey | MarkerKey
 
 
 def check_key(key: str) -> str:
@@ -171,6 +181,16 @@ def quarantine_note_key(key: str) -> str:
     return f"{key}.json"
 
 
+def hidden_key(object_key: str) -> str:
+    """The key of the marker of a hidden segment."""
+    return check_key(f"{HIDDEN_ROOT}{object_key}")
+
+
+def replaced_key(object_key: str, new_key: str) -> str:
+    """The key of the marker of an object that `new_key`, in the same folder, replaces."""
+    return check_key(f"{REPLACED_ROOT}{object_key}/{new_key.rpartition('/')[2]}")
+
+
 def parse_key(key: str) -> ObjectKey | None:
     """Return the object that a key of Segplane names; None for any other key."""
     if match := _BABY.fullmatch(key):
@@ -185,6 +205,10 @@ def parse_key(key: str) -> ObjectKey | None:
         return QuarantineKey(
             match[1], int(match[2]), match[3], match[4], index, match[6] is not None
         )
+    if key.startswith(HIDDEN_ROOT):
+        return MarkerKey(key.removeprefix(HIDDEN_ROOT), is_replaced=False)
+    if key.startswith(REPLACED_ROOT) and key.count("/") > 1:
+        return MarkerKey(key.removeprefix(REPLACED_ROOT).rpartition("/")[0], is_replaced=True)
     return None
 
 

@@ -5,11 +5,16 @@ from importlib.metadata import version as installed_version
 import typer
 
 from segplane.commands import (
+    access,
     catalog,
     datasets,
     deletion,
     demo,
     fsck,
+    losses,
+    pins,
+    quarantine,
+    rewrites,
     running,
     segments,
     spark_env,
@@ -50,10 +55,16 @@ app.add_typer(tokens.app, name="tokens")
 app.add_typer(streams.app, name="streams")
 app.add_typer(segments.app, name="segments")
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(rewrites.app, name="rewrites")
+app.add_typer(pins.app, name="pins")
+app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(deletion.app, name="deletion")
 app.add_typer(catalog.app, name="catalog")
+app.add_typer(access.app, name="access")
+app.command("audit")(access.audit)
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)
+app.command("losses")(losses.losses)
 app.command("spark-env")(spark_env.spark_env)
 
 

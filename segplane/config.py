@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from meta.channel import ClientTls
 from meta.process import ConfigError, Environment
+from segplane.dataplane.settings import client_tls
 
 HOST = "127.0.0.1"
 META_PORT = 9500
@@ -73,6 +75,16 @@ class StackSettings:
         return Environment("META_", self.inherited).text("AUTH_TOKEN", "")
 
     @property
+    def meta_tls(self) -> ClientTls | None:
+        """TLS settings of this meta's clients; raises ConfigError if that is not known."""
+        tls = client_tls(Environment("SEGPLANE_", self.inherited))
+        if Environment("META_", self.inherited).text("TLS_CERT_FILE", "") and tls is None:
+            raise ConfigError(
+                "META_TLS_CERT_FILE is set: name the CA that signed it with SEGPLANE_META_CA_FILE"
+            )
+        return tls
+
+    @property
     def otlp_grpc_address(self) -> str:
         """Address of the collector's OTLP over gRPC."""
         return f"{HOST}:{self.otlp_grpc_port}"
@@ -112,6 +124,16 @@ def objects_dir(settings: StackSettings) -> Path:
     return settings.data_dir / "objects"
 
 
+def check_tls(settings: StackSettings) -> None:
+    """Raise ConfigError if the processes could not reach one another."""
+    _ = settings.meta_tls
+    if Environment("COLLECTOR_", settings.inherited).text("TLS_CERT_FILE", ""):
+        raise ConfigError(
+            "COLLECTOR_TLS_CERT_FILE is set, but the collector of one machine takes plain text on"
+            " 127.0.0.1: unset it, or run `python -m collector`"
+        )
+
+
 def meta_environment(settings: StackSettings, database_url: str) -> dict[str, str]:
     """Environment of meta."""
     store = settings.object_store_url or objects_dir(settings).as_uri()
@@ -127,6 +149,18 @@ def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
     return _environment(settings) | {
         f"{prefix}META_ADDRESS": settings.meta_address,
         f"{prefix}META_AUTH_TOKEN": settings.meta_auth_token,
+        **_client_tls(settings.meta_tls, prefix),
+    }
+
+
+def _client_tls(tls: ClientTls | None, prefix: str) -> dict[str, str]:
+    if tls is None:
+        return {}
+    return {
+        f"{prefix}META_CA_FILE": tls.ca_file,
+        f"{prefix}META_CERT_FILE": tls.cert_file,
+        f"{prefix}META_KEY_FILE": tls.key_file,
+        f"{prefix}META_SERVER_NAME": tls.server_name,
     }
 
 

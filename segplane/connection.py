@@ -11,6 +11,7 @@ import typer
 from meta.client import MetaClient, typed_error
 from meta.errors import InvalidArgument, MetaError, NotFound, Unavailable
 from meta.process import ConfigError, environment
+from segplane.dataplane.settings import client_tls
 from segplane.suggestions import with_suggestion
 
 DEFAULT_ADDRESS = "127.0.0.1:9500"
@@ -33,11 +34,11 @@ MetaAddress = Annotated[
 def connect(address: str) -> Iterator[MetaClient]:
     """Open a client; a refusal becomes one line on stderr and an exit code.
 
-    SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent where meta asks for one.
+    SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent where meta asks for one; SEGPLANE_META_CA_FILE
+    and its companions say how to connect over TLS.
     """
     try:
-        auth_token = environment("SEGPLANE_").text("META_AUTH_TOKEN", "")
-        with MetaClient(address, auth_token=auth_token) as client:
+        with _open(address) as client:
             try:
                 yield client
             except NotFound as error:
@@ -48,6 +49,14 @@ def connect(address: str) -> Iterator[MetaClient]:
         raise refused(error, address) from None
     except grpc.RpcError as error:
         raise refused(typed_error(error), address) from None
+
+
+def _open(address: str) -> MetaClient:
+    env = environment("SEGPLANE_")
+    try:
+        return MetaClient(address, auth_token=env.text("META_AUTH_TOKEN", ""), tls=client_tls(env))
+    except ValueError as error:
+        raise ConfigError(f"TLS to meta: {error}") from error
 
 
 def refused(error: MetaError, address: str) -> typer.Exit:

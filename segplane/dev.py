@@ -7,6 +7,7 @@ exports are committed and its stream ends, Postgres last.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,7 +17,7 @@ from meta.errors import Unavailable
 from segplane import config, preflight
 from segplane.config import StackSettings
 from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness, is_serving
+from segplane.dataplane.readiness import MetaReadiness, find_health, is_serving
 from segplane.ingest_token import ready_token
 from segplane.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
 from segplane.preflight import PortTaken
@@ -96,7 +97,9 @@ class Stack:
     def connect(self) -> MetaClient:
         """Open a client of this meta."""
         settings = self.settings
-        return MetaClient(settings.meta_address, auth_token=settings.meta_auth_token)
+        return MetaClient(
+            settings.meta_address, auth_token=settings.meta_auth_token, tls=settings.meta_tls
+        )
 
     def start_parts(self, *names: str) -> None:
         """Start processes beside meta and wait until they are ready."""
@@ -130,6 +133,7 @@ class Stack:
         self._run_lock.release()
 
     def _start(self) -> None:
+        config.check_tls(self.settings)
         if set(self._parts) & set(SPARK_PARTS):
             preflight.check_java(self.settings.inherited)
         preflight.make_data_dir(self.settings.data_dir)
@@ -253,7 +257,8 @@ class Stack:
 
     def _meta_is_ready(self, _: Child) -> bool:
         with self.connect() as client:
-            return MetaReadiness(client.target, Locator(client, "dev")).check()
+            check_health = partial(find_health, tls=self.settings.meta_tls)
+            return MetaReadiness(client.target, Locator(client, "dev"), check_health).check()
 
     def _collector_is_ready(self, _: Child) -> bool:
         return is_serving(self.settings.otlp_grpc_address)

@@ -1,198 +1,201 @@
-"""Compares meta's catalog with the bucket's listing.
+"""Compares meta's catalog with the bucket: a stream of the listing against rows, both in key order.
 
-On a running system both change during the check, so meta is read before and after the listing, and
-only what holds in both readings is checked.
+meta does the comparison (CheckConsistency). This side lists the bucket page by page, keeps the
+position and a bounded number of findings, and reads footers where it is asked to.
 """
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from meta.client import MetaClient
-from meta.v1 import (
-    common_pb2,
-    janitor_pb2,
-    nursery_pb2,
-    operations_pb2,
-    segment_lookup_pb2,
-)
-from segments.errors import CorruptObject, ObjectMissing
-from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, MergedKey, join_key, parse_key
-from segments.parquet.footer import StoredFooter
+from meta.v1 import operations_pb2 as pb
+from segments.errors import StoreError
+from segments.keys import BABIES_ROOT, DATASETS_ROOT, check_key
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_store
-from segplane import invariants
-from segplane.dataplane import stream_poll
+from segplane.check_cursor import KEPT_MAX, CatalogCursor
 from segplane.dataplane.location import ask_location
-from segplane.invariants import EntryState, SegmentState, SegmentTotals, StreamState, Violation
-from segplane.lookup import find_all
+from segplane.footer_check import check_footers
+from segplane.invariants import Violation
 
-PAGE = 10_000
-KEYS_PER_CALL = 1_000
-NANOS = 1_000_000_000
+OBJECTS_PER_MESSAGE = 1_000
+INVARIANTS = {
+    "OBJECT_MISSING": "I9",
+    "BABY_MISSING": "I9",
+    "SIZE_MISMATCH": "I9",
+    "OBJECT_DAMAGED": "I9",
+    "OFFSET_CHAIN": "I7",
+    "OFFSET_ORDER": "I8",
+    "TASK_INPUT_DEAD": "I11",
+    "STATS": "I20",
+    "SEGMENT_IDENTITY": "I6",
+}
+UNREGISTERED = "OBJECT_UNREGISTERED"
+Row = TypeVar("Row")
 
 
 @dataclass(slots=True)
 class Report:
-    """Result of a check. Orphans are no violation: the janitor deletes them in time."""
+    """Result of a check. Orphans are no violation: the janitor deletes them in time.
+
+    At most KEPT_MAX violations and orphans are kept; `num_violations` and `num_orphans` count all.
+    `foreign` are objects whose names Segplane does not give.
+    """
 
     streams: int = 0
     segments: int = 0
+    babies: int = 0
     objects: int = 0
     footers: int = 0
+    num_violations: int = 0
+    num_orphans: int = 0
+    foreign: int = 0
     orphans: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
+
+    def add(self, violations: Iterator[Violation]) -> None:
+        """Add violations that were found beside those of the catalog."""
+        for violation in violations:
+            self.num_violations += 1
+            _keep(self.violations, violation)
 
 
 def check(client: MetaClient, *, is_deep: bool, orphan_age_secs: float) -> Report:
     """Check everything that can be seen from outside; `is_deep` reads every segment's footer."""
-    store = _open_store(client)
-    before = read_streams(client)
-    segments = read_segments(client)
-    objects = {info.key: info for root in (DATASETS_ROOT, BABIES_ROOT) for info in store.list(root)}
-    after = read_streams(client)
-    still_live = _still_live(client, segments)
-
-    report = Report(len(before), len(segments), len(objects))
-    report.violations += invariants.offset_order(before)
-    report.violations += invariants.offsets_never_fall(before, after)
-    report.violations += invariants.one_segment_an_object(segments)
-    report.violations += invariants.live_objects(still_live, objects)
-    report.violations += invariants.baby_objects(_committed_before(before, after), objects)
-    report.violations += _check_stats(client, segments)
+    store = open_store(ask_location(client, "fsck").store)
+    cursor = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
+    check_catalog(client, store, cursor, lambda _: None)
+    report = report_of(cursor)
     if is_deep:
-        _check_footers(report, client, store, still_live)
-    report.orphans = _orphans(client, store, segments, objects.values(), orphan_age_secs)
+        report.footers = check_footers(client, store, report.add)
     return report
 
 
-def read_streams(client: MetaClient) -> list[StreamState]:
-    """Read every stream's offsets."""
-    return [_stream(info) for info in stream_poll.read_streams(client)]
-
-
-def read_segments(client: MetaClient) -> list[SegmentState]:
-    """Read every live segment, all at one version."""
-    return [
-        _segment(info)
-        for info in find_all(client, segment_lookup_pb2.FindSegmentsRequest(limit=PAGE))
-    ]
-
-
-def _open_store(client: MetaClient) -> ObjectStore:
-    return open_store(ask_location(client, "fsck").store)
-
-
-def _still_live(client: MetaClient, segments: Iterable[SegmentState]) -> list[SegmentState]:
-    """Leave out segments that were tombstoned since; their objects may be deleted."""
-    live: list[SegmentState] = []
-    asked = list(segments)
-    for start in range(0, len(asked), KEYS_PER_CALL):
-        batch = asked[start : start + KEYS_PER_CALL]
-        request = segment_lookup_pb2.GetSegmentsByIdsRequest(
-            segment_ids=[segment.segment_id for segment in batch]
-        )
-        infos = client.segment_lookup.GetSegmentsByIds(request).segments
-        live_ids = {info.id for info in infos if not info.HasField("tombstone_version")}
-        live += [segment for segment in batch if segment.segment_id in live_ids]
-    return live
-
-
-def _committed_before(
-    before: Iterable[StreamState], after: Iterable[StreamState]
-) -> list[StreamState]:
-    """Restrict streams to babies committed before the listing and still not merged."""
-    first = {stream.stream_id: stream for stream in before}
-    return [
-        StreamState(
-            stream.stream_id,
-            first[stream.stream_id].committed_offset,
-            stream.deleted_offset,
-            stream.stopped_offset,
-            stream.entries,
-        )
-        for stream in after
-        if stream.stream_id in first
-    ]
-
-
-def _check_stats(client: MetaClient, segments: Sequence[SegmentState]) -> list[Violation]:
-    """Compare the totals, unless the segments changed between the two readings."""
-    stats = client.janitor.GetJanitorStats(janitor_pb2.GetJanitorStatsRequest())
-    again = read_segments(client)
-    if {s.segment_id for s in again} != {s.segment_id for s in segments}:
-        return []
-    totals = SegmentTotals(stats.segment_count, stats.total_compressed_size_bytes)
-    return list(invariants.stats_true(segments, totals))
-
-
-def _check_footers(
-    report: Report, client: MetaClient, store: ObjectStore, segments: Sequence[SegmentState]
-) -> None:
-    # pyarrow is no part of the `cli` extra; only a deep check needs it.
-    from segments.parquet.reader import read_footer
-
-    footers: list[tuple[SegmentState, StoredFooter]] = []
-    unread: list[tuple[SegmentState, str]] = []
-    for segment in segments:
-        try:
-            footers.append((segment, read_footer(store, segment.object_key)))
-        except (ObjectMissing, CorruptObject) as error:
-            unread.append((segment, str(error)))
-    live_ids = {segment.segment_id for segment in _still_live(client, [s for s, _ in unread])}
-    report.violations += [
-        Violation("I9", segment.segment_id, f"object cannot be read: {why}")
-        for segment, why in unread
-        if segment.segment_id in live_ids
-    ]
-    for segment, stored in footers:
-        report.violations += invariants.footer_matches(segment, stored)
-    report.violations += invariants.merged_once(footers)
-    report.footers = len(footers)
-
-
-def _orphans(
+def check_catalog(
     client: MetaClient,
     store: ObjectStore,
-    segments: Iterable[SegmentState],
-    objects: Iterable[ObjectInfo],
-    age_secs: float,
-) -> list[str]:
-    """List merged objects older than `age_secs` that meta has no row of; changes nothing."""
-    known = {segment.object_key for segment in segments}
-    newest = store.now_nanos() - int(age_secs * NANOS)
-    unknown = [
-        info.key
-        for info in objects
-        if info.key not in known
-        and info.modified_at_nanos < newest
-        and isinstance(parse_key(info.key), MergedKey | AttemptKey)
-    ]
-    orphans: list[str] = []
-    for start in range(0, len(unknown), KEYS_PER_CALL):
-        keys = unknown[start : start + KEYS_PER_CALL]
-        request = operations_pb2.CondemnObjectsRequest(object_keys=keys, dry_run=True)
-        orphans += client.operations.CondemnObjects(request).condemned_keys
-    return orphans
+    cursor: CatalogCursor,
+    keep: Callable[[CatalogCursor], None],
+) -> None:
+    """Check all keys behind the cursor, which moves on, then the rows by themselves.
+
+    `keep` is called as its key moves; what was found since then is found again after an
+    interruption. Raises StoreError, grpc.RpcError, MetaError.
+    """
+    listing = _Listing(store, cursor.after_key, cursor.orphan_age_secs)
+    try:
+        for reply in client.operations.CheckConsistency(listing.requests()):
+            listing.is_answered.set()
+            is_further = reply.checked_through != cursor.after_key
+            _advance(cursor, reply)
+            if is_further:
+                keep(cursor)
+    finally:
+        listing.is_over = True
+        listing.is_answered.set()
+        if listing.error is not None:
+            raise listing.error
+    if not cursor.is_complete:
+        raise StoreError("the check ended before its end")
 
 
-def _stream(info: nursery_pb2.IngestStreamInfo) -> StreamState:
-    return StreamState(
-        info.stream_id,
-        info.committed_offset,
-        info.deleted_offset,
-        info.stopped_offset if info.HasField("stopped_offset") else None,
-        tuple(EntryState(d.dataset_id, d.merged_offset, d.deleted_offset) for d in info.datasets),
+def report_of(cursor: CatalogCursor) -> Report:
+    """Give the findings their invariants."""
+    report = Report(
+        cursor.streams, cursor.segments, cursor.babies, cursor.objects, foreign=cursor.foreign
     )
+    for kind, key, subject, message, _ in cursor.findings:
+        text = f"{key}: {message}" if key else message
+        report.violations.append(Violation(INVARIANTS.get(kind, kind), subject or key, text))
+    report.num_violations = cursor.num_findings
+    report.orphans, report.num_orphans = list(cursor.orphans), cursor.num_orphans
+    return report
 
 
-def _segment(info: common_pb2.SegmentInfo) -> SegmentState:
-    name = info.cloud_object_key
-    return SegmentState(
-        info.id,
-        info.dataset_id,
-        join_key(name.prefix.prefix, name.key),
-        info.compressed_size_bytes,
-        info.number_of_events,
-        info.time_range.start_time,
-        info.time_range.end_time,
-    )
+def _advance(cursor: CatalogCursor, reply: pb.CheckConsistencyResponse) -> None:
+    for finding in reply.findings:
+        kind = pb.FindingKind.Name(finding.kind).removeprefix("FINDING_KIND_")
+        if kind != UNREGISTERED:
+            cursor.num_findings += 1
+            row = [kind, finding.object_key, finding.subject_id, finding.message, finding.repair]
+            _keep(cursor.findings, row)
+        elif finding.repair:
+            cursor.num_orphans += 1
+            _keep(cursor.orphans, finding.object_key)
+        else:
+            cursor.foreign += 1
+    cursor.after_key = reply.checked_through
+    cursor.objects += reply.num_objects
+    cursor.segments += reply.num_segments
+    cursor.babies += reply.num_babies
+    cursor.streams += reply.num_streams
+    cursor.is_complete = reply.complete
+
+
+def _keep(rows: list[Row], row: Row) -> None:
+    if len(rows) < KEPT_MAX:
+        rows.append(row)
+
+
+class _Listing:
+    """The requests of a check: the bucket's listing from a key on, in messages.
+
+    gRPC reads them in a thread of its own, as fast as meta takes them.
+    """
+
+    def __init__(self, store: ObjectStore, after_key: str, orphan_age_secs: int) -> None:
+        self.is_answered = threading.Event()
+        self.is_over = False
+        self.error: StoreError | None = None
+        self._store = store
+        self._after_key = after_key
+        self._orphan_age_secs = orphan_age_secs
+
+    def requests(self) -> Iterator[pb.CheckConsistencyRequest]:
+        """The messages; the listing begins once meta has answered the first of them."""
+        yield pb.CheckConsistencyRequest(
+            resume_after=self._after_key, orphan_age_secs=self._orphan_age_secs
+        )
+        # What is registered before meta's clock was read, and only that, must be in the listing.
+        self.is_answered.wait()
+        try:
+            for root in (DATASETS_ROOT, BABIES_ROOT):
+                yield from self._below(root)
+        except StoreError as error:
+            # Raised where the replies are read; without an end the check is not complete.
+            self.error = error
+            return
+        yield pb.CheckConsistencyRequest(end_of_listing=True)
+
+    def _below(self, root: str) -> Iterator[pb.CheckConsistencyRequest]:
+        end = root[:-1] + chr(ord("/") + 1)
+        if self._after_key >= end:
+            return
+        start_after = self._after_key if self._after_key.startswith(root) else ""
+        message = pb.CheckConsistencyRequest()
+        for info in self._store.list(root, start_after):
+            if self.is_over:
+                return
+            if not _is_sendable(info):
+                continue
+            message.objects.add(
+                object_key=info.key,
+                size_bytes=info.size_bytes,
+                modified_at_nanos=info.modified_at_nanos,
+            )
+            if len(message.objects) == OBJECTS_PER_MESSAGE:
+                yield message
+                message = pb.CheckConsistencyRequest()
+        message.listed_through = end
+        yield message
+
+
+def _is_sendable(info: ObjectInfo) -> bool:
+    """False for a name that no writer of ours gives and that meta would refuse to look up."""
+    try:
+        check_key(info.key)
+    except ValueError:
+        return False
+    return True

@@ -24,13 +24,13 @@ def print_json(messages: Message | Iterable[Message], **parts: Message) -> None:
     A list is printed as its messages arrive: it may be longer than memory.
     """
     if isinstance(messages, Message):
-        fields = {name: _plain(part) for name, part in parts.items()}
-        print(json.dumps(_plain(messages) | fields, indent=2))
+        fields = {name: message_dict(part) for name, part in parts.items()}
+        print(json.dumps(message_dict(messages) | fields, indent=2))
         return
     is_empty = True
     for message in messages:
         print("[" if is_empty else ",")
-        print(textwrap.indent(json.dumps(_plain(message), indent=2), "  "), end="")
+        print(textwrap.indent(json.dumps(message_dict(message), indent=2), "  "), end="")
         is_empty = False
     print("[]" if is_empty else "\n]")
 
@@ -77,7 +77,8 @@ def time_text(nanos: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
 
 
-def _plain(message: Message) -> dict[str, object]:
+def message_dict(message: Message) -> dict[str, object]:
+    """A message in proto3's JSON form, with the names of its fields as in the proto."""
     plain: dict[str, object] = MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )

@@ -16,6 +16,7 @@ from meta.store.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.keys import split_key
 from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
 from segments.store.interface import ObjectStore
@@ -31,20 +32,24 @@ class NamesRefused(Exception):
 
 def read_plan(store: ObjectStore) -> Rebuild:
     """Read the whole bucket and decide what was live in it; changes nothing."""
-    found = read_inventory(store)
-    planned = plan(found.segments, found.babies)
-    return replace(planned, dropped=(*found.unread, *planned.dropped))
+    inventory = read_inventory(store)
+    planned = plan(inventory.segments, inventory.babies)
+    live = [one for one in planned.segments if one.found.key not in inventory.hidden]
+    hidden = [Dropped(one.found.key, "hidden") for one in planned.segments if one not in live]
+    return replace(
+        planned, segments=tuple(live), dropped=(*inventory.unread, *hidden, *planned.dropped)
+    )
 
 
 def read_names(path: Path) -> dict[str, str]:
     """Read a JSON object of dataset ids and their names; raises NamesRefused."""
     try:
-        found = json.loads(path.read_text())
+        names = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise NamesRefused(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(names, dict):
         raise NamesRefused(f"{path} must hold one JSON object: dataset ids and their names")
-    for dataset_id, name in found.items():
+    for dataset_id, name in names.items():
         if (
             not isinstance(name, str)
             or not 1 <= len(name) <= NAME_CHARACTERS_MAX
@@ -54,7 +59,7 @@ def read_names(path: Path) -> dict[str, str]:
                 f"{path}: the name of {dataset_id} must be text of 1 to {NAME_CHARACTERS_MAX}"
                 " characters without control characters"
             )
-    return found
+    return names
 
 
 def name_datasets(rebuilt: Rebuild, given: Mapping[str, str]) -> dict[str, str]:
@@ -124,6 +129,7 @@ def _segment(live: LiveSegment) -> tables.RestoredSegment:
             object_key=found.key,
             facts=facts.SerializeToString(deterministic=True) if facts else None,
             signals=signal_mask(item.signal for item in facts.signals) if facts else None,
+            format_version=found.footer.format_version,
         ),
         live.merge_count,
         found.modified_at_nanos,

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from benchmarks.harness.processes import tree
+
 _INTERVAL_SECS = 0.1
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -41,17 +43,6 @@ class PeakMemory:
             self.peak_bytes = max(self.peak_bytes, sum(map(_resident, tree(self._root))))
             if self._stop.wait(_INTERVAL_SECS):
                 return
-
-
-def tree(root: int) -> list[int]:
-    """The process and all that it started, while they run."""
-    found = [root]
-    # Grows while it is walked: children of children follow. A process may end meanwhile.
-    for pid in found:
-        with suppress(OSError):
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                found.extend(map(int, (task / "children").read_text().split()))
-    return found
 
 
 def _resident(pid: int) -> int:

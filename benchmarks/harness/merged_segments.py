@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from segments.offsets import OffsetSpan
-from segments.parquet.footer import BatchPart, SegmentFooter
+from segments.parquet.footer import SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.sorting import sort_table

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 
 import grpc
@@ -22,22 +23,24 @@ _MARK = b"<16 bytes apart>"
 
 @dataclass(frozen=True, slots=True)
 class OtlpLoad:
-    """OTLP to send: exports of about `export_bytes`, `in_flight` at once."""
+    """OTLP to send: exports of about `export_bytes`, `in_flight` at once over all connections."""
 
     target: str
     token: str
     export_bytes: int
     in_flight: int
     seconds: float
+    connections: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Exports acknowledged after the warm-up; `refused` counts the whole run."""
+    """Exports acknowledged after the warm-up; `refused` and `total_bytes` count the whole run."""
 
     megabytes_per_second: float
     refused: int
     p99_ms: float
+    total_bytes: int
 
 
 def run(load: OtlpLoad) -> Accepted:
@@ -86,14 +89,19 @@ class _Sender:
         self._lock = threading.Lock()
         self._counted_from = 0.0
         self._until = 0.0
-        self._bytes = self._refused = 0
+        self._bytes = self._total_bytes = self._refused = 0
         self._latencies: list[float] = []
 
     def send(self) -> Accepted:
-        options = [("grpc.max_send_message_length", -1)]
+        options = [("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
         seed = os.urandom(4).hex().encode()
-        with grpc.insecure_channel(self._load.target, options=options) as channel:
-            call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(EXPORT)
+        with ExitStack() as stack:
+            calls: list[grpc.UnaryUnaryMultiCallable[bytes, bytes]] = [
+                stack.enter_context(
+                    grpc.insecure_channel(self._load.target, options=options)
+                ).unary_unary(EXPORT)
+                for _ in range(self._load.connections)
+            ]
             headers = (("authorization", f"Bearer {self._load.token}"),)
             self._counted_from = time.perf_counter() + WARM_UP_SECS
             self._until = self._counted_from + self._load.seconds
@@ -102,14 +110,15 @@ class _Sender:
                 self._free.acquire()
                 head, tail = self._halves[number % len(self._halves)]
                 payload = b"".join((head, seed, b"%08x" % number, tail))
-                future = call.future(payload, timeout=60, metadata=headers)
+                future = calls[number % len(calls)].future(payload, timeout=60, metadata=headers)
                 future.add_done_callback(self._noted(began, len(payload)))
                 number += 1
             for _ in range(self._load.in_flight):
                 self._free.acquire()
         self._latencies.sort()
         p99 = self._latencies[len(self._latencies) * 99 // 100] if self._latencies else 0.0
-        return Accepted(self._bytes / self._load.seconds / 1e6, self._refused, 1e3 * p99)
+        rate = self._bytes / self._load.seconds / 1e6
+        return Accepted(rate, self._refused, 1e3 * p99, self._total_bytes)
 
     def _noted(self, began: float, size_bytes: int) -> Callable[[grpc.Future[bytes]], None]:
         def note(future: grpc.Future[bytes]) -> None:
@@ -117,9 +126,11 @@ class _Sender:
             with self._lock:
                 if future.exception() is not None:
                     self._refused += 1
-                elif self._counted_from <= ended < self._until:
-                    self._bytes += size_bytes
-                    self._latencies.append(ended - began)
+                else:
+                    self._total_bytes += size_bytes
+                    if self._counted_from <= ended < self._until:
+                        self._bytes += size_bytes
+                        self._latencies.append(ended - began)
             self._free.release()
 
         return note

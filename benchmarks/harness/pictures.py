@@ -17,6 +17,7 @@ GROUPS = {
     "planner": "Planning merges",
     "nursery": "Nursery",
     "collector": "Collector",
+    "hostile": "A small sender beside a hostile one",
     "commit_offset": "Committing offsets",
     "register": "Registering merged segments",
     "poll": "Polling for merge tasks",

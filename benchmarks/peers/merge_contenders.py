@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -18,14 +18,18 @@ from benchmarks.harness.memory import PeakMemory
 from benchmarks.harness.merged_segments import DATASET_ID
 from benchmarks.peers.merge_libraries import LIBRARIES, THREADS
 from merge_worker.job import SparkMerger
+from merge_worker.scratch import scratch_folder
 from merge_worker.tasks import ClaimedTask, Merged
-from segments.keys import attempt_prefix
+from segments.keys import attempt_prefix, join_key
 from segments.location import StoreLocation
 from segments.merging.merge import BATCH_ROWS_MAX, MergeInput
+from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
+from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS
+from segments.store.open import open_store
 
 PEERS = Path("build/bench")
 BUFFER_BYTES = 128 * 1024 * 1024
@@ -33,7 +37,10 @@ BUFFER_BYTES = 128 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Time and output of one round; the memory is that of all processes that took part."""
+    """Time and output of one round; `peak_bytes` is 0 where memory was not sampled.
+
+    Memory is that of all processes that took part.
+    """
 
     seconds: float
     peak_bytes: int
@@ -42,10 +49,14 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """`run` merges all groups once."""
+    """`run` merges all groups once, and samples memory if it is told to.
+
+    `pid` is a process that runs from round to round and is stopped while others take their turns.
+    """
 
     name: str
-    run: Callable[[], Round]
+    run: Callable[[bool], Round]
+    pid: int | None = None
 
 
 def groups_of(paths: list[Path]) -> list[list[Path]]:
@@ -54,42 +65,68 @@ def groups_of(paths: list[Path]) -> list[list[Path]]:
     return [paths[:half], paths[half:]]
 
 
-def merge_ours(merger: SparkMerger, jvm: int, paths: list[Path], at_once: int) -> Round:
+def merge_ours(
+    merger: SparkMerger, jvm: int, paths: list[Path], at_once: int, *, is_sampled: bool = False
+) -> Round:
     """Run one merge task a group, so many at once; what they wrote is removed again."""
     tasks = [_task(group) for group in groups_of(paths)]
-    with PeakMemory(jvm) as memory, ThreadPoolExecutor(at_once) as pool:
+    with _sampling(jvm, is_sampled) as memory, ThreadPoolExecutor(at_once) as pool:
         began = perf_counter()
         outcomes = list(pool.map(merger.run, tasks))
         seconds = perf_counter() - began
     written = 0
     for outcome in outcomes:
         assert isinstance(outcome, Merged), outcome
-        written += outcome.facts.compressed_size_bytes
-        (paths[0].parent / outcome.key).unlink()
-    return Round(seconds, memory.peak_bytes, written)
+        (output,) = outcome.outputs
+        written += output.facts.compressed_size_bytes
+        (paths[0].parent / output.key).unlink()
+    return Round(seconds, _peak(memory), written)
 
 
-def copy_ours(spark: SparkSession, jvm: int, paths: list[Path], folder: Path) -> Round:
+def copy_ours(spark: SparkSession, jvm: int, paths: list[Path], *, is_sampled: bool) -> Round:
     """Only read the files and write their rows, group by group, in jobs like those of a merge.
 
-    No merge with this format on these libraries can be faster.
+    What is written is uploaded and verified as a merge's output is. No merge with this format on
+    these libraries can be faster.
     """
+    folder = paths[0].parent
 
-    def copy(number: int) -> int:
-        work = [(groups_of(paths)[number], folder / f"copy-{number}.parquet")]
-        written: int = spark.sparkContext.parallelize(work, 1).map(_copy).sum()
-        return written
+    def copy(group: list[Path]) -> tuple[str, int]:
+        (copied,) = spark.sparkContext.parallelize([(folder, group)], 1).map(_copy).collect()
+        key, written = copied
+        return key, written
 
-    with PeakMemory(jvm) as memory, ThreadPoolExecutor(THREADS) as pool:
+    with _sampling(jvm, is_sampled) as memory, ThreadPoolExecutor(THREADS) as pool:
         began = perf_counter()
-        written = sum(pool.map(copy, range(THREADS)))
+        copies = list(pool.map(copy, groups_of(paths)))
         seconds = perf_counter() - began
-    return Round(seconds, memory.peak_bytes, written)
+    for key, _ in copies:
+        (folder / key).unlink()
+    return Round(seconds, _peak(memory), sum(written for _, written in copies))
 
 
-def _copy(work: tuple[list[Path], Path]) -> int:
-    paths, target = work
-    target.unlink(missing_ok=True)
+def _sampling(pid: int, is_sampled: bool) -> AbstractContextManager[PeakMemory | None]:
+    """Sample memory or not: it walks /proc, which takes time from whoever has most processes."""
+    return PeakMemory(pid) if is_sampled else nullcontext()
+
+
+def _peak(memory: PeakMemory | None) -> int:
+    return memory.peak_bytes if memory else 0
+
+
+def _copy(work: tuple[Path, list[Path]]) -> tuple[str, int]:
+    """Write the rows of a group as one object of the folder; gives its key and size."""
+    folder, paths = work
+    task_id = str(uuid4())
+    key = join_key(attempt_prefix(DATASET_ID, task_id, 1), f"{uuid4()}.parquet")
+    with scratch_folder(folder, "benchmark") as scratch:
+        target = scratch / "merged.parquet"
+        facts = _write_rows(paths, target)
+        upload_segment(open_store(StoreLocation.from_url(folder.as_uri())), key, target, facts)
+    return key, facts.compressed_size_bytes
+
+
+def _write_rows(paths: list[Path], target: Path) -> SegmentFacts:
     with ExitStack() as stack:
         segments = [stack.enter_context(SegmentFile(path)) for path in paths]
         writer = stack.enter_context(
@@ -99,7 +136,7 @@ def _copy(work: tuple[list[Path], Path]) -> int:
             for segment in segments:
                 for batch in segment.batches(signal, BATCH_ROWS_MAX):
                     writer.write(signal, pa.Table.from_batches([batch]))
-        return writer.close().compressed_size_bytes
+        return writer.close()
 
 
 @contextmanager
@@ -130,7 +167,9 @@ def jvm_peers(folder: Path, paths: list[Path]) -> Iterator[list[Contender]]:
         for name, process in started.items():
             answer = _line(process)
             assert answer == "ready", f"{name} said {answer!r}"
-        yield [Contender(name, _jvm_round(process)) for name, process in started.items()]
+        yield [
+            Contender(name, _jvm_round(process), process.pid) for name, process in started.items()
+        ]
 
 
 def library_peers(folder: Path, paths: list[Path]) -> list[Contender]:
@@ -142,31 +181,31 @@ def library_peers(folder: Path, paths: list[Path]) -> list[Contender]:
     return [Contender(name, _library(name, python, folder, paths)) for name in LIBRARIES]
 
 
-def _library(name: str, python: Path, folder: Path, paths: list[Path]) -> Callable[[], Round]:
+def _library(name: str, python: Path, folder: Path, paths: list[Path]) -> Callable[[bool], Round]:
     script = str(Path(__file__).parent / "merge_libraries.py")
     command = [str(python), script, name, str(folder / name), *_arguments(paths)]
     environment = {**os.environ, "POLARS_MAX_THREADS": str(THREADS)}
 
-    def run() -> Round:
+    def run(is_sampled: bool) -> Round:
         with (
             subprocess.Popen(
                 command, stdout=subprocess.PIPE, text=True, env=environment
             ) as process,
-            PeakMemory(process.pid) as memory,
+            _sampling(process.pid, is_sampled) as memory,
         ):
             seconds, written = _line(process).split()
-        return Round(float(seconds), memory.peak_bytes, int(written))
+        return Round(float(seconds), _peak(memory), int(written))
 
     return run
 
 
-def _jvm_round(process: subprocess.Popen[str]) -> Callable[[], Round]:
-    def run() -> Round:
+def _jvm_round(process: subprocess.Popen[str]) -> Callable[[bool], Round]:
+    def run(is_sampled: bool) -> Round:
         assert process.stdin
-        with PeakMemory(process.pid) as memory:
+        with _sampling(process.pid, is_sampled) as memory:
             process.stdin.write("\n")
             seconds, written = _line(process).split()
-        return Round(float(seconds), memory.peak_bytes, int(written))
+        return Round(float(seconds), _peak(memory), int(written))
 
     return run
 

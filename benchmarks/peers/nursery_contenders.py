@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from benchmarks.harness.babies import BabySet
+from benchmarks.harness.counted_store import CountedStore
 from nursery import job
 from nursery.config import Settings
 from nursery.execute import Budget, execute
@@ -69,6 +70,15 @@ class NurseryRun:
     segments: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoreRequests:
+    """Requests to the store of one run, and the segments it wrote."""
+
+    gets: int
+    puts: int
+    segments: int
+
+
 def merge_in_spark(babies: BabySet, location: StoreLocation, tasks_max: int) -> float:
     """Plan and run the nursery's jobs; seconds."""
     return measure_in_spark(babies, location, tasks_max).seconds
@@ -96,6 +106,17 @@ def merge_alone(babies: BabySet, location: StoreLocation) -> float:
     seconds = time.perf_counter() - began
     _check(results, babies)
     return seconds
+
+
+def count_requests(babies: BabySet, location: StoreLocation, tasks_max: int) -> StoreRequests:
+    """Run the tasks here, one after the other, over a store that counts."""
+    store, results = CountedStore(location), []
+    for task in _tasks(babies, tasks_max):
+        with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
+            results.append(execute(task, store, _BUDGET, Path(folder)))
+    _check(results, babies)
+    segments = [segment for r in results for d in r.datasets for segment in d.segments]
+    return StoreRequests(store.requests["get"], store.requests["put"], len(segments))
 
 
 def rows_through_jvm(babies: BabySet, location: StoreLocation, folder: Path) -> float:

@@ -22,13 +22,13 @@ OPTIONS = (("grpc.max_receive_message_length", 64 * 1024 * 1024),)
 
 
 @contextmanager
-def dropping_server(kind: Kind) -> Iterator[str]:
-    """Run a reference in a process of its own; gives its address."""
+def dropping_server(kind: Kind) -> Iterator[tuple[str, int]]:
+    """Run a reference in a process of its own; gives its address and process."""
     command = [sys.executable, "-P", "-m", "benchmarks.peers.otlp_drop", kind]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        yield f"127.0.0.1:{int(process.stdout.readline())}"
+        yield f"127.0.0.1:{int(process.stdout.readline())}", process.pid
     finally:
         process.kill()
         process.wait()

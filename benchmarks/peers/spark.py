@@ -65,6 +65,8 @@ def _session(folder: Path, jar: str) -> SparkSession:
         "spark.driver.memory": MEMORY,
         "spark.local.dir": str(folder),
         "spark.scheduler.mode": "FAIR",
+        # It is stopped while others take their turns, and must not be taken for dead after that.
+        "spark.network.timeout": "1h",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.hadoop.parquet.compression.codec.zstd.level": ZSTD_LEVEL,
     }

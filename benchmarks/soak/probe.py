@@ -11,7 +11,7 @@ from typing import Self
 
 import psycopg
 
-from benchmarks.harness.memory import tree
+from benchmarks.harness.processes import tree
 from benchmarks.soak.stack import SoakStack
 from meta.client import MetaClient
 from meta.v1.janitor_pb2 import ListMergeTasksRequest

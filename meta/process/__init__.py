@@ -8,6 +8,7 @@ from meta.process.exits import CONFIG_EXIT_CODE, ConfigError, fail
 from meta.process.metrics_port import NO_METRICS, MetricsAddress, serve_metrics
 from meta.process.observability import configure_logging
 from meta.process.shutdown import Shutdown, every
+from meta.process.tls import ServerTls
 
 __all__ = [
     "CONFIG_EXIT_CODE",
@@ -15,6 +16,7 @@ __all__ = [
     "ConfigError",
     "Environment",
     "MetricsAddress",
+    "ServerTls",
     "Shutdown",
     "configure_logging",
     "environment",

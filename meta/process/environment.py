@@ -7,6 +7,7 @@ from pathlib import Path
 
 from meta.process.exits import ConfigError
 from meta.process.metrics_port import NO_METRICS, MetricsAddress
+from meta.process.tls import ServerTls
 from segments.location import StoreLocation
 
 
@@ -34,6 +35,11 @@ class Environment:
         if default is None:
             raise ConfigError(f"{key} is not set")
         return default
+
+    def file_of(self, name: str) -> str:
+        """The file that holds a setting's value; "" where the environment has the value itself."""
+        key = self.prefix + name
+        return "" if key in self.values else self.values.get(f"{key}_FILE", "")
 
     def is_set(self, name: str) -> bool:
         """True if the environment has the variable or its `_FILE`."""
@@ -65,12 +71,37 @@ class Environment:
             raise ConfigError(f"{self.prefix}{name} is {raw!r}, not true or false")
         return raw in {"true", "yes", "on", "1"}
 
+    def is_production(self) -> bool:
+        """True if SEGPLANE_PROFILE asks for a start that refuses unsafe settings."""
+        profile = self.values.get("SEGPLANE_PROFILE", "")
+        if profile not in {"", "development", "production"}:
+            raise ConfigError(
+                f"SEGPLANE_PROFILE is {profile!r}, neither development nor production"
+            )
+        return profile == "production"
+
     def metrics(self) -> MetricsAddress:
         """Address at which metrics are served, off by default."""
         return MetricsAddress(
             self.text("METRICS_HOST", NO_METRICS.host),
             self.integer("METRICS_PORT", NO_METRICS.port, high=65_535),
+            self.server_tls(),
         )
+
+    def server_tls(self) -> ServerTls | None:
+        """Certificate of the process's ports; None = they are plain text."""
+        certificate = self.text("TLS_CERT_FILE", "")
+        key = self.text("TLS_KEY_FILE", "")
+        client_ca = self.text("TLS_CLIENT_CA_FILE", "")
+        if not (certificate or key or client_ca):
+            return None
+        if not (certificate and key):
+            raise ConfigError(
+                f"TLS needs both {self.prefix}TLS_CERT_FILE and {self.prefix}TLS_KEY_FILE"
+            )
+        tls = ServerTls(Path(certificate), Path(key), Path(client_ca) if client_ca else None)
+        tls.check()
+        return tls
 
     def location(self, name: str) -> StoreLocation | None:
         """An object store's URL; None where it is not set."""

@@ -1,10 +1,19 @@
 """The HTTP port on which a process serves its Prometheus metrics."""
 
+import ssl
+import threading
 from dataclasses import dataclass
+from socket import AF_INET, AF_INET6, socket
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import start_http_server
+from prometheus_client import make_wsgi_app, start_http_server
 
 from meta.process.exits import ConfigError
+from meta.process.tls import ServerTls
+
+REQUEST_SECS_MAX = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +22,11 @@ class MetricsAddress:
 
     host: str = "127.0.0.1"
     port: int = 0
+    tls: ServerTls | None = None
 
     def of_child(self, index: int) -> "MetricsAddress":
         """The address of one of several processes with the same settings."""
-        return MetricsAddress(self.host, self.port and self.port + index)
+        return MetricsAddress(self.host, self.port and self.port + index, self.tls)
 
 
 NO_METRICS = MetricsAddress()
@@ -27,6 +37,36 @@ def serve_metrics(at: MetricsAddress) -> None:
     if at.port == 0:
         return
     try:
-        start_http_server(at.port, addr=at.host)
+        if at.tls is None:
+            start_http_server(at.port, addr=at.host)
+        else:
+            _start_https_server(at, at.tls.ssl_context())
     except OSError as error:
         raise ConfigError(f"metrics cannot be served on {at.host}:{at.port}: {error}") from error
+
+
+def _start_https_server(at: MetricsAddress, context: ssl.SSLContext) -> None:
+    class Server(ThreadingMixIn, WSGIServer):
+        daemon_threads = True
+        address_family = AF_INET6 if ":" in at.host else AF_INET
+
+        def get_request(self) -> tuple[socket, Any]:
+            # prometheus_client shakes hands before it accepts the next connection, so that one
+            # silent peer would end the metrics. Here the connection's own thread does.
+            connection, address = super().get_request()
+            connection.settimeout(REQUEST_SECS_MAX)
+            secured = context.wrap_socket(
+                connection, server_side=True, do_handshake_on_connect=False
+            )
+            return secured, address
+
+        def handle_error(self, *_: object) -> None:
+            """Say nothing of a failed handshake: any scanner of ports causes one."""
+
+    server = make_server(at.host, at.port, make_wsgi_app(), Server, handler_class=_Handler)
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+
+
+class _Handler(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Log no requests."""

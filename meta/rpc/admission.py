@@ -6,8 +6,8 @@ gRPC has such a bound too, but its refusal carries neither a reason nor a delay.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from meta.access import HEALTH_METHODS
 from meta.errors import Overloaded
-from meta.rpc.authentication import OPEN_METHODS
 
 
 class CallAdmission:
@@ -20,7 +20,7 @@ class CallAdmission:
     @contextmanager
     def admit(self, method: str) -> Iterator[None]:
         """Count a call while it runs. Raises Overloaded at the bound, but not for health checks."""
-        if self._running >= self._calls_max and method not in OPEN_METHODS:
+        if self._running >= self._calls_max and method not in HEALTH_METHODS:
             raise Overloaded(f"the server runs {self._running} calls at once, its maximum")
         self._running += 1
         try:

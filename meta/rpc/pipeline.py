@@ -4,11 +4,13 @@ Nothing that a client sends leaves here as INTERNAL or UNKNOWN.
 """
 
 import asyncio
-from contextlib import aclosing
+import inspect
+from contextlib import aclosing, nullcontext
 from typing import Any
 
 import grpc
 
+from meta.errors import Overloaded
 from meta.rpc import execution, request_id, status
 from meta.rpc.admission import CallAdmission
 from meta.rpc.authentication import Authentication
@@ -21,14 +23,18 @@ from meta.store.call_scope import CallScope
 
 # One name for all, since names of methods are labels of metrics.
 UNKNOWN_METHOD = "/unknown/Unknown"
+# They have places of their own, and last.
+WATCHES = frozenset({"/meta.v1.OperationsService/WatchDataset"})
+# A reader that takes nothing for so long is dropped.
+WRITE_SECS = 30.0
 
 
 class Pipeline:
     """Wraps the handlers of all methods; one a server, made on its event loop."""
 
-    def __init__(self, auth_token: str, threads: int, calls_max: int) -> None:
+    def __init__(self, authentication: Authentication, threads: int, calls_max: int) -> None:
         self._admission = CallAdmission(calls_max)
-        self._authentication = Authentication(auth_token)
+        self._authentication = authentication
         self._large_requests = LargeRequests()
         self._streams = StreamSlots(threads)
 
@@ -63,7 +69,7 @@ class Pipeline:
             scope = CallScope.enter()
             try:
                 with self._admission.admit(method):
-                    self._authentication.check(method, context)
+                    await self._authentication.check(method, context)
                     if len(raw) <= LARGE_BYTES:
                         reply = await execute(raw, context)
                     else:
@@ -96,8 +102,8 @@ class Pipeline:
             began = durations.start()
             scope = CallScope.enter()
             try:
-                async with self._streams.slot():
-                    self._authentication.check(method, context)
+                async with nullcontext() if method in WATCHES else self._streams.slot():
+                    await self._authentication.check(method, context)
                     if handler.request_streaming:
                         requests = self._large_requests.decode_each(
                             received, handler.request_deserializer
@@ -108,6 +114,13 @@ class Pipeline:
                         ):
                             async for reply in replies:
                                 await context.write(reply)
+                    elif inspect.isasyncgenfunction(inner):
+                        request = parse(received, handler.request_deserializer)
+                        async with aclosing(inner(request, context)) as replies:
+                            async for reply in replies:
+                                # A token that has ended ends its streams.
+                                await self._authentication.check(method, context)
+                                await _write(context, reply)
                     else:
                         # The health watch is the only one; it writes its replies itself.
                         await inner(parse(received, handler.request_deserializer), context)
@@ -120,6 +133,16 @@ class Pipeline:
             await context.abort(*refusal)
 
         return call
+
+
+async def _write(context: Context, reply: Any) -> None:
+    try:
+        async with asyncio.timeout(WRITE_SECS):
+            await context.write(reply)
+    except TimeoutError:
+        raise Overloaded(
+            f"the reader took nothing for {WRITE_SECS:g} s: resume where it is"
+        ) from None
 
 
 def _as_is(raw: bytes) -> bytes:

@@ -16,6 +16,8 @@ EVENTS_MAX = 2**31 - 1
 SIZE_BYTES_MAX = 2**43
 _CONTROLS = frozenset(map(chr, [*range(0x20), 0x7F, *range(0x80, 0xA0)]))
 _LAYOUT = frozenset("\t\n\r")
+# Line and paragraph separators, and what reverses the order in which a line is read.
+_INVISIBLE = frozenset("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Item = TypeVar("Item")
 
@@ -36,6 +38,17 @@ def name(value: str, field: str = "name") -> str:
             f"{field} has {len(value)} characters, more than {NAME_CHARACTERS_MAX}", field=field
         )
     return text(value, field)
+
+
+def new_name(value: str, field: str = "name") -> str:
+    """A name that two people read alike: no blank at either end, no invisible separators."""
+    # First, since the messages below repeat the name.
+    name(value, field)
+    if value != value.strip():
+        raise InvalidArgument(f"{field} begins or ends with a blank: {value!r}", field=field)
+    if _INVISIBLE.intersection(value):
+        raise InvalidArgument(f"{field} holds an invisible character: {value!a}", field=field)
+    return value
 
 
 def text(

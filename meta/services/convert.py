@@ -76,10 +76,11 @@ def new_segment(
         raise InvalidArgument(
             f"{key_field} is {joined}, not under {merged_prefix(str(dataset_id))}", field=key_field
         )
-    facts = signals = None
+    facts = signals = format_version = None
     if message.HasField("facts"):
         segment_facts.check(message, f"{field}.facts")
         facts = message.facts.SerializeToString(deterministic=True)
+        format_version = message.facts.format_version or None
         if message.facts.signals:
             signals = segment_facts.signal_mask(s.signal for s in message.facts.signals)
     return NewSegment(
@@ -98,6 +99,8 @@ def new_segment(
         object_key=joined,
         facts=facts,
         signals=signals,
+        format_version=format_version,
+        crc32c=message.crc32c if message.HasField("crc32c") else None,
     )
 
 
@@ -154,8 +157,10 @@ def add_segments(
         info.merge_count = segment.merge_count
         if segment.tombstone_version is not None:
             info.tombstone_version = segment.tombstone_version
-        if segment.facts is not None:
+        if segment.facts:
             info.facts.MergeFromString(segment.facts)
+        if segment.crc32c is not None:
+            info.crc32c = segment.crc32c
 
 
 def _template(location: StoreLocation, segment: SegmentRow) -> tuple[bytes, str]:

@@ -14,13 +14,18 @@ def encode(position: bytes, bound_to: bytes) -> str:
     return base64.urlsafe_b64encode(position + _digest(bound_to)).decode()
 
 
-def split(cursor: str, position_bytes: int, field: str) -> tuple[bytes, bytes]:
-    """Split a cursor into position and digest. Raises CursorInvalid for other texts."""
+def split(cursor: str, position_bytes: int | None, field: str) -> tuple[bytes, bytes]:
+    """Split a cursor into position and digest. Raises CursorInvalid for other texts.
+
+    `position_bytes` None: positions differ in length, and the digest tells other texts.
+    """
     try:
         raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raw = b""
-    if len(raw) != position_bytes + _DIGEST_BYTES:
+    if position_bytes is None:
+        position_bytes = len(raw) - _DIGEST_BYTES
+    if position_bytes < 0 or len(raw) != position_bytes + _DIGEST_BYTES:
         raise CursorInvalid(f"{field} is not a cursor of this server", field=field)
     return raw[:position_bytes], raw[position_bytes:]
 

@@ -224,6 +224,7 @@ def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:
         flush_id=flush_id,
         dataset_ids=stamps,
         dataset_records=records,
+        crc32c=request.crc32c if request.HasField("crc32c") else None,
     )
 
 

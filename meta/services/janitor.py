@@ -252,6 +252,7 @@ def _details(task: MergeTaskRow) -> janitor_pb2.GetMergeTaskResponse:
         assigned_at=convert.time_text(task.claimed_at),
         state=janitor_pb2.MergeTaskState.ValueType(task.state),
         output_segment_id="" if task.output_segment_id is None else str(task.output_segment_id),
+        more_output_segment_ids=map(str, task.more_output_ids or ()),
     )
 
 

@@ -7,7 +7,7 @@ import grpc
 from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound
-from meta.services import checks, convert
+from meta.services import checks, convert, merge_outputs
 from meta.store import merge_claims, merge_completions, merge_failures, merge_tasks, task_inputs
 from meta.store.engine import Transaction
 from meta.store.merge_claims import Claimed, Poll, Polled
@@ -33,7 +33,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         self._committer: Committer[Completion, CompletionResult] = Committer(
             name="complete_merge_task",
             begin=transactions.database.write,
-            keys=lambda completion: (completion.task_id, completion.output.object_key),
+            keys=lambda work: (work.task_id, *(output.object_key for output in work.outputs)),
             run_batch=merge_completions.complete_batch,
             run_alone=self._complete,
         )
@@ -51,22 +51,21 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
     ) -> merge_task_pb2.PollForSegmentMergeTaskResponse:
         """Claim the next open task."""
         worker_id = checks.name(request.worker_id, "worker_id")
+        outputs_max = checks.count(request.outputs_max, "outputs_max")
         is_oldest_first = next(self._polls) % OLDEST_EVERY == 0
         claimed = (await self._claims.submit(Poll(worker_id, is_oldest_first))).claimed
         return merge_task_pb2.PollForSegmentMergeTaskResponse(
-            task=None if claimed is None else self._info(claimed)
+            task=None if claimed is None else self._info(claimed, outputs_max)
         )
 
     async def CompleteSegmentMergeTask(
         self, request: merge_task_pb2.CompleteSegmentMergeTaskRequest, context: grpc.ServicerContext
     ) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
-        """Replace the inputs by the output, in one transaction and at one version."""
+        """Replace the inputs by the outputs, in one transaction and at one version."""
         task_id = checks.uuid(request.task_id, "task_id")
-        output = convert.new_segment(
-            self._settings.location, request.merged_segment, "merged_segment"
-        )
+        outputs = merge_outputs.checked_outputs(request, self._settings.location)
 
-        return _reply(await self._committer.submit(Completion(task_id, output)))
+        return _reply(await self._committer.submit(Completion(task_id, outputs)))
 
     def _complete(self, completion: Completion) -> CompletionResult:
         def work(tx: Transaction) -> CompletionResult:
@@ -114,7 +113,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         lease_secs = self._settings.lifetimes.claim_lease
         return self._transactions.write(lambda tx: merge_claims.claim_one(tx, poll, lease_secs))
 
-    def _info(self, claimed: Claimed) -> merge_task_pb2.SegmentMergeTaskInfo:
+    def _info(self, claimed: Claimed, outputs_max: int) -> merge_task_pb2.SegmentMergeTaskInfo:
         location, task = self._settings.location, claimed.task
         dataset_id = str(task.dataset_id)
         prefix = attempt_prefix(dataset_id, str(task.id), task.attempt)
@@ -127,6 +126,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             promoted_columns=convert.promoted_messages(claimed.layout.promoted_columns),
             lease_secs=int(self._settings.lifetimes.claim_lease),
             merge_count=task.output_merge_count,
+            outputs_max=merge_outputs.outputs_max(task, outputs_max),
         )
         convert.add_segments(info.segments, location, claimed.inputs)
         return info

@@ -23,8 +23,9 @@ from meta.store.streams import Head
 class OffsetCommit(NamedTuple):
     """A baby segment that is complete in the store; flush_id b"" = its collector has none.
 
-    `dataset_ids` are its stamps, empty for an unstamped baby; `dataset_records` counts each's. (A
-    tuple: it is made in a third of the time, and a batch of them is turned into columns in one go.)
+    `dataset_ids` are its stamps, empty for an unstamped baby; `dataset_records` counts each's.
+    `crc32c` is that of the object's bytes; None = its collector does not say. (A tuple: it is made
+    in a third of the time, and a batch of them is turned into columns in one go.)
     """
 
     stream_id: UUID
@@ -36,6 +37,7 @@ class OffsetCommit(NamedTuple):
     flush_id: bytes
     dataset_ids: tuple[UUID, ...]
     dataset_records: tuple[int, ...]
+    crc32c: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ _COMMIT_BATCH = """
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest(%(streams)s::uuid[], %(offsets)s::bigint[], %(starts)s::bigint[],
     %(ends)s::bigint[], %(sizes)s::bigint[], %(records)s::bigint[], %(flushes)s::bytea[],
-    %(stamps)s::text[], %(shares)s::text[])
-  AS a (s, o, start_ns, end_ns, size, records, flush, stamps, shares)),
+    %(stamps)s::text[], %(shares)s::text[], %(crcs)s::bigint[])
+  AS a (s, o, start_ns, end_ns, size, records, flush, stamps, shares, crc)),
 held AS MATERIALIZED (
   SELECT h.stream_id, h.committed_offset, h.is_stopped, h.removal_count, (
     SELECT x.removal_count FROM stream_heads x WHERE x.stream_id = h.stream_id) AS seen_count
@@ -79,9 +81,9 @@ fresh AS MATERIALIZED (
       SELECT FROM stream_datasets e WHERE e.stream_id = a.s AND e.dataset_id = d))),
 babies AS (
   INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
-    flush_id, dataset_ids, committed_at)
+    flush_id, dataset_ids, committed_at, crc32c)
   SELECT s, o, start_ns, end_ns, size, records, flush, nullif(stamps, '{}')::uuid[],
-    clock_timestamp() FROM fresh),
+    clock_timestamp(), crc FROM fresh),
 counted AS (
   INSERT INTO dataset_usage (dataset_id, month, slot, records)
   SELECT d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM'), %(slot)s, sum(n)
@@ -94,8 +96,8 @@ UPDATE stream_heads h SET committed_offset = o, last_activity_at = clock_timesta
 """
 _INSERT_BABY = text(
     'INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,'
-    " flush_id, dataset_ids, committed_at) VALUES (:stream, :offset, :start, :end, :size,"
-    " :records, :flush, nullif(:stamps, '{}')::uuid[], clock_timestamp())"
+    " flush_id, dataset_ids, committed_at, crc32c) VALUES (:stream, :offset, :start, :end, :size,"
+    " :records, :flush, nullif(:stamps, '{}')::uuid[], clock_timestamp(), :crc)"
 )
 
 
@@ -105,7 +107,9 @@ def commit_batch(tx: Transaction, batch: Sequence[OffsetCommit]) -> list[Committ
     Waits for no lock. None is the answer to a commit that `commit_one` has to look at: a replay, a
     refusal, a stream that someone holds, a stamped dataset without an entry.
     """
-    streams, offsets, starts, ends, sizes, records, flushes, stamps, _ = zip(*batch, strict=True)
+    streams, offsets, starts, ends, sizes, records, flushes, stamps, _, crcs = zip(
+        *batch, strict=True
+    )
     values = {
         "streams": pg_arrays.uuids(streams),
         "offsets": pg_arrays.numbers(offsets),
@@ -118,6 +122,7 @@ def commit_batch(tx: Transaction, batch: Sequence[OffsetCommit]) -> list[Committ
         "shares": pg_arrays.texts(
             [pg_arrays.numbers(_shares(c)) if c.dataset_ids else "{}" for c in batch]
         ),
+        "crcs": pg_arrays.numbers_or_null(crcs),
         "slot": usage.slot(),
     }
     rows = tx.exec_driver_sql(_COMMIT_BATCH, values)
@@ -213,6 +218,7 @@ def _write(tx: Transaction, commit: OffsetCommit) -> None:
         "records": commit.num_records,
         "flush": commit.flush_id or None,
         "stamps": pg_arrays.uuids(commit.dataset_ids),
+        "crc": commit.crc32c,
     }
     tx.execute(_INSERT_BABY, values)
     streams.advance(tx, commit.stream_id, commit.offset)

@@ -1,13 +1,20 @@
 """Conservation: a registration holds no more events than its baby segments hold records."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
+import structlog
 from sqlalchemy import text
 
-from meta.store import pg_arrays
+from meta import metrics
+from meta.errors import ExcessEvents
+from meta.store import audit, datasets, excess_allowances, pg_arrays
 from meta.store.engine import Transaction
 from meta.store.stream_datasets import EntryMove
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +61,37 @@ def bounds(tx: Transaction, calls: Sequence[Sequence[EntryMove]]) -> Mapping[int
         for row in tx.execute(_RECORDS, values)
         if row.babies == spans[row.n]
     }
+
+
+def refusal(
+    tx: Transaction, dataset_id: UUID, events: int, bound: RecordBound | None
+) -> ExcessEvents | None:
+    """The refusal of a call that is in order otherwise; None = its events are within the bound.
+
+    Excess is refused where it is certain and no operator allows it, else it is counted.
+    """
+    if bound is None or events <= bound.records:
+        return None
+    excess = events - bound.records
+    if not bound.is_exact:
+        metrics.REGISTRATION_EXCESS_EVENTS.inc(excess)
+        return None
+    left = excess_allowances.take(tx, dataset_id, excess)
+    if left is None:
+        name = datasets.get(tx, dataset_id).name
+        return ExcessEvents(
+            f"the segments hold {events} events, their baby segments {bound.records} records: if a"
+            f" collector counted too few, `segplane datasets settings {shlex.quote(name)}"
+            f" --excess-events {excess}` lets them in",
+            dataset_id=dataset_id,
+            excess_events=excess,
+        )
+    _note_allowed(tx, dataset_id, excess, left)
+    return None
+
+
+def _note_allowed(tx: Transaction, dataset_id: UUID, excess: int, left: int) -> None:
+    detail = f"{excess} excess events of the {excess + left} allowed"
+    audit.note(tx, "RegisterMergedSegment", dataset_id, detail)
+    metrics.ALLOWED_EXCESS_EVENTS.inc(excess)
+    log.warning("excess_events_allowed", dataset_id=str(dataset_id), events=excess, left=left)

@@ -1,6 +1,5 @@
 """Reads of CheckConsistency: expected objects in key order, and rows that contradict each other."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,15 +8,15 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
+from meta.store import object_checks
 from meta.store.engine import Transaction
+from meta.store.key_positions import ID_MAX, ID_MIN, baby_position, stream_bound
 from segments.keys import BABIES_ROOT
 
 ROWS_AT_ONCE = 2_000
 FINDINGS_MAX = 1_000
 # Behind every key that UTF-8 can spell.
 LAST_KEY = "\U0010ffff"
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_ID_MIN, _ID_MAX = UUID(int=0), UUID(int=2**128 - 1)
 
 
 class Expected(NamedTuple):
@@ -52,6 +51,7 @@ _SEGMENTS = text("""
     SELECT i.object_key, s.id::text, s.compressed_size_bytes,
            s.created_at < :began
            AND (s.tombstone_version IS NULL OR s.tombstone_version > d.deletion_horizon)
+           AND NOT EXISTS (SELECT FROM losses l WHERE l.segment_id = s.id)
     FROM object_identities i JOIN segments s ON s.id = i.segment_id
          JOIN datasets d ON d.key = s.dataset_key
     WHERE i.object_key > :after AND i.object_key <= :through AND i.state = 1
@@ -137,11 +137,35 @@ _STATS = text("""
               k.live_compressed_size_bytes::numeric, k.all_segments, k.open_tasks)
     ORDER BY d.key LIMIT :most
 """)
+# What the comparison by object key does not see.
+_IDENTITY = text("""
+    SELECT s.id::text, format(
+           'its object %s/%s is not registered for it, or of another dataset',
+           s.prefix, s.object_name)
+    FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE s.tombstone_version IS NULL AND (
+        NOT EXISTS (
+            SELECT FROM object_identities i
+            WHERE i.object_key = (s.prefix || '/' || s.object_name) COLLATE "C"
+              AND i.segment_id = s.id AND i.state = 1)
+        OR NOT starts_with(s.prefix || '/' || s.object_name, 'dataset/' || d.id || '/merged/'))
+    LIMIT :most
+""")
+# Over tables of any size, and nobody waits for them.
+_PATIENCE = text("SET LOCAL statement_timeout = '30min'")
+_NUM_STREAMS = text("SELECT count(*) FROM ingest_streams WHERE retired_at IS NULL")
+# Of what readers and nurseries still need.
+_DAMAGED = text(f"""
+    SELECT coalesce(segment_id, stream_id), object_key || ': ' || damage
+    FROM ({object_checks.DAMAGED}) d ORDER BY object_key LIMIT :most
+""")  # noqa: S608
 _LEDGER = {
     "OFFSET_ORDER": _OFFSET_ORDER,
     "OFFSET_CHAIN": _OFFSET_CHAIN,
     "TASK_INPUT_DEAD": _DEAD_INPUTS,
     "STATS": _STATS,
+    "SEGMENT_IDENTITY": _IDENTITY,
+    "OBJECT_DAMAGED": _DAMAGED,
 }
 LEDGER_KINDS = tuple(_LEDGER)
 
@@ -162,18 +186,23 @@ def expected_babies(tx: Transaction, after: str, through: str, began: datetime) 
     """Objects of committed, unreaped babies with keys in (after, through], at most ROWS_AT_ONCE."""
     if through <= BABIES_ROOT or after > BABIES_ROOT + LAST_KEY:
         return []
-    behind, behind_offset = _baby_position(after)
+    behind, behind_offset = baby_position(after)
     values = {
         "after": after,
         "through": through,
         "began": began,
-        "first": _stream_bound(after, _ID_MIN),
-        "last": _stream_bound(through, _ID_MAX),
+        "first": stream_bound(after, ID_MIN),
+        "last": stream_bound(through, ID_MAX),
         "behind": behind,
         "behind_offset": behind_offset,
         "most": ROWS_AT_ONCE,
     }
     return list(map(Expected._make, tx.execute(_BABIES, values)))
+
+
+def count_streams(tx: Transaction) -> int:
+    """Number of streams that are not retired."""
+    return int(tx.execute(_NUM_STREAMS).scalar_one())
 
 
 def stream_facts(tx: Transaction, stream_ids: Sequence[str]) -> dict[str, StreamFacts]:
@@ -184,20 +213,6 @@ def stream_facts(tx: Transaction, stream_ids: Sequence[str]) -> dict[str, Stream
 
 def ledger_findings(tx: Transaction, kind: str) -> Iterator[LedgerFinding]:
     """Rows that contradict one another, of one of LEDGER_KINDS, at most FINDINGS_MAX."""
+    tx.execute(_PATIENCE)
     for subject_id, message in tx.execute(_LEDGER[kind], {"most": FINDINGS_MAX}):
         yield LedgerFinding(kind, subject_id, message)
-
-
-def _stream_bound(key: str, otherwise: UUID) -> UUID:
-    """The stream that a key lies in, where the key is within a stream; else no bound."""
-    rest = key.removeprefix(BABIES_ROOT)[:36]
-    is_bound = key.startswith(BABIES_ROOT) and _UUID.fullmatch(rest)
-    return UUID(rest) if is_bound else otherwise
-
-
-def _baby_position(key: str) -> tuple[UUID, int]:
-    """Behind which (stream, offset) babies come after a key; before all of them if it is none."""
-    stream_id = _stream_bound(key, _ID_MIN)
-    digits = key.rpartition("/")[2]
-    is_baby = stream_id != _ID_MIN and re.fullmatch("[0-9]{20}", digits)
-    return stream_id, min(int(digits), 2**63 - 1) if is_baby else -1

@@ -13,6 +13,7 @@ from meta.errors import (
     UndeleteExpired,
 )
 from meta.store import audit, datasets, links, merge_tasks, stats, tombstones, versions
+from meta.store.ages import ago
 from meta.store.datasets import Dataset
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_visibility
@@ -55,31 +56,38 @@ _HIDE = (
     .where(dataset_visibility.c.to_version.is_(None))
     .values(to_version=bindparam("at_version"))
 )
-_LOCK_DELETED = text("""
+_LOCK_DELETED = text(f"""
     SELECT id, key, name, is_default,
            deleted_at IS NULL AS is_live,
-           purged_at IS NOT NULL OR deleted_at <= now() - make_interval(secs => :grace) AS is_over
+           purged_at IS NOT NULL OR deleted_at <= {ago(":grace")} AS is_over
     FROM datasets WHERE id = :dataset FOR UPDATE
-""")
+""")  # noqa: S608
 _RESTORE = (
     update(datasets_table)
     .where(datasets_table.c.id == bindparam("dataset"))
     .values(deleted_at=None)
 )
 _SHOW = insert(dataset_visibility)
-_PURGE = text("""
+_PURGE = text(f"""
     UPDATE datasets SET purged_at = clock_timestamp() WHERE id = ANY(ARRAY(
         SELECT id FROM datasets
-        WHERE purged_at IS NULL AND deleted_at <= now() - make_interval(secs => :grace)
+        WHERE purged_at IS NULL AND deleted_at <= {ago(":grace")}
           AND NOT EXISTS (SELECT FROM merge_tasks WHERE dataset_key = datasets.key AND state = 1)
         ORDER BY deleted_at LIMIT 100 FOR UPDATE SKIP LOCKED))
-""")
+""")  # noqa: S608
 _PURGED_SEGMENTS = text("""
     SELECT s.id FROM datasets d CROSS JOIN LATERAL (
         SELECT id FROM segments
         WHERE dataset_key = d.key AND tombstone_version IS NULL
         ORDER BY created_at, id LIMIT :most) s
     WHERE d.purged_at IS NOT NULL LIMIT :most
+""")
+# Nobody can put a hidden segment of a purged dataset back.
+_END_HIDING = text("""
+    UPDATE segments SET tombstone_at = clock_timestamp() WHERE id = ANY(ARRAY(
+        SELECT s.id FROM datasets d JOIN segments s ON s.dataset_key = d.key
+        WHERE d.purged_at IS NOT NULL AND s.tombstone_version IS NOT NULL
+          AND s.tombstone_at = 'infinity' ORDER BY s.id LIMIT :most FOR UPDATE OF s SKIP LOCKED))
 """)
 
 
@@ -149,6 +157,7 @@ def purge(tx: Transaction, grace_secs: float) -> int:
     From the first step on they cannot be undeleted. Their objects are deleted like any other's.
     """
     tx.execute(_PURGE, {"grace": grace_secs})
+    tx.execute(_END_HIDING, {"most": SEGMENTS_AT_ONCE})
     ids = list(tx.execute(_PURGED_SEGMENTS, {"most": SEGMENTS_AT_ONCE}).scalars())
     if not ids:
         return 0

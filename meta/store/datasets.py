@@ -86,6 +86,11 @@ def get(tx: Transaction, identifier: UUID | str) -> Dataset:
     return dataset
 
 
+def find_default(tx: Transaction) -> Dataset | None:
+    """The default dataset; None before the first start."""
+    return _dataset(tx.execute(_DEFAULT).one_or_none())
+
+
 def get_default(tx: Transaction) -> Dataset:
     """The dataset that exists from the start."""
     return Dataset(*tx.execute(_DEFAULT).one())

@@ -139,8 +139,20 @@ def _normalized(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
+def is_encrypted(url: str, default_mode: str = "") -> bool:
+    """True if connections by `url` are encrypted, or are a socket of this machine.
+
+    `default_mode` is the sslmode where the URL has none. Raises ValueError for another URL.
+    """
+    query = _normalized(url).query
+    hosts = query.get("host", "")
+    if isinstance(hosts, str) and hosts.startswith("/"):
+        return True
+    return query.get("sslmode", default_mode) in {"require", "verify-ca", "verify-full"}
+
+
 class OptionsRefused(Exception):
-    """Something between us and Postgres, such as PgBouncer, takes no options of connections."""
+    """A pooler such as PgBouncer takes no options of connections, or no transactions."""
 
 
 class Conflict(Exception):
@@ -184,13 +196,15 @@ def translate(error: DBAPIError) -> Exception:
         return StatementTimeout("the query took longer than META_STATEMENT_TIMEOUT_MS")
     if isinstance(cause, psycopg.errors.NumericValueOutOfRange):
         return QuotaExceeded("a total of the dataset would exceed 2^63 - 1")
-    if "unsupported startup parameter" in str(cause):
+    if any(refusal in str(cause) for refusal in _POOLER_REFUSALS):
         return OptionsRefused()
     if error.connection_invalidated or isinstance(cause, psycopg.OperationalError):
         return Unavailable("the database is not answering", sqlstate=sqlstate or "")
     return error
 
 
+# PgBouncer as it is installed, and in statement mode.
+_POOLER_REFUSALS = ("unsupported startup parameter", "not allowed in statement pooling mode")
 _BY_CONSTRAINT: dict[str, Callable[[str], MetaError]] = {
     "datasets_name_live_unique": lambda _: NameTaken("another dataset has this name"),
     "schemas_name_unique": lambda _: NameTaken("another schema has this name"),

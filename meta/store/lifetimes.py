@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import TextClause, text
 
 from meta.store import dataset_deletion, retention, routing_changes
+from meta.store.ages import ago
 from meta.store.engine import Transaction
 
 ROWS_MAX = 5_000
@@ -20,7 +21,7 @@ STREAMS_AT_ONCE = 1_000
 LOCK_KEY = 7_310_579_241_902_115
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 REMEMBERED_MONTHS = 13
-_FIRST_ID = UUID(int=0)
+_FIRST_ID, _AGE_AGO = UUID(int=0), ago(":age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ _CLEAR_BACKLOG = text("""
         SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
 """)
 # Per entry the newest one past the age stays, so that a read within the age finds it.
-_CHECKPOINTS = text("""
+_CHECKPOINTS_AGO = ago("greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0), :grace))")
+_CHECKPOINTS = text(f"""
     WITH kept AS (
       SELECT e.stream_id, e.dataset_id, k.version
       FROM unnest(cast(:ids AS uuid[])) AS page (id) CROSS JOIN LATERAL (
@@ -92,8 +94,7 @@ _CHECKPOINTS = text("""
       JOIN datasets d ON d.id = e.dataset_id CROSS JOIN LATERAL (
         SELECT c.version FROM offset_checkpoints c
         WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
-          AND c.created_at < now() - make_interval(
-            secs => greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0), :grace)))
+          AND c.created_at < {_CHECKPOINTS_AGO}
         ORDER BY c.created_at DESC LIMIT 1) k)
     DELETE FROM offset_checkpoints WHERE ctid = ANY(ARRAY(
       -- The inner limit keeps it a look-up an entry, whatever the planner expects of `kept`.
@@ -102,34 +103,35 @@ _CHECKPOINTS = text("""
         WHERE stream_id = k.stream_id AND dataset_id = k.dataset_id AND version < k.version
         LIMIT :most) c
       LIMIT :most))
-""")
-_BABIES = text("""
+""")  # noqa: S608
+_BABIES = text(f"""
     DELETE FROM baby_segments WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM baby_segments WHERE reaped_at < now() - make_interval(secs => :age)
+      SELECT ctid FROM baby_segments WHERE reaped_at < {_AGE_AGO}
       ORDER BY reaped_at LIMIT :most))
-""")
-_REMOVALS = text("""
+""")  # noqa: S608
+_REMOVALS = text(f"""
     DELETE FROM stream_removals WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM stream_removals WHERE removed_at < now() - make_interval(secs => :age)
+      SELECT ctid FROM stream_removals WHERE removed_at < {_AGE_AGO}
       ORDER BY removed_at LIMIT :most)) RETURNING version
-""")
+""")  # noqa: S608
 _RAISE_REMOVALS_FLOOR = text(
     "UPDATE meta_state SET removals_floor = greatest(removals_floor, :floor)"
 )
-_EMPTY_REGISTRATIONS = text("""
+_EMPTY_REGISTRATIONS = text(f"""
     DELETE FROM registrations WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM registrations
-      WHERE segment_id IS NULL AND created_at < now() - make_interval(secs => :age)
+      WHERE segment_id IS NULL AND created_at < {_AGE_AGO}
       ORDER BY created_at LIMIT :most)) RETURNING version
-""")
+""")  # noqa: S608
 _RAISE_HISTORY_FLOOR = text("UPDATE meta_state SET history_floor = greatest(history_floor, :floor)")
-_RETIRED = text("""
-    SELECT id FROM ingest_streams WHERE retired_at < now() - make_interval(secs => :age)
+_RETIRED = text(f"""
+    SELECT id FROM ingest_streams WHERE retired_at < {_AGE_AGO}
     ORDER BY retired_at LIMIT 100 FOR UPDATE SKIP LOCKED
-""")
+""")  # noqa: S608
 _RETIRED_PARTS = (
     text("DELETE FROM baby_segments WHERE stream_id = ANY(:ids)"),
     text("DELETE FROM routing_periods WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM parked_streams WHERE stream_id = ANY(:ids)"),
     text("DELETE FROM stream_tokens WHERE stream_id = ANY(:ids)"),
     text("DELETE FROM stream_heads WHERE stream_id = ANY(:ids)"),
     text("DELETE FROM ingest_streams WHERE id = ANY(:ids)"),
@@ -171,25 +173,25 @@ _END_INPUTS = text("""
       AND NOT EXISTS (SELECT FROM segments WHERE id = i)
     ON CONFLICT DO NOTHING
 """)
-_IDENTITIES = text("""
+_IDENTITIES = text(f"""
     DELETE FROM object_identities WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM object_identities
-      WHERE state > 1 AND changed_at < now() - make_interval(secs => :age)
+      WHERE state > 1 AND changed_at < {_AGE_AGO}
       ORDER BY changed_at LIMIT :most))
-""")
-_TASKS = text("""
+""")  # noqa: S608
+_TASKS = text(f"""
     WITH gone AS (DELETE FROM merge_tasks WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM merge_tasks
-      WHERE state > 1 AND finished_at < now() - make_interval(secs => :age)
+      WHERE state > 1 AND finished_at < {_AGE_AGO}
       ORDER BY finished_at LIMIT :most)) RETURNING id),
     attempts AS (DELETE FROM merge_attempts WHERE task_id IN (SELECT id FROM gone))
     SELECT id FROM gone
-""")
-_AUDIT = text("""
+""")  # noqa: S608
+_AUDIT = text(f"""
     DELETE FROM audit_log WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM audit_log WHERE at < now() - make_interval(secs => :age)
+      SELECT ctid FROM audit_log WHERE at < {_AGE_AGO}
       ORDER BY at LIMIT :most))
-""")
+""")  # noqa: S608
 _USAGE = text("""
     DELETE FROM dataset_usage WHERE ctid = ANY(ARRAY(
       SELECT u.ctid FROM datasets d CROSS JOIN LATERAL (
@@ -228,13 +230,11 @@ def _remove_periods(tx: Transaction, _ages: Ages) -> int:
 
 
 def _remove_removals(tx: Transaction, ages: Ages) -> int:
-    values = {"age": ages.retired_stream, "most": ROWS_MAX}
-    return _behind_floor(tx, _REMOVALS, values, _RAISE_REMOVALS_FLOOR)
+    return _behind_floor(tx, _REMOVALS, ages.retired_stream, _RAISE_REMOVALS_FLOOR)
 
 
 def _remove_empty_registrations(tx: Transaction, ages: Ages) -> int:
-    values = {"age": ages.identity, "most": ROWS_MAX}
-    return _behind_floor(tx, _EMPTY_REGISTRATIONS, values, _RAISE_HISTORY_FLOOR)
+    return _behind_floor(tx, _EMPTY_REGISTRATIONS, ages.identity, _RAISE_HISTORY_FLOOR)
 
 
 def _remove_retired_streams(tx: Transaction, ages: Ages) -> int:
@@ -255,10 +255,10 @@ def _end_lineages(tx: Transaction, _ages: Ages) -> int:
 
 
 def _behind_floor(
-    tx: Transaction, statement: TextClause, values: Mapping[str, object], floor: TextClause
+    tx: Transaction, statement: TextClause, age_secs: float, floor: TextClause
 ) -> int:
     """Delete versioned rows and raise the version below which they would be missed."""
-    gone = list(tx.execute(statement, values).scalars())
+    gone = list(tx.execute(statement, {"age": age_secs, "most": ROWS_MAX}).scalars())
     if gone:
         tx.execute(floor, {"floor": max(gone)})
     return len(gone)

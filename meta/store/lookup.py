@@ -79,7 +79,10 @@ _SNAPSHOT = text(
     f"SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state"  # noqa: S608
 )
 _DATASETS = text("""
-    SELECT d.key, d.id, d.name, d.deletion_horizon
+    SELECT d.key, d.id, d.name, d.deletion_horizon,
+           d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon AND EXISTS (
+             SELECT FROM pins p WHERE p.dataset_key = d.key AND p.version = :version
+               AND p.expires_at > now()) AS is_pinned
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
     WHERE (cast(:names AS text[]) IS NULL OR d.name = ANY(:names))
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
@@ -121,14 +124,19 @@ def snapshot(tx: Transaction) -> CounterSnapshot:
     return CounterSnapshot(version, now_secs)
 
 
-def readable_version(tx: Transaction, snapshot: CounterSnapshot, requested: int | None) -> int:
+def readable_version(
+    tx: Transaction,
+    snapshot: CounterSnapshot,
+    requested: int | None,
+    *,
+    field: str = "as_of_version",
+) -> int:
     """The version to read at: the wanted one, or the current. Raises VersionExpired."""
     if requested is None:
         return snapshot.version
     if requested > snapshot.version:
         raise InvalidArgument(
-            f"as_of_version is {requested}, the current version is {snapshot.version}",
-            field="as_of_version",
+            f"{field} is {requested}, the current version is {snapshot.version}", field=field
         )
     if versions.is_lost(tx, requested):
         raise VersionExpired("the version was lost in a failover or restore", version=requested)
@@ -148,7 +156,7 @@ def visible_datasets(
     if unknown:
         raise NotFound("there is no such dataset", dataset_name=min(unknown))
     for row in rows:
-        if version < row.deletion_horizon:
+        if version < row.deletion_horizon and not row.is_pinned:
             raise VersionExpired(
                 "objects of the version may be deleted",
                 version=version,

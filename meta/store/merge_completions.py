@@ -1,4 +1,4 @@
-"""Completed merges: the output takes its inputs' place at one version."""
+"""Completed merges: the outputs take their inputs' place at one version."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from segments.keys import attempt_prefix
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The same output was taken before."""
+    """The same outputs were taken before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The output is refused and has to be dropped. `reason` as docs/contract.md lists it."""
+    """The outputs are refused and have to be dropped. `reason` as docs/contract.md lists it."""
 
     reason: str
     message: str
@@ -46,7 +46,7 @@ class Swap:
     """A completion that holds all its locks and waits for its version."""
 
     task: MergeTaskRow
-    output: Claim
+    outputs: tuple[Claim, ...]
     inputs: tuple[TaskInput, ...]
 
 
@@ -59,10 +59,10 @@ class InputsGone:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One call: a task and its complete output."""
+    """One call: a task and its complete outputs, at least one, all of one dataset."""
 
     task_id: UUID
-    output: NewSegment
+    outputs: tuple[NewSegment, ...]
 
 
 CompletionResult = Done | Rejected
@@ -70,34 +70,30 @@ Prepared = Swap | InputsGone | CompletionResult
 _LINK = insert(segment_lineage)
 
 
-def prepare(tx: Transaction, task_id: UUID, output: NewSegment) -> Prepared:
+def prepare(tx: Transaction, task_id: UUID, outputs: tuple[NewSegment, ...]) -> Prepared:
     """Check and lock everything but the version. Raises NotFound for an unknown task.
 
     It touches no counters: those are changed after the version is drawn.
     """
     # Ahead of the task, in the order of locks; a deleted dataset has cancelled its tasks.
-    datasets.lock_live(tx, [output.dataset_id])
+    datasets.lock_live(tx, [outputs[0].dataset_id])
     task = merge_tasks.lock(tx, task_id)
     if task is None:
         raise NotFound("there is no such merge task", task_id=task_id)
     if task.state == TaskState.COMPLETED:
-        return _completed_before(tx, task, output)
-    if rejected := _fence(task, output):
+        return _completed_before(tx, task, outputs)
+    if rejected := _fence(task, outputs):
         return rejected
     inputs = task_inputs.lock_live(tx, task.id)
     if len(inputs) < task.segment_count:
         return InputsGone(task)
-    if rejected := _compare(inputs, output):
+    if rejected := _compare(inputs, outputs):
         return rejected
-    (claim,) = segments.claim(tx, [output])
-    if isinstance(claim.refusal, RaceLost):
-        # No judgement of the output: the next try finds the key free.
-        raise claim.refusal
-    if claim.refusal is not None:
-        return Rejected(claim.refusal.reason, claim.refusal.message)
-    if claim.registered_at is not None:
-        return Rejected("KEY_TAKEN", "the output is registered as a segment of its own")
-    return Swap(task, claim, tuple(inputs))
+    claims = segments.claim(tx, outputs)
+    if all(claim.refusal is None and claim.registered_at is None for claim in claims):
+        return Swap(task, claims, tuple(inputs))
+    segments.release(tx, claims)
+    return _refused(claims)
 
 
 def complete_batch(
@@ -107,7 +103,7 @@ def complete_batch(
     prepared: dict[UUID, Prepared | MetaError] = {}
     for completion in sorted(batch, key=lambda completion: completion.task_id):
         try:
-            answer = prepare(tx, completion.task_id, completion.output)
+            answer = prepare(tx, completion.task_id, completion.outputs)
         except MetaError as error:
             prepared[completion.task_id] = error
         else:
@@ -123,16 +119,16 @@ def complete_batch(
 
 
 def apply(tx: Transaction, swap: Swap, version: Version) -> None:
-    """Insert the output and tombstone the inputs at `version`."""
-    task, output = swap.task, swap.output
-    segments.insert(tx, [output], version, merge_count=task.output_merge_count)
+    """Insert the outputs and tombstone the inputs at `version`."""
+    task, output_ids = swap.task, [output.segment_id for output in swap.outputs]
+    segments.insert(tx, swap.outputs, version, merge_count=task.output_merge_count)
     tombstones.bury(tx, [segment.segment_id for segment in swap.inputs], version)
     tx.execute(
         _LINK,
-        [{"input_id": i.segment_id, "output_id": output.segment_id} for i in swap.inputs],
+        [{"input_id": i.segment_id, "output_id": o} for i in swap.inputs for o in output_ids],
     )
     merge_attempts.end(tx, task.id, task.attempt, Outcome.COMPLETED)
-    merge_tasks.close(tx, task, TaskState.COMPLETED, output.segment_id)
+    merge_tasks.close(tx, task, TaskState.COMPLETED, output_ids)
 
 
 def _answer(prepared: Prepared | MetaError) -> CompletionResult | MetaError:
@@ -143,42 +139,59 @@ def _answer(prepared: Prepared | MetaError) -> CompletionResult | MetaError:
     return prepared
 
 
-def _completed_before(tx: Transaction, task: MergeTaskRow, output: NewSegment) -> Done | Rejected:
-    # The key decides: the output may be merged away or even deleted by now.
-    identity = object_keys.find(tx, [output.object_key]).get(output.object_key)
-    if identity is not None and identity.segment_id == task.output_segment_id:
+def _refused(claims: Sequence[Claim]) -> Rejected:
+    """The verdict over the first output whose key is not free. Raises RaceLost."""
+    for claim in claims:
+        if isinstance(claim.refusal, RaceLost):
+            # No judgement of the outputs: the next try finds the key free.
+            raise claim.refusal
+    for claim in claims:
+        if claim.refusal is not None:
+            return Rejected(claim.refusal.reason, claim.refusal.message)
+    return Rejected("KEY_TAKEN", "an output is registered as a segment of its own")
+
+
+def _completed_before(
+    tx: Transaction, task: MergeTaskRow, outputs: Sequence[NewSegment]
+) -> Done | Rejected:
+    # The keys decide: the outputs may be merged away or even deleted by now.
+    keys = [output.object_key for output in outputs]
+    known = object_keys.find(tx, keys)
+    ids = [known[key].segment_id if key in known else None for key in keys]
+    if ids == [task.output_segment_id, *(task.more_output_ids or ())]:
         return Done()
     return Rejected("TASK_NOT_OPEN", "the task was completed with another output")
 
 
-def _fence(task: MergeTaskRow, output: NewSegment) -> Rejected | None:
+def _fence(task: MergeTaskRow, outputs: Sequence[NewSegment]) -> Rejected | None:
     if task.state != TaskState.OPEN:
         return Rejected("TASK_NOT_OPEN", f"the task is {TaskState(task.state).name.lower()}")
-    if task.dataset_id != output.dataset_id:
+    if task.dataset_id != outputs[0].dataset_id:
         return Rejected(
-            "OUTPUT_MISMATCH", f"the dataset is {output.dataset_id}, not {task.dataset_id}"
+            "OUTPUT_MISMATCH", f"the dataset is {outputs[0].dataset_id}, not {task.dataset_id}"
         )
     if task.worker_id is None:
         return Rejected("TASK_FENCED", "no worker holds the task")
     prefix = attempt_prefix(str(task.dataset_id), str(task.id), task.attempt)
-    if not output.object_key.startswith(prefix):
-        return Rejected("TASK_FENCED", f"the key is not under {prefix}")
+    if not all(output.object_key.startswith(prefix) for output in outputs):
+        return Rejected("TASK_FENCED", f"a key is not under {prefix}")
     return None
 
 
-def _compare(inputs: list[TaskInput], output: NewSegment) -> Rejected | None:
+def _compare(inputs: Sequence[TaskInput], outputs: Sequence[NewSegment]) -> Rejected | None:
+    """Conservation: the outputs together have the events of the inputs, in their time bounds."""
     events = sum(segment.number_of_events for segment in inputs)
-    if output.number_of_events != events:
-        return Rejected(
-            "OUTPUT_MISMATCH", f"the output has {output.number_of_events} events, not {events}"
-        )
+    written = sum(output.number_of_events for output in outputs)
+    if written != events:
+        return Rejected("OUTPUT_MISMATCH", f"the output has {written} events, not {events}")
     start, end = (
         min(segment.start_ns for segment in inputs),
         max(segment.end_ns for segment in inputs),
     )
-    if output.start_ns < start or output.end_ns > end:
-        return Rejected(
-            "OUTPUT_MISMATCH",
-            f"the range [{output.start_ns}, {output.end_ns}] leaves [{start}, {end}]",
-        )
+    for output in outputs:
+        if output.start_ns < start or output.end_ns > end:
+            return Rejected(
+                "OUTPUT_MISMATCH",
+                f"the range [{output.start_ns}, {output.end_ns}] leaves [{start}, {end}]",
+            )
     return None

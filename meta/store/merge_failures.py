@@ -1,4 +1,4 @@
-"""Failed merges: back-off, then splits of the task, then quarantine of one segment."""
+"""Failed merges: back-off, then splits of the task, then exclusion of one segment."""
 
 from datetime import datetime
 from typing import Any
@@ -30,11 +30,11 @@ _GIVE_BACK = text(
     "UPDATE merge_tasks SET worker_id = NULL, claimed_at = NULL, beat_at = NULL,"
     " free_at = clock_timestamp() + :backoff_secs * interval '1 second' WHERE id = :task"
 )
-_QUARANTINE = (
+_EXCLUDE = (
     update(segments)
     .where(segments.c.id == bindparam("segment"))
     .where(segments.c.tombstone_version.is_(None))
-    .values(quarantined_at=func.clock_timestamp())
+    .values(excluded_at=func.clock_timestamp())
 )
 
 
@@ -65,7 +65,7 @@ def fail(
     if is_deferred:
         tx.execute(_COUNT, {"task": task.id, "poison": 0})
     elif is_proven and failed_segment_id is not None:
-        _set_aside(tx, task, failed_segment_id)
+        _exclude_proven(tx, task, failed_segment_id)
         return
     elif _count(tx, task, task.claimed_at, failed_segment_id) >= POISON_FAILURES_MAX:
         split(tx, task, failed_segment_id)
@@ -84,7 +84,7 @@ def note_lapse(tx: Transaction, task: MergeTaskRow, claimed_at: datetime) -> boo
     return True
 
 
-def _set_aside(tx: Transaction, task: MergeTaskRow, segment_id: UUID) -> None:
+def _exclude_proven(tx: Transaction, task: MergeTaskRow, segment_id: UUID) -> None:
     """Exclude one input from merging and put the others into a task of their own."""
     others = [
         segment
@@ -99,12 +99,12 @@ def _set_aside(tx: Transaction, task: MergeTaskRow, segment_id: UUID) -> None:
 
 
 def _exclude(tx: Transaction, segment_id: UUID, reason: str) -> None:
-    tx.execute(_QUARANTINE, {"segment": segment_id})
-    audit.note(tx, "quarantine", segment_id, reason)
+    tx.execute(_EXCLUDE, {"segment": segment_id})
+    audit.note(tx, "exclude", segment_id, reason)
 
 
 def split(tx: Transaction, task: MergeTaskRow, failed_segment_id: UUID | None) -> None:
-    """Put a task's inputs into two tasks, or a single one into quarantine."""
+    """Put a task's inputs into two tasks, or exclude a single one from merging."""
     inputs = task_inputs.list_live(tx, task.id)
     if len(inputs) <= 1:
         for segment in inputs:

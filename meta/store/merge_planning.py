@@ -116,7 +116,12 @@ def next_window(window: Sequence[CandidateRow], start_ns: int) -> int | None:
 
 
 def create_tasks(
-    tx: Transaction, groups: Sequence[Sequence[UUID]], kind: TaskKind, *, merges_added: int
+    tx: Transaction,
+    groups: Sequence[Sequence[UUID]],
+    kind: TaskKind,
+    *,
+    merges_added: int,
+    rewrite_id: UUID | None = None,
 ) -> tuple[int, int]:
     """Create one task per group whose segments are all live still; counts tasks and inputs."""
     live = task_inputs.lock_candidates(tx, [segment for group in groups for segment in group])
@@ -125,7 +130,7 @@ def create_tasks(
         for group in groups
         if all(segment in live for segment in group)
     ]
-    created = merge_tasks.create(tx, kind, whole, merges_added=merges_added)
+    created = merge_tasks.create(tx, kind, whole, merges_added=merges_added, rewrite_id=rewrite_id)
     return created, sum(map(len, whole))
 
 

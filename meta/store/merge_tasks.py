@@ -74,6 +74,8 @@ class MergeTaskRow:
     total_compressed_size: int
     start_ns: int
     end_ns: int
+    # Outputs beside `output_segment_id`; None where there are none.
+    more_output_ids: list[UUID] | None = None
 
 
 # A deleted dataset's tasks are cancelled at once, whatever their rows still say: those follow in
@@ -106,6 +108,7 @@ _COLUMNS = (
     merge_tasks.c.total_compressed_size,
     merge_tasks.c.start_ns,
     merge_tasks.c.end_ns,
+    merge_tasks.c.more_output_ids,
 )
 # Of no deleted dataset. A hashed list beside the scan, so that tasks are still read in the order of
 # an index; short, because a dataset is purged once its tasks are closed.
@@ -143,6 +146,7 @@ _CLOSE = (
     .values(
         state=bindparam("new_state"),
         output_segment_id=bindparam("output"),
+        more_output_ids=bindparam("more", type_=ARRAY(Uuid)),
         finished_at=func.clock_timestamp(),
         free_at=None,
     )
@@ -187,13 +191,22 @@ def lock_some_of_deleted(tx: Transaction, most: int) -> list[MergeTaskRow]:
 
 
 def create(
-    tx: Transaction, kind: TaskKind, groups: Sequence[Sequence[TaskInput]], *, merges_added: int = 1
+    tx: Transaction,
+    kind: TaskKind,
+    groups: Sequence[Sequence[TaskInput]],
+    *,
+    merges_added: int = 1,
+    rewrite_id: UUID | None = None,
 ) -> int:
-    """Make one open task per group of inputs of one dataset; returns their number."""
+    """Make one open task per group of inputs of one dataset; returns their number.
+
+    `rewrite_id` is the rewrite that the tasks belong to, if any.
+    """
     tasks, inputs, changes = [], [], []
     for group in groups:
         task_id = new_uuid7()
-        tasks.append(_task_values(task_id, kind, group, merges_added))
+        values = _task_values(task_id, kind, group, merges_added)
+        tasks.append({**values, "rewrite_id": rewrite_id})
         inputs += [
             {"segment_id": segment.segment_id, "task_id": task_id, "position": position}
             for position, segment in enumerate(group)
@@ -207,13 +220,18 @@ def create(
 
 
 def close(
-    tx: Transaction, task: MergeTaskRow, state: TaskState, output_segment_id: UUID | None = None
+    tx: Transaction, task: MergeTaskRow, state: TaskState, output_ids: Sequence[UUID] = ()
 ) -> None:
     """End an open task and free its inputs; the caller holds its row.
 
     Changes the dataset's counters, so nothing that waits for a lock may follow.
     """
-    values = {"task": task.id, "new_state": int(state), "output": output_segment_id}
+    values = {
+        "task": task.id,
+        "new_state": int(state),
+        "output": output_ids[0] if output_ids else None,
+        "more": list(output_ids[1:]) or None,
+    }
     tx.execute(_CLOSE, values)
     tx.execute(_FREE_INPUTS, {"task": task.id})
     stats.add(tx, [stats.Change(task.dataset_key, open_tasks=-1)])

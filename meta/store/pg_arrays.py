@@ -18,6 +18,11 @@ def numbers(values: Iterable[int]) -> str:
     return "{" + ",".join(map(str, values)) + "}"
 
 
+def numbers_or_null(values: Iterable[int | None]) -> str:
+    """A bigint[] literal; None becomes null."""
+    return "{" + ",".join(["NULL" if v is None else str(v) for v in values]) + "}"
+
+
 def bytes_or_null(values: Iterable[bytes]) -> str:
     """A bytea[] literal; b"" becomes null."""
     return "{" + ",".join([f'"\\\\x{v.hex()}"' if v else "NULL" for v in values]) + "}"

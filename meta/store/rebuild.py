@@ -164,12 +164,12 @@ def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
     if holds.segments or holds.streams:
         what = "segments" if holds.segments else "streams"
         raise DatabaseNotEmpty(f"the database holds {what}: a rebuild wants an empty one")
-    has_default, wanted = False, set(names.values())
+    has_default, restored_names = False, set(names.values())
     for row in tx.execute(_TAKEN):
         has_default = has_default or row.is_default
         if row.id in names:
             raise DatabaseNotEmpty(f"the database knows dataset {row.id} already")
-        if row.deleted_at is None and row.name in wanted:
+        if row.deleted_at is None and row.name in restored_names:
             raise DatabaseNotEmpty(
                 f"the database has another dataset {row.name!r}: take one that no meta has used"
             )
@@ -178,26 +178,25 @@ def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
 
 def _write_segments(
     tx: Transaction,
-    some: Sequence[RestoredSegment],
+    restored: Sequence[RestoredSegment],
     merge_count: int,
     version: Version,
     parts: Counter[tuple[UUID, UUID, int]],
 ) -> None:
-    claims = segments.claim(tx, [one.new for one in some])
+    claims = segments.claim(tx, [segment.new for segment in restored])
     segments.raise_refusal(claims)
     segments.insert(tx, claims, version, merge_count=merge_count)
-    claimed = [(one, claim.segment_id) for one, claim in zip(some, claims, strict=True)]
-    tx.execute(
-        _DATE_SEGMENT, [{"segment": i, "at": _moment(one.created_at_nanos)} for one, i in claimed]
-    )
+    claimed = [(segment, claim.segment_id) for segment, claim in zip(restored, claims, strict=True)]
+    dates = [{"segment": i, "at": _moment(segment.created_at_nanos)} for segment, i in claimed]
+    tx.execute(_DATE_SEGMENT, dates)
     rows = []
-    for one, segment_id in claimed:
-        for stream_id, first, last in one.spans:
-            key = stream_id, one.new.dataset_id, last
+    for segment, segment_id in claimed:
+        for stream_id, first, last in segment.spans:
+            key = stream_id, segment.new.dataset_id, last
             rows.append(
                 {
                     "stream_id": stream_id,
-                    "dataset_id": one.new.dataset_id,
+                    "dataset_id": segment.new.dataset_id,
                     "start_offset": first - 1,
                     "end_offset": last,
                     "ingest_time_nanos": 0,

@@ -10,15 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta import metrics
-from meta.errors import (
-    InvalidArgument,
-    KeyTaken,
-    MetaError,
-    NotFound,
-    OffsetConflict,
-    OffsetNotCommitted,
-)
+from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
 from meta.store import (
     conservation,
     datasets,
@@ -29,7 +21,6 @@ from meta.store import (
     streams,
     versions,
 )
-from meta.store.conservation import RecordBound
 from meta.store.engine import Transaction
 from meta.store.segments import Claim, NewSegment
 from meta.store.stream_datasets import EntryMove, Key
@@ -130,7 +121,8 @@ def _register_live(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     state = _State(merged, committed)
     claims = _claim(tx, batch)
     answers: list[Version | MetaError | None] = [
-        _decide(tx, merge, own, state) or _refused_events(merge, bounds.get(number))
+        _decide(tx, merge, own, state)
+        or conservation.refusal(tx, merge.dataset_id, _events(merge), bounds.get(number))
         for number, (merge, own) in enumerate(zip(batch, claims, strict=True))
     ]
     refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]
@@ -142,7 +134,7 @@ def _register_live(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     ]
     if not fresh:
         return [answer for answer in answers if answer is not None]
-    version = _write(tx, fresh)
+    version = write(tx, fresh)
     return [version if answer is None else answer for answer in answers]
 
 
@@ -201,19 +193,8 @@ def _refused_moves(merge: Merge, state: _State) -> MetaError | None:
     return None
 
 
-def _refused_events(merge: Merge, bound: RecordBound | None) -> MetaError | None:
-    """Refuse invented events where that is certain; count them where it is likely."""
-    events = sum(segment.number_of_events for segment in merge.segments)
-    if bound is None or events <= bound.records:
-        return None
-    if bound.is_exact:
-        return InvalidArgument(
-            f"the segments hold {events} events, their baby segments {bound.records} records",
-            field="segment.number_of_events",
-            dataset_id=merge.dataset_id,
-        )
-    metrics.REGISTRATION_EXCESS_EVENTS.inc(events - bound.records)
-    return None
+def _events(merge: Merge) -> int:
+    return sum(segment.number_of_events for segment in merge.segments)
 
 
 def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Version | None:
@@ -234,7 +215,8 @@ def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Versi
     return Version(stored_versions.pop())
 
 
-def _write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
+def write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
+    """Write calls that are checked, their entries locked and their keys claimed, at one version."""
     moves = [move for merge, _ in fresh for move in merge.moves]
     # Last of all locks but the statistics; all else that is written is new or locked already.
     is_large = len(moves) > MOVES_UNDER_COUNTER_MAX

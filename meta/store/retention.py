@@ -5,6 +5,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
 from meta.store import merge_tasks, stats, tombstones, versions
+from meta.store.ages import ago
 from meta.store.engine import Transaction
 from meta.store.merge_tasks import MergeTaskRow, TaskState
 
@@ -12,21 +13,21 @@ from meta.store.merge_tasks import MergeTaskRow, TaskState
 SEGMENTS_AT_ONCE = 200
 
 # Two rules, each enough by itself: the newest event is too old, or the segment is.
-_EXPIRED = text("""
+_EXPIRED = text(f"""
     SELECT s.id FROM datasets d CROSS JOIN LATERAL (
         (SELECT id FROM segments
          WHERE dataset_key = d.key AND tombstone_version IS NULL
-           AND created_at < now() - make_interval(secs => nullif(d.created_retention_secs, 0))
+           AND created_at < {ago("nullif(d.created_retention_secs, 0)")}
          ORDER BY created_at, id LIMIT :most)
         UNION
         (SELECT id FROM segments
          WHERE dataset_key = d.key AND tombstone_version IS NULL
-           AND end_ns < ((extract(epoch FROM now()) - nullif(d.event_retention_secs, 0))
+           AND end_ns < (extract(epoch FROM {ago("nullif(d.event_retention_secs, 0)")})
                          * 1000000000)::bigint
          ORDER BY end_ns, id LIMIT :most)) s
     WHERE d.deleted_at IS NULL AND (d.created_retention_secs > 0 OR d.event_retention_secs > 0)
     LIMIT :most
-""")
+""")  # noqa: S608
 _TASKS = text("""
     SELECT DISTINCT task_id FROM merge_task_inputs WHERE segment_id = ANY(:ids) ORDER BY task_id
 """).bindparams(bindparam("ids", type_=ARRAY(Uuid)))

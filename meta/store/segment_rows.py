@@ -22,8 +22,11 @@ class SegmentRow(NamedTuple):
     created_version: int
     tombstone_version: int | None
     merge_count: int
-    # A serialized SegmentFacts; None where its writer did not say.
+    # A serialized SegmentFacts; None where its writer did not say, b"" if its footer does not
+    # say either.
     facts: bytes | None = None
+    # CRC-32C of the object; None while it is not known.
+    crc32c: int | None = None
 
 
 # The columns of table `segments`.

@@ -30,6 +30,7 @@ class NewSegment:
 
     `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined. `facts`
     is a serialized SegmentFacts, and `signals` has bit n set if there are records of signal n.
+    `crc32c` is that of the object's bytes; None = its writer does not know it.
     """
 
     dataset_id: UUID
@@ -43,6 +44,8 @@ class NewSegment:
     object_key: str
     facts: bytes | None = None
     signals: int | None = None
+    format_version: int | None = None
+    crc32c: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +171,9 @@ def _is_same(segment: SegmentRow, new: NewSegment) -> bool:
         and segment.size_bytes == new.size_bytes
         and segment.compressed_size_bytes == new.compressed_size_bytes
         and segment.number_of_events == new.number_of_events
-        # Workers of a release that knows no facts may repeat what another one did.
-        and (None in (segment.facts, new.facts) or segment.facts == new.facts)
+        # Workers of a release that knows no facts may repeat what another one did; nor does the
+        # checksum count, which is filled in later where it is missing.
+        and (not segment.facts or not new.facts or segment.facts == new.facts)
     )
 
 
@@ -190,6 +194,8 @@ def _values(claimed: Claim, version: Version, merge_count: int) -> dict[str, obj
         "merge_count": merge_count,
         "facts": new.facts,
         "signals": new.signals,
+        "format_version": new.format_version,
+        "crc32c": new.crc32c,
     }
 
 

@@ -2,12 +2,13 @@
 
 from sqlalchemy import text
 
-from meta.store.engine import Database, DatabaseSettings
+from meta.store.engine import Database, DatabaseSettings, Transaction
 
 # Settings with a unit are shown in it ("5s"); pg_settings has them in milliseconds.
 _OPTIONS = text(
     "SELECT name, setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout')"
 )
+_BACKEND_PID = text("SELECT pg_backend_pid()")
 # Postgres 16 has reserved_connections as well; a superuser may use all of them.
 _CONNECTIONS_MAX = text("""
     SELECT current_setting('max_connections')::int
@@ -25,6 +26,22 @@ def has_options(database: Database, settings: DatabaseSettings) -> bool:
         "lock_timeout": settings.lock_timeout_ms,
         "statement_timeout": settings.statement_timeout_ms,
     }
+
+
+def has_own_sessions(database: Database) -> bool:
+    """True if each of our connections is a session of Postgres.
+
+    Behind a pooler that hands sessions from one transaction to the next, the one that a connection
+    had is another's while it is idle, or it comes back to another one.
+    """
+    with database.single() as idle:
+        before = _backend_pid(idle)
+        with database.read() as busy:
+            return _backend_pid(busy) != before and _backend_pid(idle) == before
+
+
+def _backend_pid(tx: Transaction) -> int:
+    return int(tx.execute(_BACKEND_PID).scalar_one())
 
 
 def connections_max(database: Database) -> int:

@@ -56,7 +56,7 @@ _FOREIGN = text(
     "  AND d IN (p.logs_dataset_id, p.traces_dataset_id, p.metrics_dataset_id))"
     # As old as a flush may be that its collector still writes.
     " AND NOT EXISTS (SELECT FROM stream_removals r WHERE r.stream_id = :stream"
-    "  AND r.dataset_id = d AND r.removed_at > now() - interval '12 hours')"
+    "  AND r.dataset_id = d AND r.removed_at > meta_ago(43200))"
 ).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
 # A baby that no nursery has read yet may bear the stamp already: the entry begins below it, or its
 # records would be neither merged nor quarantined.

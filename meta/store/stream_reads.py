@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
 
+from meta.store.ages import ago
 from meta.store.engine import Transaction
 from meta.store.stream_ends import WHOLE_STREAM
 from meta.store.tokens import TokenRouting
@@ -20,7 +21,7 @@ NO_ID = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StreamScope:
     """A filter of streams: shards, and only what changed after `since` (0 = everything).
 
     Entries of `waiting` datasets do not hold back which babies are read.
@@ -109,6 +110,7 @@ _INDEXES = bindparam("indexes", type_=ARRAY(Integer))
 # One aggregate over the entries gives both floors. An entry may be reaped up to the newest
 # checkpoint that is older than its dataset's grace; before the first one, up to where it began.
 # Streams are chosen first, so that a page costs what it holds.
+_PAST_GRACE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
 _SELECT_STREAMS = """
 SELECT s.id, s.collector_id, s.stopped_at_nanos, s.stopped_offset, s.deleted_offset,
   s.deleted_ingest_time_nanos, h.committed_offset,
@@ -117,14 +119,15 @@ SELECT s.id, s.collector_id, s.stopped_at_nanos, s.stopped_offset, s.deleted_off
   coalesce(f.reapable, h.committed_offset)
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {chosen}
-) s JOIN stream_heads h ON h.stream_id = s.id
+) s
+-- Not merged into a join, which would read all heads for a page of streams.
+CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = s.id OFFSET 0) h
 CROSS JOIN LATERAL (
   SELECT count(*) AS entries,
     min(e.merged_offset) FILTER (WHERE e.dataset_id <> ALL(:waiting)) AS merged, min(coalesce((
     SELECT c.stream_offset FROM offset_checkpoints c
     WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
-      AND c.created_at <= now()
-        - make_interval(secs => coalesce(nullif(d.tombstone_grace_secs, 0), :grace))
+      AND c.created_at <= {past_grace}
     ORDER BY c.created_at DESC LIMIT 1), e.base_offset)) AS reapable
   FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id WHERE e.stream_id = s.id) f
 ORDER BY s.id
@@ -133,7 +136,9 @@ _IN_SHARD = (
     " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) AND id > :after"
     " ORDER BY id LIMIT :most"
 )
-_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD)).bindparams(_WAITING, _INDEXES)
+_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD, past_grace=_PAST_GRACE)).bindparams(
+    _WAITING, _INDEXES
+)
 _COUNT = text(
     "SELECT count(*), coalesce(sum((SELECT count(*) FROM stream_datasets e"
     " WHERE e.stream_id = s.id)), 0)::bigint FROM ingest_streams s WHERE s.retired_at IS NULL"
@@ -147,12 +152,12 @@ AND id IN (
   UNION SELECT p.stream_id FROM stream_heads p WHERE p.is_pending AND p.committed_offset >
     (SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id))
 """
-_CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(
-    _WAITING, _INDEXES
-)
-_SOME = text(_SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)")).bindparams(
-    _STREAMS, _WAITING
-)
+_CHANGED = text(
+    _SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD, past_grace=_PAST_GRACE)
+).bindparams(_WAITING, _INDEXES)
+_SOME = text(
+    _SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)", past_grace=_PAST_GRACE)
+).bindparams(_STREAMS, _WAITING)
 _ENTRIES = text(
     "SELECT stream_id, dataset_id, merged_offset, merged_ingest_time_nanos,"
     " (extract(epoch FROM created_at) * 1000000)::bigint * 1000"
@@ -189,15 +194,15 @@ _REMOVED = text(
 _FLOOR = text("SELECT removals_floor FROM meta_state")
 
 
-def count(tx: Transaction, wanted: Wanted) -> tuple[int, int]:
+def count(tx: Transaction, scope: StreamScope) -> tuple[int, int]:
     """Count the streams of the shards and their entries."""
-    streams, entries = tx.execute(_COUNT, wanted.values()).one()
+    streams, entries = tx.execute(_COUNT, scope.values()).one()
     return streams, entries
 
 
 def read_streams(
     tx: Transaction,
-    selection: Wanted,
+    scope: StreamScope,
     grace_secs: float,
     after: UUID = NO_ID,
     most: int | None = None,
@@ -207,13 +212,13 @@ def read_streams(
     At most `most` of them, behind `after`.
     """
     values = {
-        **selection.values(),
+        **scope.values(),
         "grace": grace_secs,
-        "waiting": list(selection.waiting),
+        "waiting": list(scope.waiting),
         "after": after,
         "most": most,
     }
-    if selection.since:
+    if scope.since:
         return [StreamRow(*row) for row in tx.execute(_CHANGED, values)]
     return [StreamRow(*row) for row in tx.execute(_ALL, values)]
 
@@ -260,9 +265,9 @@ def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRo
     ]
 
 
-def read_removed(tx: Transaction, selection: Wanted) -> tuple[list[UUID], list[tuple[UUID, UUID]]]:
+def read_removed(tx: Transaction, scope: StreamScope) -> tuple[list[UUID], list[tuple[UUID, UUID]]]:
     """Streams that retired, and entries that went, after `since`."""
-    rows = tx.execute(_REMOVED, selection.values()).all()
+    rows = tx.execute(_REMOVED, scope.values()).all()
     return (
         [row.stream_id for row in rows if row.dataset_id == WHOLE_STREAM],
         [(row.stream_id, row.dataset_id) for row in rows if row.dataset_id != WHOLE_STREAM],

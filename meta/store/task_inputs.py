@@ -47,7 +47,7 @@ _LOCK_CANDIDATES: Select[*tuple[Any, ...]] = (
     select(*_COLUMNS)
     .where(segments.c.id == func.any(bindparam("ids")))
     .where(segments.c.tombstone_version.is_(None))
-    .where(segments.c.quarantined_at.is_(None))
+    .where(segments.c.excluded_at.is_(None))
     .order_by(segments.c.id)
     .with_for_update(key_share=True)
 )

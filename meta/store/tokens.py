@@ -124,8 +124,8 @@ def list_all(tx: Transaction) -> list[IngestToken]:
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[IngestToken]:
     """One page of the tokens."""
     page = keyset.read(tx, _LISTED, window, {})
-    found = {row.id: _made(row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
-    return page.map(found.__getitem__)
+    by_id = {row.id: _made(row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
 
 
 def list_changed(tx: Transaction, since: int) -> list[IngestToken]:

@@ -7,7 +7,8 @@ from uuid import UUID
 from sqlalchemy import bindparam, delete, func, text, update
 
 from meta.errors import DeletionHeld
-from meta.store import object_keys, stats
+from meta.store import object_keys, pins, stats
+from meta.store.ages import NOW, ago
 from meta.store.engine import Transaction
 from meta.store.tables import (
     datasets,
@@ -49,27 +50,32 @@ _BURY = (
 )
 _IS_HELD = text(f"SELECT deletion_held OR {IS_CURRENT} IS NOT TRUE FROM meta_state")  # noqa: S608
 # A dataset's own grace, else the server's.
-_GRACE = "make_interval(secs => coalesce(nullif(d.tombstone_grace_secs, 0), :grace))"
+_DUE_BEFORE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
 # The datasets with the oldest tombstones first, each read by its own grace: one with a long grace
 # costs a look at its oldest tombstone. Row comparisons, because equality would let the planner walk
 # another index over the tombstones of every dataset.
 _DUE = text(f"""
     WITH oldest AS MATERIALIZED (
-        SELECT d.key, d.id, now() - {_GRACE} AS due_before
+        SELECT d.key, d.id, {_DUE_BEFORE} AS due_before, ARRAY(
+            SELECT version FROM pins p
+            WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned
         FROM datasets d CROSS JOIN LATERAL (
             SELECT dataset_key, tombstone_at FROM segments
             WHERE (dataset_key, tombstone_at) >= (d.key, '-infinity')
               AND tombstone_version IS NOT NULL
             ORDER BY dataset_key, tombstone_at LIMIT 1) s
-        WHERE s.dataset_key = d.key AND s.tombstone_at < now() - {_GRACE}
+        WHERE s.dataset_key = d.key AND s.tombstone_at < {_DUE_BEFORE}
         ORDER BY s.tombstone_at)
     SELECT s.id, o.id, s.prefix, s.object_name,
            (extract(epoch FROM s.tombstone_at) * 1000000000)::bigint,
-           s.tombstone_version, o.key
+           s.tombstone_version, o.key, s.created_version
     FROM oldest o CROSS JOIN LATERAL (
-        SELECT id, prefix, object_name, tombstone_at, tombstone_version FROM segments
+        SELECT id, prefix, object_name, tombstone_at, tombstone_version, created_version
+        FROM segments
         WHERE dataset_key >= o.key AND (dataset_key, tombstone_at) < (o.key, o.due_before)
           AND tombstone_version IS NOT NULL
+          AND NOT EXISTS (SELECT FROM unnest(o.pinned) AS pin (version)
+                          WHERE created_version <= pin.version AND pin.version < tombstone_version)
         ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
     LIMIT :most
 """)  # noqa: S608
@@ -77,11 +83,15 @@ _RAISE_HORIZON = (
     update(datasets)
     .where(datasets.c.key == bindparam("dataset"))
     .where(datasets.c.deletion_horizon < bindparam("horizon"))
-    .values(deletion_horizon=bindparam("horizon"))
+    .values(deletion_horizon=bindparam("horizon"), pins_horizon=bindparam("horizon"))
 )
 _LOCK = text(f"""
     SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
-           s.tombstone_at >= now() - {_GRACE} AS is_early
+           s.tombstone_at >= {_DUE_BEFORE} AS is_early,
+           EXISTS (SELECT FROM pins p WHERE p.dataset_key = s.dataset_key
+                   AND s.created_version <= p.version AND p.version < s.tombstone_version
+                   AND p.expires_at > {NOW}
+                   AND d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon) AS is_pinned
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
 """)  # noqa: S608
@@ -119,12 +129,15 @@ def check_deletion_allowed(tx: Transaction) -> None:
 def hand_out(tx: Transaction, *, grace_secs: float, most: int) -> list[Tombstoned]:
     """List segments past their grace, oldest first, and expire the versions that show them.
 
-    The caller commits before it answers: a reader then learns VERSION_EXPIRED before it can miss
-    an object.
+    Those that a pin holds are left out. The caller commits before it answers: a reader then
+    learns VERSION_EXPIRED before it can miss an object.
     """
     check_deletion_allowed(tx)
-    rows = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
-    rows = sorted(rows, key=lambda row: (row[4], row[0]))
+    due = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
+    # Behind the lock no pin comes to be at a version that the rows below expire.
+    pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
+    free = [row for row in due if not pins.holds(pinned.get(row[6], ()), row[7], row[5])]
+    rows = sorted(free, key=lambda row: (row[4], row[0]))
     horizons: dict[int, int] = {}
     for row in rows:
         horizons[row[6]] = max(horizons.get(row[6], 0), row[5])
@@ -144,7 +157,7 @@ def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) 
         row.id
         for row in rows
         if row.tombstone_version is not None
-        and (row.is_early or row.tombstone_version > row.deletion_horizon)
+        and (row.is_early or row.is_pinned or row.tombstone_version > row.deletion_horizon)
     )
     if live or early:
         return Confirmation(live_ids=live, early_ids=early)

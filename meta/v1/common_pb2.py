@@ -24,19 +24,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/common.proto\x12\x07meta.v1\"6\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\"_\n\x0b\x43loudBucket\x12\x10\n\x08\x65ndpoint\x18\x01 \x01(\t\x12\x0e\n\x06\x62ucket\x18\x02 \x01(\t\x12\x0e\n\x06region\x18\x03 \x01(\t\x12\x0c\n\x04path\x18\x04 \x01(\t\x12\x10\n\x08provider\x18\x05 \x01(\t\"I\n\x11\x43loudObjectPrefix\x12$\n\x06\x62ucket\x18\x01 \x01(\x0b\x32\x14.meta.v1.CloudBucket\x12\x0e\n\x06prefix\x18\x02 \x01(\t\"I\n\x0e\x43loudObjectKey\x12*\n\x06prefix\x18\x01 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x0b\n\x03key\x18\x02 \x01(\t\"1\n\tTimeRange\x12\x12\n\nstart_time\x18\x01 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x02 \x01(\x03\"\xf1\x01\n\rCreateSegment\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x31\n\x10\x63loud_object_key\x18\x06 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12$\n\x05\x66\x61\x63ts\x18\x64 \x01(\x0b\x32\x15.meta.v1.SegmentFacts\"i\n\x0cSegmentFacts\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\x05\x12%\n\x07signals\x18\x02 \x03(\x0b\x32\x14.meta.v1.SignalFacts\x12\x1a\n\x12promoted_field_ids\x18\x03 \x03(\x05\"p\n\x0bSignalFacts\x12\x1f\n\x06signal\x18\x01 \x01(\x0e\x32\x0f.meta.v1.Signal\x12\x18\n\x10number_of_events\x18\x02 \x01(\x05\x12&\n\ntime_range\x18\x03 \x01(\x0b\x32\x12.meta.v1.TimeRange\"\xdf\x02\n\x0bSegmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x12\n\ndataset_id\x18\x06 \x01(\t\x12\x31\n\x10\x63loud_object_key\x18\x07 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12\x17\n\x0f\x63reated_version\x18\x64 \x01(\x03\x12\x1e\n\x11tombstone_version\x18\x65 \x01(\x03H\x00\x88\x01\x01\x12\x13\n\x0bmerge_count\x18\x66 \x01(\x05\x12$\n\x05\x66\x61\x63ts\x18g \x01(\x0b\x32\x15.meta.v1.SegmentFactsB\x14\n\x12_tombstone_version\"3\n\rShardingField\x12\x12\n\nfield_name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x01\"\xc4\x01\n\x0b\x44\x61tasetInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x37\n\x13\x63loud_object_prefix\x18\x03 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12/\n\x0fsharding_fields\x18\x64 \x03(\x0b\x32\x16.meta.v1.ShardingField\x12\x31\n\x10promoted_columns\x18\x65 \x03(\x0b\x32\x17.meta.v1.PromotedColumn\"\x9d\x01\n\x0ePromotedColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\x12&\n\x05scope\x18\x03 \x01(\x0e\x32\x17.meta.v1.AttributeScope\x12\x11\n\tattribute\x18\x04 \x01(\t\x12\x15\n\x08\x66ield_id\x18\x64 \x01(\x05H\x00\x88\x01\x01\x42\x0b\n\t_field_id*\xc0\x01\n\x07KqlType\x12\x11\n\rKQL_TYPE_BOOL\x10\x00\x12\x10\n\x0cKQL_TYPE_INT\x10\x01\x12\x11\n\rKQL_TYPE_LONG\x10\x02\x12\x11\n\rKQL_TYPE_REAL\x10\x03\x12\x13\n\x0fKQL_TYPE_STRING\x10\x04\x12\x15\n\x11KQL_TYPE_DATETIME\x10\x05\x12\x15\n\x11KQL_TYPE_TIMESPAN\x10\x06\x12\x11\n\rKQL_TYPE_GUID\x10\x07\x12\x14\n\x10KQL_TYPE_DYNAMIC\x10\x08*X\n\x06Signal\x12\x16\n\x12SIGNAL_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSIGNAL_LOGS\x10\x01\x12\x11\n\rSIGNAL_TRACES\x10\x02\x12\x12\n\x0eSIGNAL_METRICS\x10\x03*\x86\x01\n\x0e\x41ttributeScope\x12\x1f\n\x1b\x41TTRIBUTE_SCOPE_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41TTRIBUTE_SCOPE_RECORD\x10\x01\x12\x1c\n\x18\x41TTRIBUTE_SCOPE_RESOURCE\x10\x02\x12\x19\n\x15\x41TTRIBUTE_SCOPE_SCOPE\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/common.proto\x12\x07meta.v1\"6\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\"_\n\x0b\x43loudBucket\x12\x10\n\x08\x65ndpoint\x18\x01 \x01(\t\x12\x0e\n\x06\x62ucket\x18\x02 \x01(\t\x12\x0e\n\x06region\x18\x03 \x01(\t\x12\x0c\n\x04path\x18\x04 \x01(\t\x12\x10\n\x08provider\x18\x05 \x01(\t\"I\n\x11\x43loudObjectPrefix\x12$\n\x06\x62ucket\x18\x01 \x01(\x0b\x32\x14.meta.v1.CloudBucket\x12\x0e\n\x06prefix\x18\x02 \x01(\t\"I\n\x0e\x43loudObjectKey\x12*\n\x06prefix\x18\x01 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x0b\n\x03key\x18\x02 \x01(\t\"1\n\tTimeRange\x12\x12\n\nstart_time\x18\x01 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x02 \x01(\x03\"\x91\x02\n\rCreateSegment\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x31\n\x10\x63loud_object_key\x18\x06 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12$\n\x05\x66\x61\x63ts\x18\x64 \x01(\x0b\x32\x15.meta.v1.SegmentFacts\x12\x13\n\x06\x63rc32c\x18\x65 \x01(\x07H\x00\x88\x01\x01\x42\t\n\x07_crc32c\"i\n\x0cSegmentFacts\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\x05\x12%\n\x07signals\x18\x02 \x03(\x0b\x32\x14.meta.v1.SignalFacts\x12\x1a\n\x12promoted_field_ids\x18\x03 \x03(\x05\"p\n\x0bSignalFacts\x12\x1f\n\x06signal\x18\x01 \x01(\x0e\x32\x0f.meta.v1.Signal\x12\x18\n\x10number_of_events\x18\x02 \x01(\x05\x12&\n\ntime_range\x18\x03 \x01(\x0b\x32\x12.meta.v1.TimeRange\"\xff\x02\n\x0bSegmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\ntime_range\x18\x02 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\x12\x1d\n\x15\x63ompressed_size_bytes\x18\x04 \x01(\x03\x12\x18\n\x10number_of_events\x18\x05 \x01(\x05\x12\x12\n\ndataset_id\x18\x06 \x01(\t\x12\x31\n\x10\x63loud_object_key\x18\x07 \x01(\x0b\x32\x17.meta.v1.CloudObjectKey\x12\x17\n\x0f\x63reated_version\x18\x64 \x01(\x03\x12\x1e\n\x11tombstone_version\x18\x65 \x01(\x03H\x00\x88\x01\x01\x12\x13\n\x0bmerge_count\x18\x66 \x01(\x05\x12$\n\x05\x66\x61\x63ts\x18g \x01(\x0b\x32\x15.meta.v1.SegmentFacts\x12\x13\n\x06\x63rc32c\x18h \x01(\x07H\x01\x88\x01\x01\x42\x14\n\x12_tombstone_versionB\t\n\x07_crc32c\"3\n\rShardingField\x12\x12\n\nfield_name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x01\"\xc4\x01\n\x0b\x44\x61tasetInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x37\n\x13\x63loud_object_prefix\x18\x03 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12/\n\x0fsharding_fields\x18\x64 \x03(\x0b\x32\x16.meta.v1.ShardingField\x12\x31\n\x10promoted_columns\x18\x65 \x03(\x0b\x32\x17.meta.v1.PromotedColumn\"\x9d\x01\n\x0ePromotedColumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1e\n\x04type\x18\x02 \x01(\x0e\x32\x10.meta.v1.KqlType\x12&\n\x05scope\x18\x03 \x01(\x0e\x32\x17.meta.v1.AttributeScope\x12\x11\n\tattribute\x18\x04 \x01(\t\x12\x15\n\x08\x66ield_id\x18\x64 \x01(\x05H\x00\x88\x01\x01\x42\x0b\n\t_field_id*\xc0\x01\n\x07KqlType\x12\x11\n\rKQL_TYPE_BOOL\x10\x00\x12\x10\n\x0cKQL_TYPE_INT\x10\x01\x12\x11\n\rKQL_TYPE_LONG\x10\x02\x12\x11\n\rKQL_TYPE_REAL\x10\x03\x12\x13\n\x0fKQL_TYPE_STRING\x10\x04\x12\x15\n\x11KQL_TYPE_DATETIME\x10\x05\x12\x15\n\x11KQL_TYPE_TIMESPAN\x10\x06\x12\x11\n\rKQL_TYPE_GUID\x10\x07\x12\x14\n\x10KQL_TYPE_DYNAMIC\x10\x08*X\n\x06Signal\x12\x16\n\x12SIGNAL_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSIGNAL_LOGS\x10\x01\x12\x11\n\rSIGNAL_TRACES\x10\x02\x12\x12\n\x0eSIGNAL_METRICS\x10\x03*\x86\x01\n\x0e\x41ttributeScope\x12\x1f\n\x1b\x41TTRIBUTE_SCOPE_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41TTRIBUTE_SCOPE_RECORD\x10\x01\x12\x1c\n\x18\x41TTRIBUTE_SCOPE_RESOURCE\x10\x02\x12\x19\n\x15\x41TTRIBUTE_SCOPE_SCOPE\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.common_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_KQLTYPE']._serialized_start=1619
-  _globals['_KQLTYPE']._serialized_end=1811
-  _globals['_SIGNAL']._serialized_start=1813
-  _globals['_SIGNAL']._serialized_end=1901
-  _globals['_ATTRIBUTESCOPE']._serialized_start=1904
-  _globals['_ATTRIBUTESCOPE']._serialized_end=2038
+  _globals['_KQLTYPE']._serialized_start=1683
+  _globals['_KQLTYPE']._serialized_end=1875
+  _globals['_SIGNAL']._serialized_start=1877
+  _globals['_SIGNAL']._serialized_end=1965
+  _globals['_ATTRIBUTESCOPE']._serialized_start=1968
+  _globals['_ATTRIBUTESCOPE']._serialized_end=2102
   _globals['_COLUMN']._serialized_start=33
   _globals['_COLUMN']._serialized_end=87
   _globals['_CLOUDBUCKET']._serialized_start=89
@@ -48,17 +48,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TIMERANGE']._serialized_start=336
   _globals['_TIMERANGE']._serialized_end=385
   _globals['_CREATESEGMENT']._serialized_start=388
-  _globals['_CREATESEGMENT']._serialized_end=629
-  _globals['_SEGMENTFACTS']._serialized_start=631
-  _globals['_SEGMENTFACTS']._serialized_end=736
-  _globals['_SIGNALFACTS']._serialized_start=738
-  _globals['_SIGNALFACTS']._serialized_end=850
-  _globals['_SEGMENTINFO']._serialized_start=853
-  _globals['_SEGMENTINFO']._serialized_end=1204
-  _globals['_SHARDINGFIELD']._serialized_start=1206
-  _globals['_SHARDINGFIELD']._serialized_end=1257
-  _globals['_DATASETINFO']._serialized_start=1260
-  _globals['_DATASETINFO']._serialized_end=1456
-  _globals['_PROMOTEDCOLUMN']._serialized_start=1459
-  _globals['_PROMOTEDCOLUMN']._serialized_end=1616
+  _globals['_CREATESEGMENT']._serialized_end=661
+  _globals['_SEGMENTFACTS']._serialized_start=663
+  _globals['_SEGMENTFACTS']._serialized_end=768
+  _globals['_SIGNALFACTS']._serialized_start=770
+  _globals['_SIGNALFACTS']._serialized_end=882
+  _globals['_SEGMENTINFO']._serialized_start=885
+  _globals['_SEGMENTINFO']._serialized_end=1268
+  _globals['_SHARDINGFIELD']._serialized_start=1270
+  _globals['_SHARDINGFIELD']._serialized_end=1321
+  _globals['_DATASETINFO']._serialized_start=1324
+  _globals['_DATASETINFO']._serialized_end=1520
+  _globals['_PROMOTEDCOLUMN']._serialized_start=1523
+  _globals['_PROMOTEDCOLUMN']._serialized_end=1680
 # @@protoc_insertion_point(module_scope)

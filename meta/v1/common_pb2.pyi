@@ -299,6 +299,7 @@ class CreateSegment(_message.Message):
     NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
     CLOUD_OBJECT_KEY_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
+    CRC32C_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset that its records belong to. NOT_FOUND when there is no such live dataset."""
     size_bytes: _builtins.int
@@ -307,6 +308,10 @@ class CreateSegment(_message.Message):
     """Size of the object, in bytes; not negative. Merges are planned by this size."""
     number_of_events: _builtins.int
     """Log records, spans and data points in it, 0..2^31-1."""
+    crc32c: _builtins.int
+    """CRC-32C (Castagnoli) of the object's bytes. Unset means unknown: the first scrub fills it in.
+    No part of the facts that a repeated registration is compared by.
+    """
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
         """Time bounds of its events, both inclusive."""
@@ -335,12 +340,15 @@ class CreateSegment(_message.Message):
         number_of_events: _builtins.int = ...,
         cloud_object_key: Global___CloudObjectKey | None = ...,
         facts: Global___SegmentFacts | None = ...,
+        crc32c: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_key", b"cloud_object_key", "facts", b"facts", "time_range", b"time_range"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "facts", b"facts", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
+    _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
 
 Global___CreateSegment: _TypeAlias = CreateSegment  # noqa: Y015
 
@@ -427,6 +435,7 @@ class SegmentInfo(_message.Message):
     TOMBSTONE_VERSION_FIELD_NUMBER: _builtins.int
     MERGE_COUNT_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
+    CRC32C_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -443,6 +452,8 @@ class SegmentInfo(_message.Message):
     """Version at which the segment stopped being visible; unset while it is live."""
     merge_count: _builtins.int
     """Merges between the nursery's segment and this one."""
+    crc32c: _builtins.int
+    """CRC-32C (Castagnoli) of the object's bytes; unset while it is unknown."""
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
         """Time bounds of its events, both inclusive."""
@@ -469,13 +480,19 @@ class SegmentInfo(_message.Message):
         tombstone_version: _builtins.int | None = ...,
         merge_count: _builtins.int = ...,
         facts: Global___SegmentFacts | None = ...,
+        crc32c: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "facts", b"facts", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "id", b"id", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "id", b"id", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
+    _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
     _WhichOneofReturnType__tombstone_version: _TypeAlias = _typing.Literal["tombstone_version"]  # noqa: Y015
     _WhichOneofArgType__tombstone_version: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_version) -> _WhichOneofReturnType__tombstone_version | None: ...
 
 Global___SegmentInfo: _TypeAlias = SegmentInfo  # noqa: Y015

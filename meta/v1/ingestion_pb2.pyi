@@ -269,6 +269,7 @@ class CommitOffsetRequest(_message.Message):
     FLUSH_ID_FIELD_NUMBER: _builtins.int
     DATASET_IDS_FIELD_NUMBER: _builtins.int
     DATASET_RECORDS_FIELD_NUMBER: _builtins.int
+    CRC32C_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
     """Stream id."""
     committed_offset: _builtins.int
@@ -283,6 +284,10 @@ class CommitOffsetRequest(_message.Message):
     """Log records, spans and data points in it; 0 for a stop message or filler."""
     flush_id: _builtins.bytes
     """Random 16-byte id of the flush that wrote the baby; empty from collectors that have none."""
+    crc32c: _builtins.int
+    """CRC-32C (Castagnoli) of the object's bytes. Unset means unknown: the first scrub fills it in.
+    No part of the facts that a repeated commit is compared by.
+    """
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the datasets that the baby's stamps name; empty for an unstamped baby."""
@@ -305,12 +310,15 @@ class CommitOffsetRequest(_message.Message):
         flush_id: _builtins.bytes = ...,
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         dataset_records: _abc.Iterable[_builtins.int] | None = ...,
+        crc32c: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed_offset", b"committed_offset", "dataset_ids", b"dataset_ids", "dataset_records", b"dataset_records", "end_time", b"end_time", "flush_id", b"flush_id", "num_records", b"num_records", "size_bytes", b"size_bytes", "start_time", b"start_time", "stream_id", b"stream_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "committed_offset", b"committed_offset", "crc32c", b"crc32c", "dataset_ids", b"dataset_ids", "dataset_records", b"dataset_records", "end_time", b"end_time", "flush_id", b"flush_id", "num_records", b"num_records", "size_bytes", b"size_bytes", "start_time", b"start_time", "stream_id", b"stream_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
+    _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
 
 Global___CommitOffsetRequest: _TypeAlias = CommitOffsetRequest  # noqa: Y015
 

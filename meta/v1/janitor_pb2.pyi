@@ -32,7 +32,7 @@ class _MergeTaskStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MergeT
     MERGE_TASK_STATE_COMPLETED: _MergeTaskState.ValueType  # 2
     """Its output replaced its inputs."""
     MERGE_TASK_STATE_CANCELLED: _MergeTaskState.ValueType  # 3
-    """An input or the dataset was deleted, or its only input was quarantined."""
+    """An input or the dataset was deleted, or its only input was excluded from merging."""
     MERGE_TASK_STATE_SPLIT: _MergeTaskState.ValueType  # 4
     """It failed too often and became two tasks."""
 
@@ -46,7 +46,7 @@ MERGE_TASK_STATE_OPEN: MergeTaskState.ValueType  # 1
 MERGE_TASK_STATE_COMPLETED: MergeTaskState.ValueType  # 2
 """Its output replaced its inputs."""
 MERGE_TASK_STATE_CANCELLED: MergeTaskState.ValueType  # 3
-"""An input or the dataset was deleted, or its only input was quarantined."""
+"""An input or the dataset was deleted, or its only input was excluded from merging."""
 MERGE_TASK_STATE_SPLIT: MergeTaskState.ValueType  # 4
 """It failed too often and became two tasks."""
 Global___MergeTaskState: _TypeAlias = MergeTaskState  # noqa: Y015
@@ -517,6 +517,7 @@ class GetMergeTaskResponse(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     OUTPUT_SEGMENT_ID_FIELD_NUMBER: _builtins.int
     ROWS_DONE_FIELD_NUMBER: _builtins.int
+    MORE_OUTPUT_SEGMENT_IDS_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Task id."""
     dataset_id: _builtins.str
@@ -555,6 +556,10 @@ class GetMergeTaskResponse(_message.Message):
     def attempts(self) -> _containers.RepeatedCompositeFieldContainer[Global___MergeAttempt]:
         """Its latest claims, newest first, at most 20."""
 
+    @_builtins.property
+    def more_output_segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Further segments that replaced the inputs, where the merge was divided by day."""
+
     def __init__(
         self,
         *,
@@ -576,10 +581,11 @@ class GetMergeTaskResponse(_message.Message):
         attempts: _abc.Iterable[Global___MergeAttempt] | None = ...,
         output_segment_id: _builtins.str = ...,
         rows_done: _builtins.int = ...,
+        more_output_segment_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_at", b"assigned_at", "assigned_to_worker", b"assigned_to_worker", "attempts", b"attempts", "created_at", b"created_at", "dataset_id", b"dataset_id", "earliest_time", b"earliest_time", "largest_segment_compressed_size", b"largest_segment_compressed_size", "largest_segment_size", b"largest_segment_size", "latest_time", b"latest_time", "output_segment_id", b"output_segment_id", "rows_done", b"rows_done", "segment_count", b"segment_count", "smallest_segment_compressed_size", b"smallest_segment_compressed_size", "smallest_segment_size", b"smallest_segment_size", "state", b"state", "task_id", b"task_id", "total_compressed_size", b"total_compressed_size", "total_size", b"total_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assigned_at", b"assigned_at", "assigned_to_worker", b"assigned_to_worker", "attempts", b"attempts", "created_at", b"created_at", "dataset_id", b"dataset_id", "earliest_time", b"earliest_time", "largest_segment_compressed_size", b"largest_segment_compressed_size", "largest_segment_size", b"largest_segment_size", "latest_time", b"latest_time", "more_output_segment_ids", b"more_output_segment_ids", "output_segment_id", b"output_segment_id", "rows_done", b"rows_done", "segment_count", b"segment_count", "smallest_segment_compressed_size", b"smallest_segment_compressed_size", "smallest_segment_size", b"smallest_segment_size", "state", b"state", "task_id", b"task_id", "total_compressed_size", b"total_compressed_size", "total_size", b"total_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -26,16 +26,20 @@ class PollForSegmentMergeTaskRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
+    OUTPUTS_MAX_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Name of the worker, 1..255 characters. One worker may hold several tasks."""
+    outputs_max: _builtins.int
+    """Outputs into which the worker can divide a merge, by day. 0 = 1."""
     def __init__(
         self,
         *,
         worker_id: _builtins.str = ...,
+        outputs_max: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["outputs_max", b"outputs_max", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -69,12 +73,13 @@ Global___PollForSegmentMergeTaskResponse: _TypeAlias = PollForSegmentMergeTaskRe
 
 @_typing.final
 class CompleteSegmentMergeTaskRequest(_message.Message):
-    """The output of a task."""
+    """The outputs of a task."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TASK_ID_FIELD_NUMBER: _builtins.int
     MERGED_SEGMENT_FIELD_NUMBER: _builtins.int
+    MORE_SEGMENTS_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Task id."""
     @_builtins.property
@@ -83,15 +88,23 @@ class CompleteSegmentMergeTaskRequest(_message.Message):
         inputs, number_of_events equal to their sum, time range within their time bounds.
         """
 
+    @_builtins.property
+    def more_segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
+        """Further outputs of the same merge, at most 63: all in or none, at one version. Together with
+        merged_segment they hold the events of the inputs, each once. No UTC day has events in two of
+        them. The same outputs in the same order again after success are success.
+        """
+
     def __init__(
         self,
         *,
         task_id: _builtins.str = ...,
         merged_segment: _common_pb2.CreateSegment | None = ...,
+        more_segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["merged_segment", b"merged_segment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["merged_segment", b"merged_segment", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["merged_segment", b"merged_segment", "more_segments", b"more_segments", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -131,7 +144,7 @@ Global___CompleteSegmentMergeTaskResponse: _TypeAlias = CompleteSegmentMergeTask
 
 @_typing.final
 class CompleteSegmentMergeTaskSuccess(_message.Message):
-    """Empty: the swap happened, now or at an earlier call with the same key."""
+    """Empty: the swap happened, now or at an earlier call with the same keys."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -252,6 +265,7 @@ class SegmentMergeTaskInfo(_message.Message):
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     LEASE_SECS_FIELD_NUMBER: _builtins.int
     MERGE_COUNT_FIELD_NUMBER: _builtins.int
+    OUTPUTS_MAX_FIELD_NUMBER: _builtins.int
     task_id: _builtins.str
     """Task id."""
     dataset_id: _builtins.str
@@ -262,6 +276,10 @@ class SegmentMergeTaskInfo(_message.Message):
     """Seconds until the lease expires unless HeartbeatMergeTask renews it."""
     merge_count: _builtins.int
     """Merges between the nursery's segments and the output."""
+    outputs_max: _builtins.int
+    """Most outputs that the merge may be divided into: 1, or more where the inputs hold events of
+    several UTC days and the worker asked for it. A single output is valid in any case.
+    """
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]:
         """The inputs, 1 to 16; a single one is a rewrite."""
@@ -292,10 +310,11 @@ class SegmentMergeTaskInfo(_message.Message):
         promoted_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
         lease_secs: _builtins.int = ...,
         merge_count: _builtins.int = ...,
+        outputs_max: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "cloud_object_prefix", b"cloud_object_prefix", "dataset_id", b"dataset_id", "lease_secs", b"lease_secs", "merge_count", b"merge_count", "promoted_columns", b"promoted_columns", "segments", b"segments", "sharding_fields", b"sharding_fields", "task_id", b"task_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "cloud_object_prefix", b"cloud_object_prefix", "dataset_id", b"dataset_id", "lease_secs", b"lease_secs", "merge_count", b"merge_count", "outputs_max", b"outputs_max", "promoted_columns", b"promoted_columns", "segments", b"segments", "sharding_fields", b"sharding_fields", "task_id", b"task_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -66,8 +66,8 @@ class MergeTaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CompleteSegmentMergeTask(self, request, context):
-        """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
-        tombstoned at the same version. The same key again after success is success. When the output
+        """Replaces the inputs by the outputs in one transaction: the outputs are visible and the inputs are
+        tombstoned at the same version. The same keys again after success are success. When the outputs
         can no longer be used the reply carries an error and no segment has changed; malformed input
         and faults are statuses.
         """
@@ -78,7 +78,7 @@ class MergeTaskServiceServicer:
     def FailSegmentMergeTask(self, request, context):
         """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
         most an hour; after 5 failures that count against its inputs it is split in two, down to the
-        one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+        one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
         NOT_FOUND. Optional: an expired lease does the same for a worker that died.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -39,15 +39,15 @@ class MergeTaskServiceStub:
     lost reply leaves a claim until its lease expires.
     """
     CompleteSegmentMergeTask: _grpc.UnaryUnaryMultiCallable[_merge_task_pb2.CompleteSegmentMergeTaskRequest, _merge_task_pb2.CompleteSegmentMergeTaskResponse]
-    """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
-    tombstoned at the same version. The same key again after success is success. When the output
+    """Replaces the inputs by the outputs in one transaction: the outputs are visible and the inputs are
+    tombstoned at the same version. The same keys again after success are success. When the outputs
     can no longer be used the reply carries an error and no segment has changed; malformed input
     and faults are statuses.
     """
     FailSegmentMergeTask: _grpc.UnaryUnaryMultiCallable[_merge_task_pb2.FailSegmentMergeTaskRequest, _merge_task_pb2.FailSegmentMergeTaskResponse]
     """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
     most an hour; after 5 failures that count against its inputs it is split in two, down to the
-    one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+    one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
     NOT_FOUND. Optional: an expired lease does the same for a worker that died.
     """
 
@@ -62,15 +62,15 @@ class MergeTaskServiceAsyncStub(MergeTaskServiceStub):
     lost reply leaves a claim until its lease expires.
     """
     CompleteSegmentMergeTask: _aio.UnaryUnaryMultiCallable[_merge_task_pb2.CompleteSegmentMergeTaskRequest, _merge_task_pb2.CompleteSegmentMergeTaskResponse]  # type: ignore[assignment]
-    """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
-    tombstoned at the same version. The same key again after success is success. When the output
+    """Replaces the inputs by the outputs in one transaction: the outputs are visible and the inputs are
+    tombstoned at the same version. The same keys again after success are success. When the outputs
     can no longer be used the reply carries an error and no segment has changed; malformed input
     and faults are statuses.
     """
     FailSegmentMergeTask: _aio.UnaryUnaryMultiCallable[_merge_task_pb2.FailSegmentMergeTaskRequest, _merge_task_pb2.FailSegmentMergeTaskResponse]  # type: ignore[assignment]
     """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
     most an hour; after 5 failures that count against its inputs it is split in two, down to the
-    one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+    one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
     NOT_FOUND. Optional: an expired lease does the same for a worker that died.
     """
 
@@ -92,8 +92,8 @@ class MergeTaskServiceServicer:
         request: _merge_task_pb2.CompleteSegmentMergeTaskRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_merge_task_pb2.CompleteSegmentMergeTaskResponse, _abc.Awaitable[_merge_task_pb2.CompleteSegmentMergeTaskResponse]]:
-        """Replaces the inputs by the output in one transaction: the output is visible and the inputs are
-        tombstoned at the same version. The same key again after success is success. When the output
+        """Replaces the inputs by the outputs in one transaction: the outputs are visible and the inputs are
+        tombstoned at the same version. The same keys again after success are success. When the outputs
         can no longer be used the reply carries an error and no segment has changed; malformed input
         and faults are statuses.
         """
@@ -105,7 +105,7 @@ class MergeTaskServiceServicer:
     ) -> _typing.Union[_merge_task_pb2.FailSegmentMergeTaskResponse, _abc.Awaitable[_merge_task_pb2.FailSegmentMergeTaskResponse]]:
         """Releases a claimed task with the reason of its failure. It is tried again after 2^n minutes, at
         most an hour; after 5 failures that count against its inputs it is split in two, down to the
-        one bad segment, which is quarantined. A stale attempt is OK without effect; an unknown task
+        one bad segment, which is excluded from merging. A stale attempt is OK without effect; an unknown task
         NOT_FOUND. Optional: an expired lease does the same for a worker that died.
         """
 

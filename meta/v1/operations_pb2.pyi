@@ -9,6 +9,7 @@ from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from meta.v1 import catalog_pb2 as _catalog_pb2
 from meta.v1 import common_pb2 as _common_pb2
 from meta.v1 import nursery_pb2 as _nursery_pb2
 import builtins as _builtins
@@ -41,7 +42,7 @@ class _MergeEligibilityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Merg
     MERGE_ELIGIBILITY_AT_MAX_MERGES: _MergeEligibility.ValueType  # 5
     """Never answered since 0.2.0: a segment is merged until it is as large as the target."""
     MERGE_ELIGIBILITY_QUARANTINED: _MergeEligibility.ValueType  # 6
-    """A merge could not read it; an operator releases it."""
+    """Excluded from merging: a merge could not read it; an operator releases it."""
     MERGE_ELIGIBILITY_LARGE_ENOUGH: _MergeEligibility.ValueType  # 7
     """It is as large as the target already."""
 
@@ -61,7 +62,7 @@ MERGE_ELIGIBILITY_TIER_NOT_FULL: MergeEligibility.ValueType  # 4
 MERGE_ELIGIBILITY_AT_MAX_MERGES: MergeEligibility.ValueType  # 5
 """Never answered since 0.2.0: a segment is merged until it is as large as the target."""
 MERGE_ELIGIBILITY_QUARANTINED: MergeEligibility.ValueType  # 6
-"""A merge could not read it; an operator releases it."""
+"""Excluded from merging: a merge could not read it; an operator releases it."""
 MERGE_ELIGIBILITY_LARGE_ENOUGH: MergeEligibility.ValueType  # 7
 """It is as large as the target already."""
 Global___MergeEligibility: _TypeAlias = MergeEligibility  # noqa: Y015
@@ -90,6 +91,10 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     """Offsets of a stream in an impossible order."""
     FINDING_KIND_STATS: _FindingKind.ValueType  # 8
     """Maintained statistics that differ from a recount."""
+    FINDING_KIND_OBJECT_DAMAGED: _FindingKind.ValueType  # 9
+    """Two reads of an object have found damage, and none has found it sound since."""
+    FINDING_KIND_SEGMENT_IDENTITY: _FindingKind.ValueType  # 10
+    """A live segment whose object key is registered for no or another segment."""
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """Kind of a finding."""
@@ -112,7 +117,99 @@ FINDING_KIND_OFFSET_ORDER: FindingKind.ValueType  # 7
 """Offsets of a stream in an impossible order."""
 FINDING_KIND_STATS: FindingKind.ValueType  # 8
 """Maintained statistics that differ from a recount."""
+FINDING_KIND_OBJECT_DAMAGED: FindingKind.ValueType  # 9
+"""Two reads of an object have found damage, and none has found it sound since."""
+FINDING_KIND_SEGMENT_IDENTITY: FindingKind.ValueType  # 10
+"""A live segment whose object key is registered for no or another segment."""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
+
+class _RewriteJobState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RewriteJobStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RewriteJobState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REWRITE_JOB_STATE_UNSPECIFIED: _RewriteJobState.ValueType  # 0
+    """Not set."""
+    REWRITE_JOB_STATE_RUNNING: _RewriteJobState.ValueType  # 1
+    """It creates tasks."""
+    REWRITE_JOB_STATE_PAUSED: _RewriteJobState.ValueType  # 2
+    """It creates no tasks; open ones are finished."""
+    REWRITE_JOB_STATE_DONE: _RewriteJobState.ValueType  # 3
+    """Nothing is left to rewrite."""
+    REWRITE_JOB_STATE_CANCELLED: _RewriteJobState.ValueType  # 4
+    """It was cancelled, or its dataset was deleted."""
+
+class RewriteJobState(_RewriteJobState, metaclass=_RewriteJobStateEnumTypeWrapper):
+    """State of a rewrite."""
+
+REWRITE_JOB_STATE_UNSPECIFIED: RewriteJobState.ValueType  # 0
+"""Not set."""
+REWRITE_JOB_STATE_RUNNING: RewriteJobState.ValueType  # 1
+"""It creates tasks."""
+REWRITE_JOB_STATE_PAUSED: RewriteJobState.ValueType  # 2
+"""It creates no tasks; open ones are finished."""
+REWRITE_JOB_STATE_DONE: RewriteJobState.ValueType  # 3
+"""Nothing is left to rewrite."""
+REWRITE_JOB_STATE_CANCELLED: RewriteJobState.ValueType  # 4
+"""It was cancelled, or its dataset was deleted."""
+Global___RewriteJobState: _TypeAlias = RewriteJobState  # noqa: Y015
+
+class _LossKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _LossKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LossKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    LOSS_KIND_UNSPECIFIED: _LossKind.ValueType  # 0
+    """Not set."""
+    LOSS_KIND_BABY: _LossKind.ValueType  # 1
+    """A baby segment, skipped."""
+    LOSS_KIND_SEGMENT: _LossKind.ValueType  # 2
+    """A merged segment, hidden."""
+    LOSS_KIND_PAYLOAD: _LossKind.ValueType  # 3
+    """A payload of the quarantine, dropped."""
+
+class LossKind(_LossKind, metaclass=_LossKindEnumTypeWrapper):
+    """Kind of object that was given up."""
+
+LOSS_KIND_UNSPECIFIED: LossKind.ValueType  # 0
+"""Not set."""
+LOSS_KIND_BABY: LossKind.ValueType  # 1
+"""A baby segment, skipped."""
+LOSS_KIND_SEGMENT: LossKind.ValueType  # 2
+"""A merged segment, hidden."""
+LOSS_KIND_PAYLOAD: LossKind.ValueType  # 3
+"""A payload of the quarantine, dropped."""
+Global___LossKind: _TypeAlias = LossKind  # noqa: Y015
+
+class _ReplayState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ReplayStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReplayState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REPLAY_STATE_UNSPECIFIED: _ReplayState.ValueType  # 0
+    """Not set."""
+    REPLAY_STATE_BEGUN: _ReplayState.ValueType  # 1
+    """Its replay was begun."""
+    REPLAY_STATE_REPLAYED: _ReplayState.ValueType  # 2
+    """Its records are in segments."""
+    REPLAY_STATE_DROPPED: _ReplayState.ValueType  # 3
+    """It was given up."""
+
+class ReplayState(_ReplayState, metaclass=_ReplayStateEnumTypeWrapper):
+    """State of a payload of the quarantine."""
+
+REPLAY_STATE_UNSPECIFIED: ReplayState.ValueType  # 0
+"""Not set."""
+REPLAY_STATE_BEGUN: ReplayState.ValueType  # 1
+"""Its replay was begun."""
+REPLAY_STATE_REPLAYED: ReplayState.ValueType  # 2
+"""Its records are in segments."""
+REPLAY_STATE_DROPPED: ReplayState.ValueType  # 3
+"""It was given up."""
+Global___ReplayState: _TypeAlias = ReplayState  # noqa: Y015
 
 @_typing.final
 class CondemnObjectsRequest(_message.Message):
@@ -588,8 +685,13 @@ class DatasetSettings(_message.Message):
     RECORDS_PER_MONTH_FIELD_NUMBER: _builtins.int
     PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
     INGEST_LIMITS_FIELD_NUMBER: _builtins.int
+    EXCESS_EVENTS_ALLOWED_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
+    excess_events_allowed: _builtins.int
+    """Events that registrations may yet hold beyond the records that collectors counted. Each takes
+    its excess from them; 0 = none is allowed.
+    """
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
         """Segments whose newest event is older are deleted; unset or 0 = kept without limit."""
@@ -619,15 +721,18 @@ class DatasetSettings(_message.Message):
         records_per_month: _builtins.int | None = ...,
         promoted_columns: Global___PromotedColumns | None = ...,
         ingest_limits: Global___IngestLimits | None = ...,
+        excess_events_allowed: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_records_per_month", b"_records_per_month", "_tombstone_grace", b"_tombstone_grace", "created_retention", b"created_retention", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "records_per_month", b"records_per_month", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
     _WhichOneofArgType__created_retention: _TypeAlias = _typing.Literal["_created_retention", b"_created_retention"]  # noqa: Y015
     _WhichOneofReturnType__event_retention: _TypeAlias = _typing.Literal["event_retention"]  # noqa: Y015
     _WhichOneofArgType__event_retention: _TypeAlias = _typing.Literal["_event_retention", b"_event_retention"]  # noqa: Y015
+    _WhichOneofReturnType__excess_events_allowed: _TypeAlias = _typing.Literal["excess_events_allowed"]  # noqa: Y015
+    _WhichOneofArgType__excess_events_allowed: _TypeAlias = _typing.Literal["_excess_events_allowed", b"_excess_events_allowed"]  # noqa: Y015
     _WhichOneofReturnType__ingest_limits: _TypeAlias = _typing.Literal["ingest_limits"]  # noqa: Y015
     _WhichOneofArgType__ingest_limits: _TypeAlias = _typing.Literal["_ingest_limits", b"_ingest_limits"]  # noqa: Y015
     _WhichOneofReturnType__promoted_columns: _TypeAlias = _typing.Literal["promoted_columns"]  # noqa: Y015
@@ -640,6 +745,8 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created_retention) -> _WhichOneofReturnType__created_retention | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__event_retention) -> _WhichOneofReturnType__event_retention | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__excess_events_allowed) -> _WhichOneofReturnType__excess_events_allowed | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ingest_limits) -> _WhichOneofReturnType__ingest_limits | None: ...
     @_typing.overload
@@ -795,19 +902,23 @@ class ExplainMergePlanRequest(_message.Message):
 
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    CURSOR_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
     """Limit to one dataset."""
     limit: _builtins.int
     """Most segments to answer; 0 = 1,000, at most 10,000."""
+    cursor: _builtins.str
+    """next_cursor of the page before; empty = the first page. Bound to dataset_name."""
     def __init__(
         self,
         *,
         dataset_name: _builtins.str | None = ...,
         limit: _builtins.int = ...,
+        cursor: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "dataset_name", b"dataset_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "dataset_name", b"dataset_name", "limit", b"limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "cursor", b"cursor", "dataset_name", b"dataset_name", "limit", b"limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dataset_name: _TypeAlias = _typing.Literal["dataset_name"]  # noqa: Y015
     _WhichOneofArgType__dataset_name: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name"]  # noqa: Y015
@@ -822,6 +933,9 @@ class ExplainMergePlanResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SEGMENTS_FIELD_NUMBER: _builtins.int
+    NEXT_CURSOR_FIELD_NUMBER: _builtins.int
+    next_cursor: _builtins.str
+    """Reads the next page; empty if this is the last one. Pages are planned when they are read."""
     @_builtins.property
     def segments(self) -> _containers.RepeatedCompositeFieldContainer[Global___SegmentExplanation]:
         """Explanations by dataset, then start time."""
@@ -830,10 +944,11 @@ class ExplainMergePlanResponse(_message.Message):
         self,
         *,
         segments: _abc.Iterable[Global___SegmentExplanation] | None = ...,
+        next_cursor: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["segments", b"segments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_cursor", b"next_cursor", "segments", b"segments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -915,12 +1030,17 @@ class CheckConsistencyRequest(_message.Message):
     LISTED_THROUGH_FIELD_NUMBER: _builtins.int
     RESUME_AFTER_FIELD_NUMBER: _builtins.int
     END_OF_LISTING_FIELD_NUMBER: _builtins.int
+    ORPHAN_AGE_SECS_FIELD_NUMBER: _builtins.int
     listed_through: _builtins.str
     """All keys up to and including this one have been listed; empty = up to the last object above."""
     resume_after: _builtins.str
     """On the first message: resume after this key, as an earlier check reported it."""
     end_of_listing: _builtins.bool
     """On the last message: the listing has ended."""
+    orphan_age_secs: _builtins.int
+    """On the first message: age in seconds from which an object that no row knows is a finding;
+    unset = the server's orphan_min_age.
+    """
     @_builtins.property
     def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___ListedObject]:
         """Objects in key order, at most 1,000 a message."""
@@ -932,12 +1052,15 @@ class CheckConsistencyRequest(_message.Message):
         listed_through: _builtins.str = ...,
         resume_after: _builtins.str = ...,
         end_of_listing: _builtins.bool = ...,
+        orphan_age_secs: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_orphan_age_secs", b"_orphan_age_secs", "orphan_age_secs", b"orphan_age_secs"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_of_listing", b"end_of_listing", "listed_through", b"listed_through", "objects", b"objects", "resume_after", b"resume_after"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_orphan_age_secs", b"_orphan_age_secs", "end_of_listing", b"end_of_listing", "listed_through", b"listed_through", "objects", b"objects", "orphan_age_secs", b"orphan_age_secs", "resume_after", b"resume_after"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__orphan_age_secs: _TypeAlias = _typing.Literal["orphan_age_secs"]  # noqa: Y015
+    _WhichOneofArgType__orphan_age_secs: _TypeAlias = _typing.Literal["_orphan_age_secs", b"_orphan_age_secs"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__orphan_age_secs) -> _WhichOneofReturnType__orphan_age_secs | None: ...
 
 Global___CheckConsistencyRequest: _TypeAlias = CheckConsistencyRequest  # noqa: Y015
 
@@ -988,10 +1111,22 @@ class CheckConsistencyResponse(_message.Message):
     FINDINGS_FIELD_NUMBER: _builtins.int
     CHECKED_THROUGH_FIELD_NUMBER: _builtins.int
     COMPLETE_FIELD_NUMBER: _builtins.int
+    NUM_OBJECTS_FIELD_NUMBER: _builtins.int
+    NUM_SEGMENTS_FIELD_NUMBER: _builtins.int
+    NUM_BABIES_FIELD_NUMBER: _builtins.int
+    NUM_STREAMS_FIELD_NUMBER: _builtins.int
     checked_through: _builtins.str
     """Key after which an interrupted check resumes."""
     complete: _builtins.bool
     """True on the last message of a complete check."""
+    num_objects: _builtins.int
+    """Objects of the listing that were compared between this checked_through and the one before."""
+    num_segments: _builtins.int
+    """Objects of segments that meta expected there."""
+    num_babies: _builtins.int
+    """Babies that meta expected there."""
+    num_streams: _builtins.int
+    """On the last message: streams that are not retired."""
     @_builtins.property
     def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Finding]:
         """Findings in this part of the listing."""
@@ -1002,14 +1137,609 @@ class CheckConsistencyResponse(_message.Message):
         findings: _abc.Iterable[Global___Finding] | None = ...,
         checked_through: _builtins.str = ...,
         complete: _builtins.bool = ...,
+        num_objects: _builtins.int = ...,
+        num_segments: _builtins.int = ...,
+        num_babies: _builtins.int = ...,
+        num_streams: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked_through", b"checked_through", "complete", b"complete", "findings", b"findings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked_through", b"checked_through", "complete", b"complete", "findings", b"findings", "num_babies", b"num_babies", "num_objects", b"num_objects", "num_segments", b"num_segments", "num_streams", b"num_streams"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CheckConsistencyResponse: _TypeAlias = CheckConsistencyResponse  # noqa: Y015
+
+@_typing.final
+class Repair(_message.Message):
+    """A finding to repair."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    SUBJECT_ID_FIELD_NUMBER: _builtins.int
+    kind: Global___FindingKind.ValueType
+    """Its kind: FINDING_KIND_STATS or FINDING_KIND_TASK_INPUT_DEAD."""
+    subject_id: _builtins.str
+    """Its subject: a dataset or task id."""
+    def __init__(
+        self,
+        *,
+        kind: Global___FindingKind.ValueType = ...,
+        subject_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "subject_id", b"subject_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Repair: _TypeAlias = Repair  # noqa: Y015
+
+@_typing.final
+class RepairCatalogRequest(_message.Message):
+    """Request of RepairCatalog."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPAIRS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def repairs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Repair]:
+        """At most 100, each looked at anew and repaired in a transaction of its own."""
+
+    def __init__(
+        self,
+        *,
+        repairs: _abc.Iterable[Global___Repair] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["repairs", b"repairs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RepairCatalogRequest: _TypeAlias = RepairCatalogRequest  # noqa: Y015
+
+@_typing.final
+class RepairCatalogResponse(_message.Message):
+    """Response of RepairCatalog."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPAIRED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def repaired(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bool]:
+        """In the order of the request: true if there was something to repair."""
+
+    def __init__(
+        self,
+        *,
+        repaired: _abc.Iterable[_builtins.bool] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["repaired", b"repaired"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RepairCatalogResponse: _TypeAlias = RepairCatalogResponse  # noqa: Y015
+
+@_typing.final
+class ListStoredObjectsRequest(_message.Message):
+    """Request of ListStoredObjects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AFTER_KEY_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    SINCE_VERSION_FIELD_NUMBER: _builtins.int
+    WITH_TOTALS_FIELD_NUMBER: _builtins.int
+    after_key: _builtins.str
+    """Begin after this key; empty = with the first object."""
+    limit: _builtins.int
+    """Most objects to answer; 0 = 1,000, at most 1,000."""
+    since_version: _builtins.int
+    """Only segments that were registered after this version; 0 = all. Babies have no version, and
+    are always listed.
+    """
+    with_totals: _builtins.bool
+    """Also count what the whole list holds."""
+    def __init__(
+        self,
+        *,
+        after_key: _builtins.str = ...,
+        limit: _builtins.int = ...,
+        since_version: _builtins.int = ...,
+        with_totals: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_key", b"after_key", "limit", b"limit", "since_version", b"since_version", "with_totals", b"with_totals"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListStoredObjectsRequest: _TypeAlias = ListStoredObjectsRequest  # noqa: Y015
+
+@_typing.final
+class ListStoredObjectsResponse(_message.Message):
+    """One page."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_KEY_FIELD_NUMBER: _builtins.int
+    TOTAL_OBJECTS_FIELD_NUMBER: _builtins.int
+    TOTAL_SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    next_after_key: _builtins.str
+    """after_key of the next page; empty on the last one."""
+    total_objects: _builtins.int
+    """With with_totals: number of objects, about."""
+    total_size_bytes: _builtins.int
+    """With with_totals: their bytes, about."""
+    @_builtins.property
+    def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredObject]:
+        """Objects of live segments, then of committed babies that some dataset has not merged. A page may
+        be empty before the last one.
+        """
+
+    def __init__(
+        self,
+        *,
+        objects: _abc.Iterable[Global___StoredObject] | None = ...,
+        next_after_key: _builtins.str = ...,
+        total_objects: _builtins.int = ...,
+        total_size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_after_key", b"next_after_key", "objects", b"objects", "total_objects", b"total_objects", "total_size_bytes", b"total_size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListStoredObjectsResponse: _TypeAlias = ListStoredObjectsResponse  # noqa: Y015
+
+@_typing.final
+class StoredObject(_message.Message):
+    """An object that must exist."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    CRC32C_FIELD_NUMBER: _builtins.int
+    IS_CRC32C_READ_FIELD_NUMBER: _builtins.int
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    IS_DAMAGED_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Full key below the bucket's base path."""
+    size_bytes: _builtins.int
+    """Its size in bytes; 0 where it is not known, as of a stop message."""
+    crc32c: _builtins.int
+    """CRC-32C of its bytes; unset while it is not known."""
+    is_crc32c_read: _builtins.bool
+    """True if the checksum was computed by a later read, because the writer did not send it: it
+    proves nothing about the time before that read.
+    """
+    segment_id: _builtins.str
+    """Segment id; empty for a baby."""
+    dataset_id: _builtins.str
+    """Dataset id of a segment."""
+    is_damaged: _builtins.bool
+    """True if damage of it is recorded: report when it is sound again."""
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+        size_bytes: _builtins.int = ...,
+        crc32c: _builtins.int | None = ...,
+        is_crc32c_read: _builtins.bool = ...,
+        segment_id: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        is_damaged: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "crc32c", b"crc32c", "dataset_id", b"dataset_id", "is_crc32c_read", b"is_crc32c_read", "is_damaged", b"is_damaged", "object_key", b"object_key", "segment_id", b"segment_id", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
+    _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
+
+Global___StoredObject: _TypeAlias = StoredObject  # noqa: Y015
+
+@_typing.final
+class ObjectCheck(_message.Message):
+    """Outcome of the reads of one object."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    DAMAGE_FIELD_NUMBER: _builtins.int
+    CRC32C_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Full key below the bucket's base path."""
+    damage: _builtins.str
+    """Text for people about the damage that two fresh reads have found; empty = the object is sound."""
+    crc32c: _builtins.int
+    """CRC-32C of its bytes as read, of a sound object."""
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+        damage: _builtins.str = ...,
+        crc32c: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["crc32c", b"crc32c", "damage", b"damage", "object_key", b"object_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ObjectCheck: _TypeAlias = ObjectCheck  # noqa: Y015
+
+@_typing.final
+class ScrubPosition(_message.Message):
+    """How far a scrub has come."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHECKED_THROUGH_FIELD_NUMBER: _builtins.int
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    IS_COMPLETE_FIELD_NUMBER: _builtins.int
+    BEGAN_AT_NANOS_FIELD_NUMBER: _builtins.int
+    checked_through: _builtins.str
+    """All objects up to this key were checked; empty = none yet."""
+    objects: _builtins.int
+    """Objects that this pass has checked."""
+    size_bytes: _builtins.int
+    """Bytes that this pass has read."""
+    is_complete: _builtins.bool
+    """True at the end of a pass."""
+    began_at_nanos: _builtins.int
+    """Start of the pass (nanoseconds since the unix epoch)."""
+    def __init__(
+        self,
+        *,
+        checked_through: _builtins.str = ...,
+        objects: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+        is_complete: _builtins.bool = ...,
+        began_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["began_at_nanos", b"began_at_nanos", "checked_through", b"checked_through", "is_complete", b"is_complete", "objects", b"objects", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScrubPosition: _TypeAlias = ScrubPosition  # noqa: Y015
+
+@_typing.final
+class ReportObjectChecksRequest(_message.Message):
+    """Request of ReportObjectChecks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHECKS_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def checks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ObjectCheck]:
+        """At most 1,000; an object that is not listed any more is ignored."""
+
+    @_builtins.property
+    def position(self) -> Global___ScrubPosition:
+        """The scrub's position after them; unset leaves it as it is."""
+
+    def __init__(
+        self,
+        *,
+        checks: _abc.Iterable[Global___ObjectCheck] | None = ...,
+        position: Global___ScrubPosition | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["position", b"position"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checks", b"checks", "position", b"position"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportObjectChecksRequest: _TypeAlias = ReportObjectChecksRequest  # noqa: Y015
+
+@_typing.final
+class ReportObjectChecksResponse(_message.Message):
+    """Response of ReportObjectChecks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DAMAGED_OBJECTS_FIELD_NUMBER: _builtins.int
+    DAMAGED_KEYS_FIELD_NUMBER: _builtins.int
+    damaged_objects: _builtins.int
+    """Objects whose damage is proven, now."""
+    @_builtins.property
+    def damaged_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those of the request: an object that nothing needs any more is not among them."""
+
+    def __init__(
+        self,
+        *,
+        damaged_objects: _builtins.int = ...,
+        damaged_keys: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["damaged_keys", b"damaged_keys", "damaged_objects", b"damaged_objects"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportObjectChecksResponse: _TypeAlias = ReportObjectChecksResponse  # noqa: Y015
+
+@_typing.final
+class ListDamagedObjectsRequest(_message.Message):
+    """Request of ListDamagedObjects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AFTER_KEY_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    after_key: _builtins.str
+    """Begin after this key; empty = with the first object."""
+    limit: _builtins.int
+    """Most objects to answer; 0 = 1,000, at most 1,000."""
+    def __init__(
+        self,
+        *,
+        after_key: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_key", b"after_key", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDamagedObjectsRequest: _TypeAlias = ListDamagedObjectsRequest  # noqa: Y015
+
+@_typing.final
+class ListDamagedObjectsResponse(_message.Message):
+    """One page."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_KEY_FIELD_NUMBER: _builtins.int
+    next_after_key: _builtins.str
+    """after_key of the next page; empty on the last one."""
+    @_builtins.property
+    def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___DamagedObject]:
+        """Objects of live segments and unmerged babies."""
+
+    def __init__(
+        self,
+        *,
+        objects: _abc.Iterable[Global___DamagedObject] | None = ...,
+        next_after_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_after_key", b"next_after_key", "objects", b"objects"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDamagedObjectsResponse: _TypeAlias = ListDamagedObjectsResponse  # noqa: Y015
+
+@_typing.final
+class DamagedObject(_message.Message):
+    """An object whose damage is proven."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DAMAGE_FIELD_NUMBER: _builtins.int
+    FOUND_AT_NANOS_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Full key below the bucket's base path."""
+    segment_id: _builtins.str
+    """Segment id; empty for a baby."""
+    dataset_id: _builtins.str
+    """Dataset id of a segment."""
+    damage: _builtins.str
+    """What is wrong, for people."""
+    found_at_nanos: _builtins.int
+    """When it was found first (nanoseconds since the unix epoch)."""
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+        segment_id: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        damage: _builtins.str = ...,
+        found_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["damage", b"damage", "dataset_id", b"dataset_id", "found_at_nanos", b"found_at_nanos", "object_key", b"object_key", "segment_id", b"segment_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DamagedObject: _TypeAlias = DamagedObject  # noqa: Y015
+
+@_typing.final
+class GetScrubStateRequest(_message.Message):
+    """No parameters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetScrubStateRequest: _TypeAlias = GetScrubStateRequest  # noqa: Y015
+
+@_typing.final
+class GetScrubStateResponse(_message.Message):
+    """Response of GetScrubState."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITION_FIELD_NUMBER: _builtins.int
+    DAMAGED_OBJECTS_FIELD_NUMBER: _builtins.int
+    damaged_objects: _builtins.int
+    """Objects whose damage is proven."""
+    @_builtins.property
+    def position(self) -> Global___ScrubPosition:
+        """The position; unset before the first report."""
+
+    def __init__(
+        self,
+        *,
+        position: Global___ScrubPosition | None = ...,
+        damaged_objects: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["position", b"position"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["damaged_objects", b"damaged_objects", "position", b"position"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetScrubStateResponse: _TypeAlias = GetScrubStateResponse  # noqa: Y015
+
+@_typing.final
+class ListUnreadSegmentsRequest(_message.Message):
+    """Request of ListUnreadSegments."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AFTER_SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    after_segment_id: _builtins.str
+    """Begin behind this segment; empty = with the first."""
+    limit: _builtins.int
+    """Most segments to answer, at most 1,000; 0 = 100."""
+    def __init__(
+        self,
+        *,
+        after_segment_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_segment_id", b"after_segment_id", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUnreadSegmentsRequest: _TypeAlias = ListUnreadSegmentsRequest  # noqa: Y015
+
+@_typing.final
+class ListUnreadSegmentsResponse(_message.Message):
+    """One page."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    next_after_segment_id: _builtins.str
+    """after_segment_id of the next page; empty on the last one."""
+    @_builtins.property
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.SegmentInfo]:
+        """Live segments that were registered without facts and that nobody has read since."""
+
+    def __init__(
+        self,
+        *,
+        segments: _abc.Iterable[_common_pb2.SegmentInfo] | None = ...,
+        next_after_segment_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_after_segment_id", b"next_after_segment_id", "segments", b"segments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUnreadSegmentsResponse: _TypeAlias = ListUnreadSegmentsResponse  # noqa: Y015
+
+@_typing.final
+class ReadSegment(_message.Message):
+    """A segment whose footer was read."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
+    segment_id: _builtins.str
+    """Segment id."""
+    @_builtins.property
+    def facts(self) -> _common_pb2.SegmentFacts:
+        """Its content. Unset: its footer does not tell; it is not listed again, and readers go on
+        expecting every signal.
+        """
+
+    def __init__(
+        self,
+        *,
+        segment_id: _builtins.str = ...,
+        facts: _common_pb2.SegmentFacts | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["facts", b"facts", "segment_id", b"segment_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadSegment: _TypeAlias = ReadSegment  # noqa: Y015
+
+@_typing.final
+class SetSegmentFactsRequest(_message.Message):
+    """Request of SetSegmentFacts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReadSegment]:
+        """At most 1,000, each once. Segments that are gone or known are passed over."""
+
+    def __init__(
+        self,
+        *,
+        segments: _abc.Iterable[Global___ReadSegment] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["segments", b"segments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetSegmentFactsRequest: _TypeAlias = SetSegmentFactsRequest  # noqa: Y015
+
+@_typing.final
+class SetSegmentFactsResponse(_message.Message):
+    """Response of SetSegmentFacts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDED_FIELD_NUMBER: _builtins.int
+    recorded: _builtins.int
+    """Segments that this call has recorded."""
+    def __init__(
+        self,
+        *,
+        recorded: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["recorded", b"recorded"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetSegmentFactsResponse: _TypeAlias = SetSegmentFactsResponse  # noqa: Y015
 
 @_typing.final
 class GetServerStateRequest(_message.Message):
@@ -1129,6 +1859,357 @@ class ReleaseSegmentResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReleaseSegmentResponse: _TypeAlias = ReleaseSegmentResponse  # noqa: Y015
+
+@_typing.final
+class RewriteJob(_message.Message):
+    """A rewrite of a dataset's segments, with its progress."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    FORMAT_VERSION_FIELD_NUMBER: _builtins.int
+    TIME_RANGE_FIELD_NUMBER: _builtins.int
+    TASKS_MAX_FIELD_NUMBER: _builtins.int
+    BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    SEGMENTS_TOTAL_FIELD_NUMBER: _builtins.int
+    BYTES_TOTAL_FIELD_NUMBER: _builtins.int
+    SEGMENTS_DONE_FIELD_NUMBER: _builtins.int
+    BYTES_DONE_FIELD_NUMBER: _builtins.int
+    OPEN_TASKS_FIELD_NUMBER: _builtins.int
+    SECS_LEFT_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    FINISHED_AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id, as given by whoever created it."""
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Name of the dataset."""
+    state: Global___RewriteJobState.ValueType
+    """State of the rewrite."""
+    format_version: _builtins.int
+    """Segments known to be written in this format take no part; 0 = all do."""
+    tasks_max: _builtins.int
+    """Most tasks that are open at a time."""
+    bytes_per_sec: _builtins.int
+    """Compressed bytes a second that its tasks read at most; 0 = no limit."""
+    segments_total: _builtins.int
+    """Segments that took part when it began."""
+    bytes_total: _builtins.int
+    """Their compressed bytes."""
+    segments_done: _builtins.int
+    """Segments that its tasks have rewritten. Merges may have taken others."""
+    bytes_done: _builtins.int
+    """Compressed bytes of these, before the rewrite."""
+    open_tasks: _builtins.int
+    """Tasks that are open now."""
+    secs_left: _builtins.int
+    """Seconds that the rest takes at the speed so far; unset while that is not known."""
+    created_at: _builtins.str
+    """When it began: RFC 3339, UTC, microseconds."""
+    finished_at: _builtins.str
+    """When it ended, in the same form; "" while it has not."""
+    @_builtins.property
+    def time_range(self) -> _common_pb2.TimeRange:
+        """Only segments with events in it take part, half-open; unset = all do."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        state: Global___RewriteJobState.ValueType = ...,
+        format_version: _builtins.int = ...,
+        time_range: _common_pb2.TimeRange | None = ...,
+        tasks_max: _builtins.int = ...,
+        bytes_per_sec: _builtins.int = ...,
+        segments_total: _builtins.int = ...,
+        bytes_total: _builtins.int = ...,
+        segments_done: _builtins.int = ...,
+        bytes_done: _builtins.int = ...,
+        open_tasks: _builtins.int = ...,
+        secs_left: _builtins.int | None = ...,
+        created_at: _builtins.str = ...,
+        finished_at: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "secs_left", b"secs_left", "time_range", b"time_range"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left", "bytes_done", b"bytes_done", "bytes_per_sec", b"bytes_per_sec", "bytes_total", b"bytes_total", "created_at", b"created_at", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "finished_at", b"finished_at", "format_version", b"format_version", "id", b"id", "open_tasks", b"open_tasks", "secs_left", b"secs_left", "segments_done", b"segments_done", "segments_total", b"segments_total", "state", b"state", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__secs_left: _TypeAlias = _typing.Literal["secs_left"]  # noqa: Y015
+    _WhichOneofArgType__secs_left: _TypeAlias = _typing.Literal["_secs_left", b"_secs_left"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__secs_left) -> _WhichOneofReturnType__secs_left | None: ...
+
+Global___RewriteJob: _TypeAlias = RewriteJob  # noqa: Y015
+
+@_typing.final
+class CreateRewriteJobRequest(_message.Message):
+    """Request of CreateRewriteJob."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    FORMAT_VERSION_FIELD_NUMBER: _builtins.int
+    TIME_RANGE_FIELD_NUMBER: _builtins.int
+    TASKS_MAX_FIELD_NUMBER: _builtins.int
+    BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """A fresh UUID: the natural key of the call."""
+    dataset_id: _builtins.str
+    """Id of the dataset. One unfinished rewrite a dataset: REWRITE_UNFINISHED for another."""
+    format_version: _builtins.int
+    """Leave out segments known to be written in this format; 0 = leave out none."""
+    tasks_max: _builtins.int
+    """Most tasks open at a time, 1..1000; 0 = 16. While merges wait, all rewrites have one."""
+    bytes_per_sec: _builtins.int
+    """Compressed bytes a second that its tasks read at most; 0 = no limit."""
+    @_builtins.property
+    def time_range(self) -> _common_pb2.TimeRange:
+        """Only segments with events in it, half-open; unset = all."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        format_version: _builtins.int = ...,
+        time_range: _common_pb2.TimeRange | None = ...,
+        tasks_max: _builtins.int = ...,
+        bytes_per_sec: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time_range", b"time_range"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes_per_sec", b"bytes_per_sec", "dataset_id", b"dataset_id", "format_version", b"format_version", "id", b"id", "tasks_max", b"tasks_max", "time_range", b"time_range"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateRewriteJobRequest: _TypeAlias = CreateRewriteJobRequest  # noqa: Y015
+
+@_typing.final
+class CreateRewriteJobResponse(_message.Message):
+    """The rewrite."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REWRITE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rewrite(self) -> Global___RewriteJob:
+        """As it is now."""
+
+    def __init__(
+        self,
+        *,
+        rewrite: Global___RewriteJob | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rewrite", b"rewrite"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rewrite", b"rewrite"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateRewriteJobResponse: _TypeAlias = CreateRewriteJobResponse  # noqa: Y015
+
+@_typing.final
+class UpdateRewriteJobRequest(_message.Message):
+    """Request of UpdateRewriteJob; absent fields keep their value."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    TASKS_MAX_FIELD_NUMBER: _builtins.int
+    BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the rewrite."""
+    state: Global___RewriteJobState.ValueType
+    """RUNNING, PAUSED or CANCELLED; any other is refused. A cancelled one cannot be resumed."""
+    tasks_max: _builtins.int
+    """Most tasks open at a time, 1..1000."""
+    bytes_per_sec: _builtins.int
+    """Compressed bytes a second that its tasks read at most; 0 = no limit."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        state: Global___RewriteJobState.ValueType | None = ...,
+        tasks_max: _builtins.int | None = ...,
+        bytes_per_sec: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bytes_per_sec", b"_bytes_per_sec", "_state", b"_state", "_tasks_max", b"_tasks_max", "bytes_per_sec", b"bytes_per_sec", "state", b"state", "tasks_max", b"tasks_max"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bytes_per_sec", b"_bytes_per_sec", "_state", b"_state", "_tasks_max", b"_tasks_max", "bytes_per_sec", b"bytes_per_sec", "id", b"id", "state", b"state", "tasks_max", b"tasks_max"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bytes_per_sec: _TypeAlias = _typing.Literal["bytes_per_sec"]  # noqa: Y015
+    _WhichOneofArgType__bytes_per_sec: _TypeAlias = _typing.Literal["_bytes_per_sec", b"_bytes_per_sec"]  # noqa: Y015
+    _WhichOneofReturnType__state: _TypeAlias = _typing.Literal["state"]  # noqa: Y015
+    _WhichOneofArgType__state: _TypeAlias = _typing.Literal["_state", b"_state"]  # noqa: Y015
+    _WhichOneofReturnType__tasks_max: _TypeAlias = _typing.Literal["tasks_max"]  # noqa: Y015
+    _WhichOneofArgType__tasks_max: _TypeAlias = _typing.Literal["_tasks_max", b"_tasks_max"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bytes_per_sec) -> _WhichOneofReturnType__bytes_per_sec | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__state) -> _WhichOneofReturnType__state | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tasks_max) -> _WhichOneofReturnType__tasks_max | None: ...
+
+Global___UpdateRewriteJobRequest: _TypeAlias = UpdateRewriteJobRequest  # noqa: Y015
+
+@_typing.final
+class UpdateRewriteJobResponse(_message.Message):
+    """The rewrite."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REWRITE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rewrite(self) -> Global___RewriteJob:
+        """As it is now."""
+
+    def __init__(
+        self,
+        *,
+        rewrite: Global___RewriteJob | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rewrite", b"rewrite"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rewrite", b"rewrite"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateRewriteJobResponse: _TypeAlias = UpdateRewriteJobResponse  # noqa: Y015
+
+@_typing.final
+class ListRewriteJobsRequest(_message.Message):
+    """Request of ListRewriteJobs."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Only this dataset; unset = all."""
+    limit: _builtins.int
+    """Most rewrites to return; 0 = 100, more than 1,000 counts as 1,000."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str | None = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id", "dataset_id", b"dataset_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id", "dataset_id", b"dataset_id", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dataset_id: _TypeAlias = _typing.Literal["dataset_id"]  # noqa: Y015
+    _WhichOneofArgType__dataset_id: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_id) -> _WhichOneofReturnType__dataset_id | None: ...
+
+Global___ListRewriteJobsRequest: _TypeAlias = ListRewriteJobsRequest  # noqa: Y015
+
+@_typing.final
+class ListRewriteJobsResponse(_message.Message):
+    """The rewrites."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REWRITES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rewrites(self) -> _containers.RepeatedCompositeFieldContainer[Global___RewriteJob]:
+        """Unfinished ones first, then the newest. Finished ones are kept for 30 days."""
+
+    def __init__(
+        self,
+        *,
+        rewrites: _abc.Iterable[Global___RewriteJob] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rewrites", b"rewrites"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRewriteJobsResponse: _TypeAlias = ListRewriteJobsResponse  # noqa: Y015
+
+@_typing.final
+class GetSegmentFormatsRequest(_message.Message):
+    """Request of GetSegmentFormats."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSegmentFormatsRequest: _TypeAlias = GetSegmentFormatsRequest  # noqa: Y015
+
+@_typing.final
+class GetSegmentFormatsResponse(_message.Message):
+    """Live segments by format."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FORMATS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def formats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SegmentFormatCount]:
+        """Ascending by format, at most 100."""
+
+    def __init__(
+        self,
+        *,
+        formats: _abc.Iterable[Global___SegmentFormatCount] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["formats", b"formats"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSegmentFormatsResponse: _TypeAlias = GetSegmentFormatsResponse  # noqa: Y015
+
+@_typing.final
+class SegmentFormatCount(_message.Message):
+    """Live segments of one format."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FORMAT_VERSION_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    BYTES_FIELD_NUMBER: _builtins.int
+    format_version: _builtins.int
+    """The format; 0 = not known: written by release 0.1.0 or by a client that does not say."""
+    segments: _builtins.int
+    """Live segments."""
+    bytes: _builtins.int
+    """Their compressed bytes."""
+    def __init__(
+        self,
+        *,
+        format_version: _builtins.int = ...,
+        segments: _builtins.int = ...,
+        bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes", b"bytes", "format_version", b"format_version", "segments", b"segments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SegmentFormatCount: _TypeAlias = SegmentFormatCount  # noqa: Y015
 
 @_typing.final
 class GetUsageRequest(_message.Message):
@@ -1324,3 +2405,1638 @@ class LeaseNurseryShardsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LeaseNurseryShardsResponse: _TypeAlias = LeaseNurseryShardsResponse  # noqa: Y015
+
+@_typing.final
+class PinVersionRequest(_message.Message):
+    """A version of a dataset to pin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PIN_ID_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    LEASE_SECS_FIELD_NUMBER: _builtins.int
+    pin_id: _builtins.str
+    """UUID that the caller chooses. The same one again returns the same pin while its lease lasts."""
+    owner: _builtins.str
+    """Name of the caller, 1 to 255 characters: numbers and bytes are limited by owner."""
+    dataset_name: _builtins.str
+    """Name of the dataset, as it was at the version."""
+    version: _builtins.int
+    """Version to pin; unset = the current one."""
+    lease_secs: _builtins.int
+    """Seconds of the lease; 0 = 300, more than META_PIN_LEASE_SECS_MAX counts as that."""
+    def __init__(
+        self,
+        *,
+        pin_id: _builtins.str = ...,
+        owner: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        version: _builtins.int | None = ...,
+        lease_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "dataset_name", b"dataset_name", "lease_secs", b"lease_secs", "owner", b"owner", "pin_id", b"pin_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
+
+Global___PinVersionRequest: _TypeAlias = PinVersionRequest  # noqa: Y015
+
+@_typing.final
+class PinVersionResponse(_message.Message):
+    """Response of PinVersion."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PIN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pin(self) -> Global___Pin:
+        """The pin."""
+
+    def __init__(
+        self,
+        *,
+        pin: Global___Pin | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pin", b"pin"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pin", b"pin"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PinVersionResponse: _TypeAlias = PinVersionResponse  # noqa: Y015
+
+@_typing.final
+class Pin(_message.Message):
+    """A lease on a dataset at a version."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    CREATED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_NANOS_FIELD_NUMBER: _builtins.int
+    ENDS_AT_NANOS_FIELD_NUMBER: _builtins.int
+    LEFT_SECS_FIELD_NUMBER: _builtins.int
+    HELD_SEGMENTS_FIELD_NUMBER: _builtins.int
+    HELD_BYTES_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Pin id."""
+    owner: _builtins.str
+    """Name of the caller that took it."""
+    dataset_id: _builtins.str
+    """Dataset id."""
+    dataset_name: _builtins.str
+    """Dataset name."""
+    version: _builtins.int
+    """The pinned version."""
+    created_at_nanos: _builtins.int
+    """When it was taken (nanoseconds since the unix epoch, the database's clock)."""
+    expires_at_nanos: _builtins.int
+    """When the lease expires without a renewal (nanoseconds since the unix epoch, the database's
+    clock).
+    """
+    ends_at_nanos: _builtins.int
+    """No renewal moves the lease beyond (nanoseconds since the unix epoch, the database's clock)."""
+    left_secs: _builtins.int
+    """Whole seconds from this reply until the lease expires."""
+    held_segments: _builtins.int
+    """Tombstoned segments that the version shows, when the pin was taken or last renewed."""
+    held_bytes: _builtins.int
+    """Their compressed bytes."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        owner: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        version: _builtins.int = ...,
+        created_at_nanos: _builtins.int = ...,
+        expires_at_nanos: _builtins.int = ...,
+        ends_at_nanos: _builtins.int = ...,
+        left_secs: _builtins.int = ...,
+        held_segments: _builtins.int = ...,
+        held_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at_nanos", b"created_at_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ends_at_nanos", b"ends_at_nanos", "expires_at_nanos", b"expires_at_nanos", "held_bytes", b"held_bytes", "held_segments", b"held_segments", "id", b"id", "left_secs", b"left_secs", "owner", b"owner", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Pin: _TypeAlias = Pin  # noqa: Y015
+
+@_typing.final
+class RenewPinRequest(_message.Message):
+    """Request of RenewPin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PIN_ID_FIELD_NUMBER: _builtins.int
+    LEASE_SECS_FIELD_NUMBER: _builtins.int
+    pin_id: _builtins.str
+    """Pin id."""
+    lease_secs: _builtins.int
+    """Seconds of the lease from now; 0 = 300, more than META_PIN_LEASE_SECS_MAX counts as that. A
+    lease is never shortened.
+    """
+    def __init__(
+        self,
+        *,
+        pin_id: _builtins.str = ...,
+        lease_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lease_secs", b"lease_secs", "pin_id", b"pin_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenewPinRequest: _TypeAlias = RenewPinRequest  # noqa: Y015
+
+@_typing.final
+class RenewPinResponse(_message.Message):
+    """Response of RenewPin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PIN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pin(self) -> Global___Pin:
+        """The pin after the renewal."""
+
+    def __init__(
+        self,
+        *,
+        pin: Global___Pin | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pin", b"pin"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pin", b"pin"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenewPinResponse: _TypeAlias = RenewPinResponse  # noqa: Y015
+
+@_typing.final
+class ReleasePinRequest(_message.Message):
+    """Request of ReleasePin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PIN_ID_FIELD_NUMBER: _builtins.int
+    BY_OPERATOR_FIELD_NUMBER: _builtins.int
+    pin_id: _builtins.str
+    """Pin id."""
+    by_operator: _builtins.bool
+    """An operator ends somebody's pin: it is noted in the audit log."""
+    def __init__(
+        self,
+        *,
+        pin_id: _builtins.str = ...,
+        by_operator: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by_operator", b"by_operator", "pin_id", b"pin_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleasePinRequest: _TypeAlias = ReleasePinRequest  # noqa: Y015
+
+@_typing.final
+class ReleasePinResponse(_message.Message):
+    """Response of ReleasePin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    success: _builtins.bool
+    """True if this call ended it."""
+    def __init__(
+        self,
+        *,
+        success: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleasePinResponse: _TypeAlias = ReleasePinResponse  # noqa: Y015
+
+@_typing.final
+class ListPinsRequest(_message.Message):
+    """Request of ListPins."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    dataset_name: _builtins.str
+    """Limit to one dataset, by its name."""
+    owner: _builtins.str
+    """Limit to one owner."""
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationRequest:
+        """Page; pins are in the order of their ids."""
+
+    def __init__(
+        self,
+        *,
+        dataset_name: _builtins.str | None = ...,
+        owner: _builtins.str | None = ...,
+        pagination: _catalog_pb2.PaginationRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "_owner", b"_owner", "dataset_name", b"dataset_name", "owner", b"owner", "pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "_owner", b"_owner", "dataset_name", b"dataset_name", "owner", b"owner", "pagination", b"pagination"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dataset_name: _TypeAlias = _typing.Literal["dataset_name"]  # noqa: Y015
+    _WhichOneofArgType__dataset_name: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name"]  # noqa: Y015
+    _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
+    _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_name) -> _WhichOneofReturnType__dataset_name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
+
+Global___ListPinsRequest: _TypeAlias = ListPinsRequest  # noqa: Y015
+
+@_typing.final
+class ListPinsResponse(_message.Message):
+    """Response of ListPins."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PINS_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pins(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pin]:
+        """The pins."""
+
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationResponse:
+        """Cursors and the total."""
+
+    def __init__(
+        self,
+        *,
+        pins: _abc.Iterable[Global___Pin] | None = ...,
+        pagination: _catalog_pb2.PaginationResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination", "pins", b"pins"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPinsResponse: _TypeAlias = ListPinsResponse  # noqa: Y015
+
+@_typing.final
+class ListDatasetChangesRequest(_message.Message):
+    """Request of ListDatasetChanges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    SINCE_VERSION_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    WAIT_SECS_FIELD_NUMBER: _builtins.int
+    dataset_name: _builtins.str
+    """Name of a live dataset."""
+    since_version: _builtins.int
+    """Changes of later versions are returned: snapshot_version of FindSegments, or through_version of
+    the reply before.
+    """
+    limit: _builtins.int
+    """Most changes; 0 = 1,000, more than 5,000 counts as 5,000. A version is never cut, so one with
+    more changes comes alone.
+    """
+    wait_secs: _builtins.int
+    """Seconds to wait for a change; 0 = answer at once, more than 20 counts as 20."""
+    def __init__(
+        self,
+        *,
+        dataset_name: _builtins.str = ...,
+        since_version: _builtins.int = ...,
+        limit: _builtins.int = ...,
+        wait_secs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_name", b"dataset_name", "limit", b"limit", "since_version", b"since_version", "wait_secs", b"wait_secs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDatasetChangesRequest: _TypeAlias = ListDatasetChangesRequest  # noqa: Y015
+
+@_typing.final
+class ListDatasetChangesResponse(_message.Message):
+    """Response of ListDatasetChanges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGES_FIELD_NUMBER: _builtins.int
+    THROUGH_VERSION_FIELD_NUMBER: _builtins.int
+    CURRENT_VERSION_FIELD_NUMBER: _builtins.int
+    through_version: _builtins.int
+    """All changes up to and including this version are in this reply or came before."""
+    current_version: _builtins.int
+    """Version of the server; above through_version where more changes follow."""
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasetChange]:
+        """Changes by version; of one version, those that add segments come first."""
+
+    def __init__(
+        self,
+        *,
+        changes: _abc.Iterable[Global___DatasetChange] | None = ...,
+        through_version: _builtins.int = ...,
+        current_version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "current_version", b"current_version", "through_version", b"through_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDatasetChangesResponse: _TypeAlias = ListDatasetChangesResponse  # noqa: Y015
+
+@_typing.final
+class DatasetChange(_message.Message):
+    """A segment that a version added or removed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    SEGMENT_FIELD_NUMBER: _builtins.int
+    IS_REMOVED_FIELD_NUMBER: _builtins.int
+    IS_MERGE_FIELD_NUMBER: _builtins.int
+    REPLACED_BY_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version that did it."""
+    is_removed: _builtins.bool
+    """True if the version removed it, false if it added it."""
+    is_merge: _builtins.bool
+    """Of an added segment: it is the output of a merge and brings no new records."""
+    replaced_by: _builtins.str
+    """Of a removed segment: id of the merge output that holds its records; empty = they are deleted."""
+    @_builtins.property
+    def segment(self) -> _common_pb2.SegmentInfo:
+        """The segment."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        segment: _common_pb2.SegmentInfo | None = ...,
+        is_removed: _builtins.bool = ...,
+        is_merge: _builtins.bool = ...,
+        replaced_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["segment", b"segment"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["is_merge", b"is_merge", "is_removed", b"is_removed", "replaced_by", b"replaced_by", "segment", b"segment", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DatasetChange: _TypeAlias = DatasetChange  # noqa: Y015
+
+@_typing.final
+class WatchDatasetRequest(_message.Message):
+    """Request of WatchDataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    SINCE_VERSION_FIELD_NUMBER: _builtins.int
+    dataset_name: _builtins.str
+    """Name of a live dataset."""
+    since_version: _builtins.int
+    """Changes of later versions are sent: snapshot_version of FindSegments, or through_version of the
+    last message of a stream that ended.
+    """
+    def __init__(
+        self,
+        *,
+        dataset_name: _builtins.str = ...,
+        since_version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_name", b"dataset_name", "since_version", b"since_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchDatasetRequest: _TypeAlias = WatchDatasetRequest  # noqa: Y015
+
+@_typing.final
+class WatchDatasetResponse(_message.Message):
+    """A message of WatchDataset. The first is sent once all earlier changes were; then one at least
+    every 10 seconds, without changes if there are none.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGES_FIELD_NUMBER: _builtins.int
+    THROUGH_VERSION_FIELD_NUMBER: _builtins.int
+    through_version: _builtins.int
+    """All changes up to and including this version were sent: resume from it. A message that ends
+    inside of a version, because that is too large for one, repeats the value of the one before.
+    """
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasetChange]:
+        """Changes by version; of one version, those that add segments come first."""
+
+    def __init__(
+        self,
+        *,
+        changes: _abc.Iterable[Global___DatasetChange] | None = ...,
+        through_version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "through_version", b"through_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchDatasetResponse: _TypeAlias = WatchDatasetResponse  # noqa: Y015
+
+@_typing.final
+class ListUnmergedBabiesRequest(_message.Message):
+    """Request of ListUnmergedBabies."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    CURSOR_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    version: _builtins.int
+    """Version; 0 = current. A later page has that of the first."""
+    limit: _builtins.int
+    """Most baby segments of a page; 0 = 1,000, more than 10,000 counts as 10,000."""
+    cursor: _builtins.str
+    """next_cursor of the page before; empty for the first one. It holds the version and how far each
+    stream was committed at the first page.
+    """
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+        limit: _builtins.int = ...,
+        cursor: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cursor", b"cursor", "dataset_id", b"dataset_id", "limit", b"limit", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUnmergedBabiesRequest: _TypeAlias = ListUnmergedBabiesRequest  # noqa: Y015
+
+@_typing.final
+class ListUnmergedBabiesResponse(_message.Message):
+    """Response of ListUnmergedBabies."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    STREAMS_FIELD_NUMBER: _builtins.int
+    NEXT_CURSOR_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version that the baby segments are beyond."""
+    next_cursor: _builtins.str
+    """Cursor of the next page; empty on the last one."""
+    @_builtins.property
+    def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnmergedBabies]:
+        """Streams by id, each with its baby segments in the order of their offsets."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        streams: _abc.Iterable[Global___UnmergedBabies] | None = ...,
+        next_cursor: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_cursor", b"next_cursor", "streams", b"streams", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUnmergedBabiesResponse: _TypeAlias = ListUnmergedBabiesResponse  # noqa: Y015
+
+@_typing.final
+class UnmergedBabies(_message.Message):
+    """Baby segments of one stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    CLOUD_OBJECT_PREFIX_FIELD_NUMBER: _builtins.int
+    BABIES_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    @_builtins.property
+    def cloud_object_prefix(self) -> _common_pb2.CloudObjectPrefix:
+        """Prefix of its baby segments' objects; the key is the offset in 20 digits."""
+
+    @_builtins.property
+    def babies(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.BabySegmentInfo]:
+        """Those whose stamps name the dataset, and unstamped ones: whether these hold records of the
+        dataset, the stream's routing tells.
+        """
+
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        cloud_object_prefix: _common_pb2.CloudObjectPrefix | None = ...,
+        babies: _abc.Iterable[_nursery_pb2.BabySegmentInfo] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_object_prefix", b"cloud_object_prefix"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["babies", b"babies", "cloud_object_prefix", b"cloud_object_prefix", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnmergedBabies: _TypeAlias = UnmergedBabies  # noqa: Y015
+
+@_typing.final
+class ParkStreamRequest(_message.Message):
+    """A stream and the baby segment that it cannot pass."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    offset: _builtins.int
+    """Offset of the baby segment; of several the lowest counts."""
+    reason: _builtins.str
+    """Text of the error, at most 1,000 characters."""
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        offset: _builtins.int = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["offset", b"offset", "reason", b"reason", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ParkStreamRequest: _TypeAlias = ParkStreamRequest  # noqa: Y015
+
+@_typing.final
+class ParkStreamResponse(_message.Message):
+    """Response of ParkStream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RETRY_SECS_FIELD_NUMBER: _builtins.int
+    MERGED_FIELD_NUMBER: _builtins.int
+    SKIPPED_FIELD_NUMBER: _builtins.int
+    retry_secs: _builtins.int
+    """Seconds after which to read it again: as long as the stream has been parked, 10 to 300."""
+    merged: _builtins.bool
+    """Every dataset has merged it: the stream is not parked."""
+    skipped: _builtins.bool
+    """It was skipped: there is nothing to read."""
+    def __init__(
+        self,
+        *,
+        retry_secs: _builtins.int = ...,
+        merged: _builtins.bool = ...,
+        skipped: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["merged", b"merged", "retry_secs", b"retry_secs", "skipped", b"skipped"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ParkStreamResponse: _TypeAlias = ParkStreamResponse  # noqa: Y015
+
+@_typing.final
+class ListParkedStreamsRequest(_message.Message):
+    """Request of ListParkedStreams."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationRequest:
+        """Position and size of the page."""
+
+    def __init__(
+        self,
+        *,
+        pagination: _catalog_pb2.PaginationRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListParkedStreamsRequest: _TypeAlias = ListParkedStreamsRequest  # noqa: Y015
+
+@_typing.final
+class ListParkedStreamsResponse(_message.Message):
+    """A page of parked streams."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAMS_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___ParkedStream]:
+        """Ordered by stream id."""
+
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationResponse:
+        """Position of the page."""
+
+    def __init__(
+        self,
+        *,
+        streams: _abc.Iterable[Global___ParkedStream] | None = ...,
+        pagination: _catalog_pb2.PaginationResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination", "streams", b"streams"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListParkedStreamsResponse: _TypeAlias = ListParkedStreamsResponse  # noqa: Y015
+
+@_typing.final
+class ParkedStream(_message.Message):
+    """A stream that cannot pass a baby segment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    PARKED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    offset: _builtins.int
+    """Offset of the baby segment."""
+    reason: _builtins.str
+    """Text of the newest error."""
+    parked_at_nanos: _builtins.int
+    """Since when, nanoseconds since the unix epoch."""
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        offset: _builtins.int = ...,
+        reason: _builtins.str = ...,
+        parked_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["offset", b"offset", "parked_at_nanos", b"parked_at_nanos", "reason", b"reason", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ParkedStream: _TypeAlias = ParkedStream  # noqa: Y015
+
+@_typing.final
+class LossAcceptance(_message.Message):
+    """An operator's consent to lose records."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCEPT_LOSS_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    accept_loss: _builtins.bool
+    """Must be true."""
+    actor: _builtins.str
+    """Name of the person, 1..255 characters; kept in the ledger."""
+    reason: _builtins.str
+    """Reason, at most 1,000 characters; kept in the ledger."""
+    def __init__(
+        self,
+        *,
+        accept_loss: _builtins.bool = ...,
+        actor: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_loss", b"accept_loss", "actor", b"actor", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LossAcceptance: _TypeAlias = LossAcceptance  # noqa: Y015
+
+@_typing.final
+class SkipOffsetRequest(_message.Message):
+    """A baby segment to skip."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    offset: _builtins.int
+    """Offset that the stream is parked at."""
+    @_builtins.property
+    def acceptance(self) -> Global___LossAcceptance:
+        """Consent to the loss."""
+
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        offset: _builtins.int = ...,
+        acceptance: Global___LossAcceptance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "offset", b"offset", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SkipOffsetRequest: _TypeAlias = SkipOffsetRequest  # noqa: Y015
+
+@_typing.final
+class SkipOffsetResponse(_message.Message):
+    """Response of SkipOffset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version that the entries moved at."""
+    @_builtins.property
+    def losses(self) -> _containers.RepeatedCompositeFieldContainer[Global___Loss]:
+        """The rows of the loss ledger, one per dataset."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        losses: _abc.Iterable[Global___Loss] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["losses", b"losses", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SkipOffsetResponse: _TypeAlias = SkipOffsetResponse  # noqa: Y015
+
+@_typing.final
+class ListLossesRequest(_message.Message):
+    """Request of ListLosses."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Limit to one stream."""
+    dataset_id: _builtins.str
+    """Limit to one dataset."""
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationRequest:
+        """Position and size of the page."""
+
+    def __init__(
+        self,
+        *,
+        pagination: _catalog_pb2.PaginationRequest | None = ...,
+        stream_id: _builtins.str | None = ...,
+        dataset_id: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id", "_stream_id", b"_stream_id", "dataset_id", b"dataset_id", "pagination", b"pagination", "stream_id", b"stream_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id", "_stream_id", b"_stream_id", "dataset_id", b"dataset_id", "pagination", b"pagination", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dataset_id: _TypeAlias = _typing.Literal["dataset_id"]  # noqa: Y015
+    _WhichOneofArgType__dataset_id: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id"]  # noqa: Y015
+    _WhichOneofReturnType__stream_id: _TypeAlias = _typing.Literal["stream_id"]  # noqa: Y015
+    _WhichOneofArgType__stream_id: _TypeAlias = _typing.Literal["_stream_id", b"_stream_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_id) -> _WhichOneofReturnType__dataset_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stream_id) -> _WhichOneofReturnType__stream_id | None: ...
+
+Global___ListLossesRequest: _TypeAlias = ListLossesRequest  # noqa: Y015
+
+@_typing.final
+class ListLossesResponse(_message.Message):
+    """A page of the loss ledger."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOSSES_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def losses(self) -> _containers.RepeatedCompositeFieldContainer[Global___Loss]:
+        """In the order in which they were written."""
+
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationResponse:
+        """Position of the page."""
+
+    def __init__(
+        self,
+        *,
+        losses: _abc.Iterable[Global___Loss] | None = ...,
+        pagination: _catalog_pb2.PaginationResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["losses", b"losses", "pagination", b"pagination"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListLossesResponse: _TypeAlias = ListLossesResponse  # noqa: Y015
+
+@_typing.final
+class Loss(_message.Message):
+    """Records that an operator has accepted to lose."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    LOST_AT_NANOS_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    WITHDRAWN_VERSION_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the row."""
+    kind: Global___LossKind.ValueType
+    """Kind of object."""
+    stream_id: _builtins.str
+    """Stream of the baby segment or payload; empty for a segment."""
+    offset: _builtins.int
+    """Its offset."""
+    dataset_id: _builtins.str
+    """Dataset of the records; empty if the baby segment was not stamped."""
+    segment_id: _builtins.str
+    """Segment that was hidden."""
+    object_key: _builtins.str
+    """Object, unless it is a baby segment."""
+    records: _builtins.int
+    """Number of records; absent if it is not known for this dataset alone."""
+    version: _builtins.int
+    """From this version on they are missing."""
+    lost_at_nanos: _builtins.int
+    """When it was accepted, nanoseconds since the unix epoch."""
+    actor: _builtins.str
+    """Person that accepted it."""
+    reason: _builtins.str
+    """Reason that the person gave."""
+    withdrawn_version: _builtins.int
+    """From this version on they are back; absent while they are missing."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        kind: Global___LossKind.ValueType = ...,
+        stream_id: _builtins.str = ...,
+        offset: _builtins.int | None = ...,
+        dataset_id: _builtins.str = ...,
+        segment_id: _builtins.str = ...,
+        object_key: _builtins.str = ...,
+        records: _builtins.int | None = ...,
+        version: _builtins.int = ...,
+        lost_at_nanos: _builtins.int = ...,
+        actor: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        withdrawn_version: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_offset", b"_offset", "_records", b"_records", "_withdrawn_version", b"_withdrawn_version", "offset", b"offset", "records", b"records", "withdrawn_version", b"withdrawn_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_offset", b"_offset", "_records", b"_records", "_withdrawn_version", b"_withdrawn_version", "actor", b"actor", "dataset_id", b"dataset_id", "id", b"id", "kind", b"kind", "lost_at_nanos", b"lost_at_nanos", "object_key", b"object_key", "offset", b"offset", "reason", b"reason", "records", b"records", "segment_id", b"segment_id", "stream_id", b"stream_id", "version", b"version", "withdrawn_version", b"withdrawn_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__offset: _TypeAlias = _typing.Literal["offset"]  # noqa: Y015
+    _WhichOneofArgType__offset: _TypeAlias = _typing.Literal["_offset", b"_offset"]  # noqa: Y015
+    _WhichOneofReturnType__records: _TypeAlias = _typing.Literal["records"]  # noqa: Y015
+    _WhichOneofArgType__records: _TypeAlias = _typing.Literal["_records", b"_records"]  # noqa: Y015
+    _WhichOneofReturnType__withdrawn_version: _TypeAlias = _typing.Literal["withdrawn_version"]  # noqa: Y015
+    _WhichOneofArgType__withdrawn_version: _TypeAlias = _typing.Literal["_withdrawn_version", b"_withdrawn_version"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__offset) -> _WhichOneofReturnType__offset | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__records) -> _WhichOneofReturnType__records | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__withdrawn_version) -> _WhichOneofReturnType__withdrawn_version | None: ...
+
+Global___Loss: _TypeAlias = Loss  # noqa: Y015
+
+@_typing.final
+class CreateAccessTokenRequest(_message.Message):
+    """Request of CreateAccessToken."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    EXPIRES_SECS_FIELD_NUMBER: _builtins.int
+    subject: _builtins.str
+    """Whose token it is, 1 to 255 characters; several tokens may have one subject."""
+    role: _builtins.str
+    """ingest, nursery, merge, janitor, reader, catalog or admin."""
+    expires_secs: _builtins.int
+    """Seconds until it expires, 1 to ten years; unset = never."""
+    def __init__(
+        self,
+        *,
+        subject: _builtins.str = ...,
+        role: _builtins.str = ...,
+        expires_secs: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expires_secs", b"_expires_secs", "expires_secs", b"expires_secs"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_secs", b"_expires_secs", "expires_secs", b"expires_secs", "role", b"role", "subject", b"subject"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expires_secs: _TypeAlias = _typing.Literal["expires_secs"]  # noqa: Y015
+    _WhichOneofArgType__expires_secs: _TypeAlias = _typing.Literal["_expires_secs", b"_expires_secs"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expires_secs) -> _WhichOneofReturnType__expires_secs | None: ...
+
+Global___CreateAccessTokenRequest: _TypeAlias = CreateAccessTokenRequest  # noqa: Y015
+
+@_typing.final
+class CreateAccessTokenResponse(_message.Message):
+    """Response of CreateAccessToken."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAINTEXT_TOKEN_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    plaintext_token: _builtins.str
+    """The secret, shown this once."""
+    @_builtins.property
+    def token(self) -> Global___AccessToken:
+        """The token."""
+
+    def __init__(
+        self,
+        *,
+        plaintext_token: _builtins.str = ...,
+        token: Global___AccessToken | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["plaintext_token", b"plaintext_token", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateAccessTokenResponse: _TypeAlias = CreateAccessTokenResponse  # noqa: Y015
+
+@_typing.final
+class AccessToken(_message.Message):
+    """An access token without its secret."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    TOKEN_HINT_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    REVOKED_AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Token id."""
+    subject: _builtins.str
+    """Whose it is."""
+    role: _builtins.str
+    """Its role."""
+    token_hint: _builtins.str
+    """The last characters of the secret."""
+    created_at: _builtins.str
+    """When it was created (RFC 3339)."""
+    expires_at: _builtins.str
+    """When it expires (RFC 3339), empty = never."""
+    revoked_at: _builtins.str
+    """When it was revoked (RFC 3339), empty = it was not."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        subject: _builtins.str = ...,
+        role: _builtins.str = ...,
+        token_hint: _builtins.str = ...,
+        created_at: _builtins.str = ...,
+        expires_at: _builtins.str = ...,
+        revoked_at: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "expires_at", b"expires_at", "id", b"id", "revoked_at", b"revoked_at", "role", b"role", "subject", b"subject", "token_hint", b"token_hint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AccessToken: _TypeAlias = AccessToken  # noqa: Y015
+
+@_typing.final
+class ListAccessTokensRequest(_message.Message):
+    """Request of ListAccessTokens."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationRequest:
+        """Page; tokens are in the order of their creation."""
+
+    def __init__(
+        self,
+        *,
+        pagination: _catalog_pb2.PaginationRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAccessTokensRequest: _TypeAlias = ListAccessTokensRequest  # noqa: Y015
+
+@_typing.final
+class ListAccessTokensResponse(_message.Message):
+    """Response of ListAccessTokens."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKENS_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tokens(self) -> _containers.RepeatedCompositeFieldContainer[Global___AccessToken]:
+        """The tokens."""
+
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationResponse:
+        """Cursors and the total."""
+
+    def __init__(
+        self,
+        *,
+        tokens: _abc.Iterable[Global___AccessToken] | None = ...,
+        pagination: _catalog_pb2.PaginationResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAccessTokensResponse: _TypeAlias = ListAccessTokensResponse  # noqa: Y015
+
+@_typing.final
+class RevokeAccessTokenRequest(_message.Message):
+    """Request of RevokeAccessToken."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_ID_FIELD_NUMBER: _builtins.int
+    token_id: _builtins.str
+    """Token id."""
+    def __init__(
+        self,
+        *,
+        token_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["token_id", b"token_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeAccessTokenRequest: _TypeAlias = RevokeAccessTokenRequest  # noqa: Y015
+
+@_typing.final
+class RevokeAccessTokenResponse(_message.Message):
+    """Response of RevokeAccessToken."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def token(self) -> Global___AccessToken:
+        """The token as it is now."""
+
+    def __init__(
+        self,
+        *,
+        token: Global___AccessToken | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeAccessTokenResponse: _TypeAlias = RevokeAccessTokenResponse  # noqa: Y015
+
+@_typing.final
+class ListAuditRecordsRequest(_message.Message):
+    """Request of ListAuditRecords; empty texts match everything."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEFORE_ID_FIELD_NUMBER: _builtins.int
+    RPC_FIELD_NUMBER: _builtins.int
+    SUBJECT_ID_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    before_id: _builtins.int
+    """Only records with a smaller id: the last one of the page before; 0 = from the newest."""
+    rpc: _builtins.str
+    """Only of one call, such as DeleteDataset."""
+    subject_id: _builtins.str
+    """Only about one dataset, token, segment or pin, by its id."""
+    principal: _builtins.str
+    """Only by one principal."""
+    limit: _builtins.int
+    """Most records; 0 = 100, values above 1,000 count as 1,000."""
+    def __init__(
+        self,
+        *,
+        before_id: _builtins.int = ...,
+        rpc: _builtins.str = ...,
+        subject_id: _builtins.str = ...,
+        principal: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before_id", b"before_id", "limit", b"limit", "principal", b"principal", "rpc", b"rpc", "subject_id", b"subject_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAuditRecordsRequest: _TypeAlias = ListAuditRecordsRequest  # noqa: Y015
+
+@_typing.final
+class ListAuditRecordsResponse(_message.Message):
+    """Response of ListAuditRecords."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditRecord]:
+        """The records; fewer than the limit = there are no older ones."""
+
+    def __init__(
+        self,
+        *,
+        records: _abc.Iterable[Global___AuditRecord] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAuditRecordsResponse: _TypeAlias = ListAuditRecordsResponse  # noqa: Y015
+
+@_typing.final
+class AuditRecord(_message.Message):
+    """One change by an operator or administrator."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    RPC_FIELD_NUMBER: _builtins.int
+    SUBJECT_ID_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Ascending with time, with gaps."""
+    at: _builtins.str
+    """When it was made (RFC 3339)."""
+    rpc: _builtins.str
+    """The call."""
+    subject_id: _builtins.str
+    """What was changed, by its id."""
+    detail: _builtins.str
+    """What it was changed to; never a secret."""
+    principal: _builtins.str
+    """Who called: the subject of an access token, META_AUTH_TOKEN, anonymous, or empty where it was
+    changed by a server of 0.1.0.
+    """
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        at: _builtins.str = ...,
+        rpc: _builtins.str = ...,
+        subject_id: _builtins.str = ...,
+        detail: _builtins.str = ...,
+        principal: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "detail", b"detail", "id", b"id", "principal", b"principal", "rpc", b"rpc", "subject_id", b"subject_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditRecord: _TypeAlias = AuditRecord  # noqa: Y015
+
+@_typing.final
+class HideSegmentRequest(_message.Message):
+    """A segment to hide."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    segment_id: _builtins.str
+    """Segment id."""
+    @_builtins.property
+    def acceptance(self) -> Global___LossAcceptance:
+        """Consent to the loss."""
+
+    def __init__(
+        self,
+        *,
+        segment_id: _builtins.str = ...,
+        acceptance: Global___LossAcceptance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "segment_id", b"segment_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HideSegmentRequest: _TypeAlias = HideSegmentRequest  # noqa: Y015
+
+@_typing.final
+class HideSegmentResponse(_message.Message):
+    """Response of HideSegment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    LOSS_FIELD_NUMBER: _builtins.int
+    SEGMENT_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """From this version on the segment is hidden."""
+    @_builtins.property
+    def loss(self) -> Global___Loss:
+        """The row of the loss ledger."""
+
+    @_builtins.property
+    def segment(self) -> _common_pb2.SegmentInfo:
+        """The segment, with its tombstone."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        loss: Global___Loss | None = ...,
+        segment: _common_pb2.SegmentInfo | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["loss", b"loss", "segment", b"segment"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["loss", b"loss", "segment", b"segment", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HideSegmentResponse: _TypeAlias = HideSegmentResponse  # noqa: Y015
+
+@_typing.final
+class ReplaceSegmentRequest(_message.Message):
+    """A file that takes a segment's place."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    SEGMENT_FIELD_NUMBER: _builtins.int
+    RANGES_FIELD_NUMBER: _builtins.int
+    ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    segment_id: _builtins.str
+    """Id of a live or hidden segment."""
+    @_builtins.property
+    def segment(self) -> _common_pb2.CreateSegment:
+        """The new object, of the same dataset, number of events and time range."""
+
+    @_builtins.property
+    def ranges(self) -> _containers.RepeatedCompositeFieldContainer[Global___OffsetRange]:
+        """Offset ranges in the footer of the new object, at most 50,000; each must be of the segment."""
+
+    @_builtins.property
+    def acceptance(self) -> Global___LossAcceptance:
+        """Person and reason for the ledger; accept_loss is not needed."""
+
+    def __init__(
+        self,
+        *,
+        segment_id: _builtins.str = ...,
+        segment: _common_pb2.CreateSegment | None = ...,
+        ranges: _abc.Iterable[Global___OffsetRange] | None = ...,
+        acceptance: Global___LossAcceptance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "segment", b"segment"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "ranges", b"ranges", "segment", b"segment", "segment_id", b"segment_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReplaceSegmentRequest: _TypeAlias = ReplaceSegmentRequest  # noqa: Y015
+
+@_typing.final
+class OffsetRange(_message.Message):
+    """A range of a stream's offsets, both ends inclusive."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    FIRST_OFFSET_FIELD_NUMBER: _builtins.int
+    LAST_OFFSET_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    first_offset: _builtins.int
+    """First offset."""
+    last_offset: _builtins.int
+    """Last offset."""
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        first_offset: _builtins.int = ...,
+        last_offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_offset", b"first_offset", "last_offset", b"last_offset", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OffsetRange: _TypeAlias = OffsetRange  # noqa: Y015
+
+@_typing.final
+class ReplaceSegmentResponse(_message.Message):
+    """Response of ReplaceSegment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """From this version on lookups show the new segment."""
+    segment_id: _builtins.str
+    """Id of the new segment."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        segment_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["segment_id", b"segment_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReplaceSegmentResponse: _TypeAlias = ReplaceSegmentResponse  # noqa: Y015
+
+@_typing.final
+class Replay(_message.Message):
+    """What was decided on a payload of the quarantine."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    SEGMENT_IDS_FIELD_NUMBER: _builtins.int
+    state: Global___ReplayState.ValueType
+    """Its state."""
+    dataset_id: _builtins.str
+    """Dataset that it goes to."""
+    version: _builtins.int
+    """Version at which its records are visible; absent until then."""
+    @_builtins.property
+    def segment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The segments that hold its records."""
+
+    def __init__(
+        self,
+        *,
+        state: Global___ReplayState.ValueType = ...,
+        dataset_id: _builtins.str = ...,
+        version: _builtins.int | None = ...,
+        segment_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "dataset_id", b"dataset_id", "segment_ids", b"segment_ids", "state", b"state", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
+
+Global___Replay: _TypeAlias = Replay  # noqa: Y015
+
+@_typing.final
+class BeginReplayRequest(_message.Message):
+    """A payload to replay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Key of the payload's object, as the quarantine has it."""
+    dataset_id: _builtins.str
+    """Dataset that its records go to."""
+    @_builtins.property
+    def acceptance(self) -> Global___LossAcceptance:
+        """Person and reason; accept_loss is not needed."""
+
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        acceptance: Global___LossAcceptance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "dataset_id", b"dataset_id", "object_key", b"object_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BeginReplayRequest: _TypeAlias = BeginReplayRequest  # noqa: Y015
+
+@_typing.final
+class BeginReplayResponse(_message.Message):
+    """Response of BeginReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPLAY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def replay(self) -> Global___Replay:
+        """How far it has come."""
+
+    def __init__(
+        self,
+        *,
+        replay: Global___Replay | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["replay", b"replay"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["replay", b"replay"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BeginReplayResponse: _TypeAlias = BeginReplayResponse  # noqa: Y015
+
+@_typing.final
+class CompleteReplayRequest(_message.Message):
+    """The objects of a replay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Key of the payload's object."""
+    @_builtins.property
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.CreateSegment]:
+        """Segments of the dataset that it was begun for, at most 100; none if it holds no records."""
+
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+        segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["object_key", b"object_key", "segments", b"segments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CompleteReplayRequest: _TypeAlias = CompleteReplayRequest  # noqa: Y015
+
+@_typing.final
+class CompleteReplayResponse(_message.Message):
+    """Response of CompleteReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPLAY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def replay(self) -> Global___Replay:
+        """What is registered."""
+
+    def __init__(
+        self,
+        *,
+        replay: Global___Replay | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["replay", b"replay"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["replay", b"replay"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CompleteReplayResponse: _TypeAlias = CompleteReplayResponse  # noqa: Y015
+
+@_typing.final
+class DropPayloadRequest(_message.Message):
+    """A payload to give up."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Key of the payload's object."""
+    dataset_id: _builtins.str
+    """Dataset that its records were meant for; empty = not known."""
+    records: _builtins.int
+    """Number of its records; absent = not known."""
+    @_builtins.property
+    def acceptance(self) -> Global___LossAcceptance:
+        """Consent to the loss."""
+
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        records: _builtins.int | None = ...,
+        acceptance: Global___LossAcceptance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_records", b"_records", "acceptance", b"acceptance", "records", b"records"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_records", b"_records", "acceptance", b"acceptance", "dataset_id", b"dataset_id", "object_key", b"object_key", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__records: _TypeAlias = _typing.Literal["records"]  # noqa: Y015
+    _WhichOneofArgType__records: _TypeAlias = _typing.Literal["_records", b"_records"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__records) -> _WhichOneofReturnType__records | None: ...
+
+Global___DropPayloadRequest: _TypeAlias = DropPayloadRequest  # noqa: Y015
+
+@_typing.final
+class DropPayloadResponse(_message.Message):
+    """Response of DropPayload."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the row in the loss ledger."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DropPayloadResponse: _TypeAlias = DropPayloadResponse  # noqa: Y015

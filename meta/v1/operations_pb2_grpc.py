@@ -86,6 +86,41 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.CheckConsistencyRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.CheckConsistencyResponse.FromString,
                 _registered_method=True)
+        self.RepairCatalog = channel.unary_unary(
+                '/meta.v1.OperationsService/RepairCatalog',
+                request_serializer=meta_dot_v1_dot_operations__pb2.RepairCatalogRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.RepairCatalogResponse.FromString,
+                _registered_method=True)
+        self.ListStoredObjects = channel.unary_unary(
+                '/meta.v1.OperationsService/ListStoredObjects',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListStoredObjectsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListStoredObjectsResponse.FromString,
+                _registered_method=True)
+        self.ReportObjectChecks = channel.unary_unary(
+                '/meta.v1.OperationsService/ReportObjectChecks',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ReportObjectChecksRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ReportObjectChecksResponse.FromString,
+                _registered_method=True)
+        self.ListDamagedObjects = channel.unary_unary(
+                '/meta.v1.OperationsService/ListDamagedObjects',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListDamagedObjectsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListDamagedObjectsResponse.FromString,
+                _registered_method=True)
+        self.GetScrubState = channel.unary_unary(
+                '/meta.v1.OperationsService/GetScrubState',
+                request_serializer=meta_dot_v1_dot_operations__pb2.GetScrubStateRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.GetScrubStateResponse.FromString,
+                _registered_method=True)
+        self.ListUnreadSegments = channel.unary_unary(
+                '/meta.v1.OperationsService/ListUnreadSegments',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListUnreadSegmentsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListUnreadSegmentsResponse.FromString,
+                _registered_method=True)
+        self.SetSegmentFacts = channel.unary_unary(
+                '/meta.v1.OperationsService/SetSegmentFacts',
+                request_serializer=meta_dot_v1_dot_operations__pb2.SetSegmentFactsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.SetSegmentFactsResponse.FromString,
+                _registered_method=True)
         self.GetServerState = channel.unary_unary(
                 '/meta.v1.OperationsService/GetServerState',
                 request_serializer=meta_dot_v1_dot_operations__pb2.GetServerStateRequest.SerializeToString,
@@ -95,6 +130,26 @@ class OperationsServiceStub:
                 '/meta.v1.OperationsService/ReleaseSegment',
                 request_serializer=meta_dot_v1_dot_operations__pb2.ReleaseSegmentRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ReleaseSegmentResponse.FromString,
+                _registered_method=True)
+        self.CreateRewriteJob = channel.unary_unary(
+                '/meta.v1.OperationsService/CreateRewriteJob',
+                request_serializer=meta_dot_v1_dot_operations__pb2.CreateRewriteJobRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.CreateRewriteJobResponse.FromString,
+                _registered_method=True)
+        self.UpdateRewriteJob = channel.unary_unary(
+                '/meta.v1.OperationsService/UpdateRewriteJob',
+                request_serializer=meta_dot_v1_dot_operations__pb2.UpdateRewriteJobRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.UpdateRewriteJobResponse.FromString,
+                _registered_method=True)
+        self.ListRewriteJobs = channel.unary_unary(
+                '/meta.v1.OperationsService/ListRewriteJobs',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListRewriteJobsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListRewriteJobsResponse.FromString,
+                _registered_method=True)
+        self.GetSegmentFormats = channel.unary_unary(
+                '/meta.v1.OperationsService/GetSegmentFormats',
+                request_serializer=meta_dot_v1_dot_operations__pb2.GetSegmentFormatsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.GetSegmentFormatsResponse.FromString,
                 _registered_method=True)
         self.GetUsage = channel.unary_unary(
                 '/meta.v1.OperationsService/GetUsage',
@@ -110,6 +165,106 @@ class OperationsServiceStub:
                 '/meta.v1.OperationsService/ReleaseDeletionHold',
                 request_serializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldResponse.FromString,
+                _registered_method=True)
+        self.PinVersion = channel.unary_unary(
+                '/meta.v1.OperationsService/PinVersion',
+                request_serializer=meta_dot_v1_dot_operations__pb2.PinVersionRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.PinVersionResponse.FromString,
+                _registered_method=True)
+        self.RenewPin = channel.unary_unary(
+                '/meta.v1.OperationsService/RenewPin',
+                request_serializer=meta_dot_v1_dot_operations__pb2.RenewPinRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.RenewPinResponse.FromString,
+                _registered_method=True)
+        self.ReleasePin = channel.unary_unary(
+                '/meta.v1.OperationsService/ReleasePin',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ReleasePinRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ReleasePinResponse.FromString,
+                _registered_method=True)
+        self.ListPins = channel.unary_unary(
+                '/meta.v1.OperationsService/ListPins',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListPinsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListPinsResponse.FromString,
+                _registered_method=True)
+        self.ListDatasetChanges = channel.unary_unary(
+                '/meta.v1.OperationsService/ListDatasetChanges',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListDatasetChangesRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListDatasetChangesResponse.FromString,
+                _registered_method=True)
+        self.WatchDataset = channel.unary_stream(
+                '/meta.v1.OperationsService/WatchDataset',
+                request_serializer=meta_dot_v1_dot_operations__pb2.WatchDatasetRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.WatchDatasetResponse.FromString,
+                _registered_method=True)
+        self.ListUnmergedBabies = channel.unary_unary(
+                '/meta.v1.OperationsService/ListUnmergedBabies',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesResponse.FromString,
+                _registered_method=True)
+        self.ParkStream = channel.unary_unary(
+                '/meta.v1.OperationsService/ParkStream',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ParkStreamRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ParkStreamResponse.FromString,
+                _registered_method=True)
+        self.ListParkedStreams = channel.unary_unary(
+                '/meta.v1.OperationsService/ListParkedStreams',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListParkedStreamsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListParkedStreamsResponse.FromString,
+                _registered_method=True)
+        self.SkipOffset = channel.unary_unary(
+                '/meta.v1.OperationsService/SkipOffset',
+                request_serializer=meta_dot_v1_dot_operations__pb2.SkipOffsetRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.SkipOffsetResponse.FromString,
+                _registered_method=True)
+        self.HideSegment = channel.unary_unary(
+                '/meta.v1.OperationsService/HideSegment',
+                request_serializer=meta_dot_v1_dot_operations__pb2.HideSegmentRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.HideSegmentResponse.FromString,
+                _registered_method=True)
+        self.ReplaceSegment = channel.unary_unary(
+                '/meta.v1.OperationsService/ReplaceSegment',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentResponse.FromString,
+                _registered_method=True)
+        self.BeginReplay = channel.unary_unary(
+                '/meta.v1.OperationsService/BeginReplay',
+                request_serializer=meta_dot_v1_dot_operations__pb2.BeginReplayRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.BeginReplayResponse.FromString,
+                _registered_method=True)
+        self.CompleteReplay = channel.unary_unary(
+                '/meta.v1.OperationsService/CompleteReplay',
+                request_serializer=meta_dot_v1_dot_operations__pb2.CompleteReplayRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.CompleteReplayResponse.FromString,
+                _registered_method=True)
+        self.DropPayload = channel.unary_unary(
+                '/meta.v1.OperationsService/DropPayload',
+                request_serializer=meta_dot_v1_dot_operations__pb2.DropPayloadRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.DropPayloadResponse.FromString,
+                _registered_method=True)
+        self.ListLosses = channel.unary_unary(
+                '/meta.v1.OperationsService/ListLosses',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListLossesRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListLossesResponse.FromString,
+                _registered_method=True)
+        self.CreateAccessToken = channel.unary_unary(
+                '/meta.v1.OperationsService/CreateAccessToken',
+                request_serializer=meta_dot_v1_dot_operations__pb2.CreateAccessTokenRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.CreateAccessTokenResponse.FromString,
+                _registered_method=True)
+        self.ListAccessTokens = channel.unary_unary(
+                '/meta.v1.OperationsService/ListAccessTokens',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListAccessTokensRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListAccessTokensResponse.FromString,
+                _registered_method=True)
+        self.RevokeAccessToken = channel.unary_unary(
+                '/meta.v1.OperationsService/RevokeAccessToken',
+                request_serializer=meta_dot_v1_dot_operations__pb2.RevokeAccessTokenRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.RevokeAccessTokenResponse.FromString,
+                _registered_method=True)
+        self.ListAuditRecords = channel.unary_unary(
+                '/meta.v1.OperationsService/ListAuditRecords',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsResponse.FromString,
                 _registered_method=True)
 
 
@@ -190,6 +345,57 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RepairCatalog(self, request, context):
+        """Repairs findings of CheckConsistency that need no judgement: stores recounted statistics,
+        cancels tasks over dead segments. Others are left as they are.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListStoredObjects(self, request, context):
+        """Lists the objects that must exist now, in key order, with what meta knows of their bytes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportObjectChecks(self, request, context):
+        """Records what reads of objects found: fills in checksums that meta lacks, records damage, and
+        forgets that of objects which are sound again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDamagedObjects(self, request, context):
+        """Lists the objects whose damage is proven, in key order.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetScrubState(self, request, context):
+        """Reads how far the janitor's scrub has come.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUnreadSegments(self, request, context):
+        """Lists live segments whose content is not known, in the order of their ids.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetSegmentFacts(self, request, context):
+        """Records the content of segments as their footers tell it. Content that is known stays.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetServerState(self, request, context):
         """Reads the server's version counter, horizon and limits.
         """
@@ -198,7 +404,36 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseSegment(self, request, context):
-        """Releases a segment from the merge quarantine.
+        """Lets a segment that is excluded from merging be merged again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateRewriteJob(self, request, context):
+        """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+        a time. The same id again returns the rewrite as it is now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateRewriteJob(self, request, context):
+        """Pauses, resumes, cancels or bounds a rewrite. A finished one stays as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListRewriteJobs(self, request, context):
+        """Lists rewrites with their progress: unfinished ones first, then the newest.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSegmentFormats(self, request, context):
+        """Counts the live segments of a dataset by the format that they are written in.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -222,6 +457,157 @@ class OperationsServiceServicer:
     def ReleaseDeletionHold(self, request, context):
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
         state.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PinVersion(self, request, context):
+        """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
+        and the objects of the segments that it shows are not deleted.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RenewPin(self, request, context):
+        """Extends the lease of a pin.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReleasePin(self, request, context):
+        """Ends a pin at once.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPins(self, request, context):
+        """Pages through the pins whose lease lasts.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDatasetChanges(self, request, context):
+        """Returns the segments that versions added to a dataset and removed from it, and waits for the
+        next ones if asked to.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchDataset(self, request, context):
+        """Sends the segments that versions add to a dataset and remove from it, until either side ends it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUnmergedBabies(self, request, context):
+        """Pages through the committed baby segments of a dataset that a version does not show yet: with
+        the segments of the version they are all records that were committed at the first page.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ParkStream(self, request, context):
+        """Records that a stream cannot pass a committed baby segment, because its object is missing or
+        cannot be read. It has no effect any more once every dataset has merged the baby segment.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListParkedStreams(self, request, context):
+        """Pages through the streams that cannot pass a baby segment.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SkipOffset(self, request, context):
+        """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
+        writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
+        does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def HideSegment(self, request, context):
+        """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
+        The open merge task over it is cancelled, and its object stays. NOTHING_TO_REPAIR if it was
+        merged or deleted.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplaceSegment(self, request, context):
+        """Lets a new object of the same records take the place of a live or hidden segment, at a version.
+        NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BeginReplay(self, request, context):
+        """Begins to replay a payload of the quarantine: fixes the dataset that it goes to. NOT_DRAINED
+        while a nursery may still merge it. A repetition returns how far the replay has come.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CompleteReplay(self, request, context):
+        """Registers the segments of a payload whose replay was begun, at a version, once.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DropPayload(self, request, context):
+        """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
+        replayed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListLosses(self, request, context):
+        """Pages through the loss ledger, oldest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateAccessToken(self, request, context):
+        """Creates an access token of a role. Its plaintext is in this reply only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListAccessTokens(self, request, context):
+        """Pages through the access tokens, ended ones too.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeAccessToken(self, request, context):
+        """Ends an access token; every server refuses it within 3 seconds.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListAuditRecords(self, request, context):
+        """Reads the audit log, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -280,6 +666,41 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     request_deserializer=meta_dot_v1_dot_operations__pb2.CheckConsistencyRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.CheckConsistencyResponse.SerializeToString,
             ),
+            'RepairCatalog': grpc.unary_unary_rpc_method_handler(
+                    servicer.RepairCatalog,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.RepairCatalogRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.RepairCatalogResponse.SerializeToString,
+            ),
+            'ListStoredObjects': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListStoredObjects,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListStoredObjectsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListStoredObjectsResponse.SerializeToString,
+            ),
+            'ReportObjectChecks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportObjectChecks,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ReportObjectChecksRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ReportObjectChecksResponse.SerializeToString,
+            ),
+            'ListDamagedObjects': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDamagedObjects,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListDamagedObjectsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListDamagedObjectsResponse.SerializeToString,
+            ),
+            'GetScrubState': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetScrubState,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.GetScrubStateRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.GetScrubStateResponse.SerializeToString,
+            ),
+            'ListUnreadSegments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUnreadSegments,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListUnreadSegmentsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListUnreadSegmentsResponse.SerializeToString,
+            ),
+            'SetSegmentFacts': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetSegmentFacts,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.SetSegmentFactsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.SetSegmentFactsResponse.SerializeToString,
+            ),
             'GetServerState': grpc.unary_unary_rpc_method_handler(
                     servicer.GetServerState,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.GetServerStateRequest.FromString,
@@ -289,6 +710,26 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ReleaseSegment,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ReleaseSegmentRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ReleaseSegmentResponse.SerializeToString,
+            ),
+            'CreateRewriteJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateRewriteJob,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.CreateRewriteJobRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.CreateRewriteJobResponse.SerializeToString,
+            ),
+            'UpdateRewriteJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateRewriteJob,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.UpdateRewriteJobRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.UpdateRewriteJobResponse.SerializeToString,
+            ),
+            'ListRewriteJobs': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRewriteJobs,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListRewriteJobsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListRewriteJobsResponse.SerializeToString,
+            ),
+            'GetSegmentFormats': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSegmentFormats,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.GetSegmentFormatsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.GetSegmentFormatsResponse.SerializeToString,
             ),
             'GetUsage': grpc.unary_unary_rpc_method_handler(
                     servicer.GetUsage,
@@ -304,6 +745,106 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ReleaseDeletionHold,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldResponse.SerializeToString,
+            ),
+            'PinVersion': grpc.unary_unary_rpc_method_handler(
+                    servicer.PinVersion,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.PinVersionRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.PinVersionResponse.SerializeToString,
+            ),
+            'RenewPin': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenewPin,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.RenewPinRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.RenewPinResponse.SerializeToString,
+            ),
+            'ReleasePin': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReleasePin,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ReleasePinRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ReleasePinResponse.SerializeToString,
+            ),
+            'ListPins': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPins,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListPinsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListPinsResponse.SerializeToString,
+            ),
+            'ListDatasetChanges': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDatasetChanges,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListDatasetChangesRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListDatasetChangesResponse.SerializeToString,
+            ),
+            'WatchDataset': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchDataset,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.WatchDatasetRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.WatchDatasetResponse.SerializeToString,
+            ),
+            'ListUnmergedBabies': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUnmergedBabies,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesResponse.SerializeToString,
+            ),
+            'ParkStream': grpc.unary_unary_rpc_method_handler(
+                    servicer.ParkStream,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ParkStreamRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ParkStreamResponse.SerializeToString,
+            ),
+            'ListParkedStreams': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListParkedStreams,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListParkedStreamsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListParkedStreamsResponse.SerializeToString,
+            ),
+            'SkipOffset': grpc.unary_unary_rpc_method_handler(
+                    servicer.SkipOffset,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.SkipOffsetRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.SkipOffsetResponse.SerializeToString,
+            ),
+            'HideSegment': grpc.unary_unary_rpc_method_handler(
+                    servicer.HideSegment,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.HideSegmentRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.HideSegmentResponse.SerializeToString,
+            ),
+            'ReplaceSegment': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplaceSegment,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentResponse.SerializeToString,
+            ),
+            'BeginReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.BeginReplay,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.BeginReplayRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.BeginReplayResponse.SerializeToString,
+            ),
+            'CompleteReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompleteReplay,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.CompleteReplayRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.CompleteReplayResponse.SerializeToString,
+            ),
+            'DropPayload': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropPayload,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.DropPayloadRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.DropPayloadResponse.SerializeToString,
+            ),
+            'ListLosses': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLosses,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListLossesRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListLossesResponse.SerializeToString,
+            ),
+            'CreateAccessToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateAccessToken,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.CreateAccessTokenRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.CreateAccessTokenResponse.SerializeToString,
+            ),
+            'ListAccessTokens': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAccessTokens,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListAccessTokensRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListAccessTokensResponse.SerializeToString,
+            ),
+            'RevokeAccessToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeAccessToken,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.RevokeAccessTokenRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.RevokeAccessTokenResponse.SerializeToString,
+            ),
+            'ListAuditRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAuditRecords,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -589,6 +1130,195 @@ class OperationsService:
             _registered_method=True)
 
     @staticmethod
+    def RepairCatalog(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/RepairCatalog',
+            meta_dot_v1_dot_operations__pb2.RepairCatalogRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.RepairCatalogResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListStoredObjects(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListStoredObjects',
+            meta_dot_v1_dot_operations__pb2.ListStoredObjectsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListStoredObjectsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportObjectChecks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ReportObjectChecks',
+            meta_dot_v1_dot_operations__pb2.ReportObjectChecksRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ReportObjectChecksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDamagedObjects(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListDamagedObjects',
+            meta_dot_v1_dot_operations__pb2.ListDamagedObjectsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListDamagedObjectsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetScrubState(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/GetScrubState',
+            meta_dot_v1_dot_operations__pb2.GetScrubStateRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.GetScrubStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUnreadSegments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListUnreadSegments',
+            meta_dot_v1_dot_operations__pb2.ListUnreadSegmentsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListUnreadSegmentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetSegmentFacts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/SetSegmentFacts',
+            meta_dot_v1_dot_operations__pb2.SetSegmentFactsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.SetSegmentFactsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetServerState(request,
             target,
             options=(),
@@ -632,6 +1362,114 @@ class OperationsService:
             '/meta.v1.OperationsService/ReleaseSegment',
             meta_dot_v1_dot_operations__pb2.ReleaseSegmentRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ReleaseSegmentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateRewriteJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/CreateRewriteJob',
+            meta_dot_v1_dot_operations__pb2.CreateRewriteJobRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.CreateRewriteJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateRewriteJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/UpdateRewriteJob',
+            meta_dot_v1_dot_operations__pb2.UpdateRewriteJobRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.UpdateRewriteJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRewriteJobs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListRewriteJobs',
+            meta_dot_v1_dot_operations__pb2.ListRewriteJobsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListRewriteJobsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSegmentFormats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/GetSegmentFormats',
+            meta_dot_v1_dot_operations__pb2.GetSegmentFormatsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.GetSegmentFormatsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -713,6 +1551,546 @@ class OperationsService:
             '/meta.v1.OperationsService/ReleaseDeletionHold',
             meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PinVersion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/PinVersion',
+            meta_dot_v1_dot_operations__pb2.PinVersionRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.PinVersionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenewPin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/RenewPin',
+            meta_dot_v1_dot_operations__pb2.RenewPinRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.RenewPinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReleasePin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ReleasePin',
+            meta_dot_v1_dot_operations__pb2.ReleasePinRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ReleasePinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPins(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListPins',
+            meta_dot_v1_dot_operations__pb2.ListPinsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListPinsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDatasetChanges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListDatasetChanges',
+            meta_dot_v1_dot_operations__pb2.ListDatasetChangesRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListDatasetChangesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchDataset(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/meta.v1.OperationsService/WatchDataset',
+            meta_dot_v1_dot_operations__pb2.WatchDatasetRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.WatchDatasetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUnmergedBabies(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListUnmergedBabies',
+            meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ParkStream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ParkStream',
+            meta_dot_v1_dot_operations__pb2.ParkStreamRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ParkStreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListParkedStreams(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListParkedStreams',
+            meta_dot_v1_dot_operations__pb2.ListParkedStreamsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListParkedStreamsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SkipOffset(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/SkipOffset',
+            meta_dot_v1_dot_operations__pb2.SkipOffsetRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.SkipOffsetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def HideSegment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/HideSegment',
+            meta_dot_v1_dot_operations__pb2.HideSegmentRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.HideSegmentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplaceSegment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ReplaceSegment',
+            meta_dot_v1_dot_operations__pb2.ReplaceSegmentRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ReplaceSegmentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BeginReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/BeginReplay',
+            meta_dot_v1_dot_operations__pb2.BeginReplayRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.BeginReplayResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompleteReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/CompleteReplay',
+            meta_dot_v1_dot_operations__pb2.CompleteReplayRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.CompleteReplayResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DropPayload(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/DropPayload',
+            meta_dot_v1_dot_operations__pb2.DropPayloadRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.DropPayloadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListLosses(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListLosses',
+            meta_dot_v1_dot_operations__pb2.ListLossesRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListLossesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateAccessToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/CreateAccessToken',
+            meta_dot_v1_dot_operations__pb2.CreateAccessTokenRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.CreateAccessTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAccessTokens(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListAccessTokens',
+            meta_dot_v1_dot_operations__pb2.ListAccessTokensRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListAccessTokensResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeAccessToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/RevokeAccessToken',
+            meta_dot_v1_dot_operations__pb2.RevokeAccessTokenRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.RevokeAccessTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAuditRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListAuditRecords',
+            meta_dot_v1_dot_operations__pb2.ListAuditRecordsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListAuditRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -59,10 +59,38 @@ class OperationsServiceStub:
     """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
     list after the call: what is registered later is not missed.
     """
+    RepairCatalog: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RepairCatalogRequest, _operations_pb2.RepairCatalogResponse]
+    """Repairs findings of CheckConsistency that need no judgement: stores recounted statistics,
+    cancels tasks over dead segments. Others are left as they are.
+    """
+    ListStoredObjects: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListStoredObjectsRequest, _operations_pb2.ListStoredObjectsResponse]
+    """Lists the objects that must exist now, in key order, with what meta knows of their bytes."""
+    ReportObjectChecks: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReportObjectChecksRequest, _operations_pb2.ReportObjectChecksResponse]
+    """Records what reads of objects found: fills in checksums that meta lacks, records damage, and
+    forgets that of objects which are sound again.
+    """
+    ListDamagedObjects: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListDamagedObjectsRequest, _operations_pb2.ListDamagedObjectsResponse]
+    """Lists the objects whose damage is proven, in key order."""
+    GetScrubState: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetScrubStateRequest, _operations_pb2.GetScrubStateResponse]
+    """Reads how far the janitor's scrub has come."""
+    ListUnreadSegments: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListUnreadSegmentsRequest, _operations_pb2.ListUnreadSegmentsResponse]
+    """Lists live segments whose content is not known, in the order of their ids."""
+    SetSegmentFacts: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SetSegmentFactsRequest, _operations_pb2.SetSegmentFactsResponse]
+    """Records the content of segments as their footers tell it. Content that is known stays."""
     GetServerState: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetServerStateRequest, _operations_pb2.GetServerStateResponse]
     """Reads the server's version counter, horizon and limits."""
     ReleaseSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleaseSegmentRequest, _operations_pb2.ReleaseSegmentResponse]
-    """Releases a segment from the merge quarantine."""
+    """Lets a segment that is excluded from merging be merged again."""
+    CreateRewriteJob: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CreateRewriteJobRequest, _operations_pb2.CreateRewriteJobResponse]
+    """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+    a time. The same id again returns the rewrite as it is now.
+    """
+    UpdateRewriteJob: _grpc.UnaryUnaryMultiCallable[_operations_pb2.UpdateRewriteJobRequest, _operations_pb2.UpdateRewriteJobResponse]
+    """Pauses, resumes, cancels or bounds a rewrite. A finished one stays as it is."""
+    ListRewriteJobs: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListRewriteJobsRequest, _operations_pb2.ListRewriteJobsResponse]
+    """Lists rewrites with their progress: unfinished ones first, then the newest."""
+    GetSegmentFormats: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetSegmentFormatsRequest, _operations_pb2.GetSegmentFormatsResponse]
+    """Counts the live segments of a dataset by the format that they are written in."""
     GetUsage: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]
     """Reads how many records each dataset took this month and what its limit is."""
     LeaseNurseryShards: _grpc.UnaryUnaryMultiCallable[_operations_pb2.LeaseNurseryShardsRequest, _operations_pb2.LeaseNurseryShardsResponse]
@@ -73,6 +101,66 @@ class OperationsServiceStub:
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
     state.
     """
+    PinVersion: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PinVersionRequest, _operations_pb2.PinVersionResponse]
+    """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
+    and the objects of the segments that it shows are not deleted.
+    """
+    RenewPin: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RenewPinRequest, _operations_pb2.RenewPinResponse]
+    """Extends the lease of a pin."""
+    ReleasePin: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleasePinRequest, _operations_pb2.ReleasePinResponse]
+    """Ends a pin at once."""
+    ListPins: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListPinsRequest, _operations_pb2.ListPinsResponse]
+    """Pages through the pins whose lease lasts."""
+    ListDatasetChanges: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListDatasetChangesRequest, _operations_pb2.ListDatasetChangesResponse]
+    """Returns the segments that versions added to a dataset and removed from it, and waits for the
+    next ones if asked to.
+    """
+    WatchDataset: _grpc.UnaryStreamMultiCallable[_operations_pb2.WatchDatasetRequest, _operations_pb2.WatchDatasetResponse]
+    """Sends the segments that versions add to a dataset and remove from it, until either side ends it."""
+    ListUnmergedBabies: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListUnmergedBabiesRequest, _operations_pb2.ListUnmergedBabiesResponse]
+    """Pages through the committed baby segments of a dataset that a version does not show yet: with
+    the segments of the version they are all records that were committed at the first page.
+    """
+    ParkStream: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ParkStreamRequest, _operations_pb2.ParkStreamResponse]
+    """Records that a stream cannot pass a committed baby segment, because its object is missing or
+    cannot be read. It has no effect any more once every dataset has merged the baby segment.
+    """
+    ListParkedStreams: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListParkedStreamsRequest, _operations_pb2.ListParkedStreamsResponse]
+    """Pages through the streams that cannot pass a baby segment."""
+    SkipOffset: _grpc.UnaryUnaryMultiCallable[_operations_pb2.SkipOffsetRequest, _operations_pb2.SkipOffsetResponse]
+    """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
+    writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
+    does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+    """
+    HideSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.HideSegmentRequest, _operations_pb2.HideSegmentResponse]
+    """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
+    The open merge task over it is cancelled, and its object stays. NOTHING_TO_REPAIR if it was
+    merged or deleted.
+    """
+    ReplaceSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReplaceSegmentRequest, _operations_pb2.ReplaceSegmentResponse]
+    """Lets a new object of the same records take the place of a live or hidden segment, at a version.
+    NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+    """
+    BeginReplay: _grpc.UnaryUnaryMultiCallable[_operations_pb2.BeginReplayRequest, _operations_pb2.BeginReplayResponse]
+    """Begins to replay a payload of the quarantine: fixes the dataset that it goes to. NOT_DRAINED
+    while a nursery may still merge it. A repetition returns how far the replay has come.
+    """
+    CompleteReplay: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CompleteReplayRequest, _operations_pb2.CompleteReplayResponse]
+    """Registers the segments of a payload whose replay was begun, at a version, once."""
+    DropPayload: _grpc.UnaryUnaryMultiCallable[_operations_pb2.DropPayloadRequest, _operations_pb2.DropPayloadResponse]
+    """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
+    replayed.
+    """
+    ListLosses: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListLossesRequest, _operations_pb2.ListLossesResponse]
+    """Pages through the loss ledger, oldest first."""
+    CreateAccessToken: _grpc.UnaryUnaryMultiCallable[_operations_pb2.CreateAccessTokenRequest, _operations_pb2.CreateAccessTokenResponse]
+    """Creates an access token of a role. Its plaintext is in this reply only."""
+    ListAccessTokens: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListAccessTokensRequest, _operations_pb2.ListAccessTokensResponse]
+    """Pages through the access tokens, ended ones too."""
+    RevokeAccessToken: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RevokeAccessTokenRequest, _operations_pb2.RevokeAccessTokenResponse]
+    """Ends an access token; every server refuses it within 3 seconds."""
+    ListAuditRecords: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListAuditRecordsRequest, _operations_pb2.ListAuditRecordsResponse]
+    """Reads the audit log, newest first."""
 
 @_typing.type_check_only
 class OperationsServiceAsyncStub(OperationsServiceStub):
@@ -105,10 +193,38 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Compares the bucket's listing, streamed by the caller, with what meta has registered. Begin to
     list after the call: what is registered later is not missed.
     """
+    RepairCatalog: _aio.UnaryUnaryMultiCallable[_operations_pb2.RepairCatalogRequest, _operations_pb2.RepairCatalogResponse]  # type: ignore[assignment]
+    """Repairs findings of CheckConsistency that need no judgement: stores recounted statistics,
+    cancels tasks over dead segments. Others are left as they are.
+    """
+    ListStoredObjects: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListStoredObjectsRequest, _operations_pb2.ListStoredObjectsResponse]  # type: ignore[assignment]
+    """Lists the objects that must exist now, in key order, with what meta knows of their bytes."""
+    ReportObjectChecks: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReportObjectChecksRequest, _operations_pb2.ReportObjectChecksResponse]  # type: ignore[assignment]
+    """Records what reads of objects found: fills in checksums that meta lacks, records damage, and
+    forgets that of objects which are sound again.
+    """
+    ListDamagedObjects: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListDamagedObjectsRequest, _operations_pb2.ListDamagedObjectsResponse]  # type: ignore[assignment]
+    """Lists the objects whose damage is proven, in key order."""
+    GetScrubState: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetScrubStateRequest, _operations_pb2.GetScrubStateResponse]  # type: ignore[assignment]
+    """Reads how far the janitor's scrub has come."""
+    ListUnreadSegments: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListUnreadSegmentsRequest, _operations_pb2.ListUnreadSegmentsResponse]  # type: ignore[assignment]
+    """Lists live segments whose content is not known, in the order of their ids."""
+    SetSegmentFacts: _aio.UnaryUnaryMultiCallable[_operations_pb2.SetSegmentFactsRequest, _operations_pb2.SetSegmentFactsResponse]  # type: ignore[assignment]
+    """Records the content of segments as their footers tell it. Content that is known stays."""
     GetServerState: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetServerStateRequest, _operations_pb2.GetServerStateResponse]  # type: ignore[assignment]
     """Reads the server's version counter, horizon and limits."""
     ReleaseSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseSegmentRequest, _operations_pb2.ReleaseSegmentResponse]  # type: ignore[assignment]
-    """Releases a segment from the merge quarantine."""
+    """Lets a segment that is excluded from merging be merged again."""
+    CreateRewriteJob: _aio.UnaryUnaryMultiCallable[_operations_pb2.CreateRewriteJobRequest, _operations_pb2.CreateRewriteJobResponse]  # type: ignore[assignment]
+    """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+    a time. The same id again returns the rewrite as it is now.
+    """
+    UpdateRewriteJob: _aio.UnaryUnaryMultiCallable[_operations_pb2.UpdateRewriteJobRequest, _operations_pb2.UpdateRewriteJobResponse]  # type: ignore[assignment]
+    """Pauses, resumes, cancels or bounds a rewrite. A finished one stays as it is."""
+    ListRewriteJobs: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListRewriteJobsRequest, _operations_pb2.ListRewriteJobsResponse]  # type: ignore[assignment]
+    """Lists rewrites with their progress: unfinished ones first, then the newest."""
+    GetSegmentFormats: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetSegmentFormatsRequest, _operations_pb2.GetSegmentFormatsResponse]  # type: ignore[assignment]
+    """Counts the live segments of a dataset by the format that they are written in."""
     GetUsage: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetUsageRequest, _operations_pb2.GetUsageResponse]  # type: ignore[assignment]
     """Reads how many records each dataset took this month and what its limit is."""
     LeaseNurseryShards: _aio.UnaryUnaryMultiCallable[_operations_pb2.LeaseNurseryShardsRequest, _operations_pb2.LeaseNurseryShardsResponse]  # type: ignore[assignment]
@@ -119,6 +235,66 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
     state.
     """
+    PinVersion: _aio.UnaryUnaryMultiCallable[_operations_pb2.PinVersionRequest, _operations_pb2.PinVersionResponse]  # type: ignore[assignment]
+    """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
+    and the objects of the segments that it shows are not deleted.
+    """
+    RenewPin: _aio.UnaryUnaryMultiCallable[_operations_pb2.RenewPinRequest, _operations_pb2.RenewPinResponse]  # type: ignore[assignment]
+    """Extends the lease of a pin."""
+    ReleasePin: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleasePinRequest, _operations_pb2.ReleasePinResponse]  # type: ignore[assignment]
+    """Ends a pin at once."""
+    ListPins: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListPinsRequest, _operations_pb2.ListPinsResponse]  # type: ignore[assignment]
+    """Pages through the pins whose lease lasts."""
+    ListDatasetChanges: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListDatasetChangesRequest, _operations_pb2.ListDatasetChangesResponse]  # type: ignore[assignment]
+    """Returns the segments that versions added to a dataset and removed from it, and waits for the
+    next ones if asked to.
+    """
+    WatchDataset: _aio.UnaryStreamMultiCallable[_operations_pb2.WatchDatasetRequest, _operations_pb2.WatchDatasetResponse]  # type: ignore[assignment]
+    """Sends the segments that versions add to a dataset and remove from it, until either side ends it."""
+    ListUnmergedBabies: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListUnmergedBabiesRequest, _operations_pb2.ListUnmergedBabiesResponse]  # type: ignore[assignment]
+    """Pages through the committed baby segments of a dataset that a version does not show yet: with
+    the segments of the version they are all records that were committed at the first page.
+    """
+    ParkStream: _aio.UnaryUnaryMultiCallable[_operations_pb2.ParkStreamRequest, _operations_pb2.ParkStreamResponse]  # type: ignore[assignment]
+    """Records that a stream cannot pass a committed baby segment, because its object is missing or
+    cannot be read. It has no effect any more once every dataset has merged the baby segment.
+    """
+    ListParkedStreams: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListParkedStreamsRequest, _operations_pb2.ListParkedStreamsResponse]  # type: ignore[assignment]
+    """Pages through the streams that cannot pass a baby segment."""
+    SkipOffset: _aio.UnaryUnaryMultiCallable[_operations_pb2.SkipOffsetRequest, _operations_pb2.SkipOffsetResponse]  # type: ignore[assignment]
+    """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
+    writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
+    does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+    """
+    HideSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.HideSegmentRequest, _operations_pb2.HideSegmentResponse]  # type: ignore[assignment]
+    """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
+    The open merge task over it is cancelled, and its object stays. NOTHING_TO_REPAIR if it was
+    merged or deleted.
+    """
+    ReplaceSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReplaceSegmentRequest, _operations_pb2.ReplaceSegmentResponse]  # type: ignore[assignment]
+    """Lets a new object of the same records take the place of a live or hidden segment, at a version.
+    NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+    """
+    BeginReplay: _aio.UnaryUnaryMultiCallable[_operations_pb2.BeginReplayRequest, _operations_pb2.BeginReplayResponse]  # type: ignore[assignment]
+    """Begins to replay a payload of the quarantine: fixes the dataset that it goes to. NOT_DRAINED
+    while a nursery may still merge it. A repetition returns how far the replay has come.
+    """
+    CompleteReplay: _aio.UnaryUnaryMultiCallable[_operations_pb2.CompleteReplayRequest, _operations_pb2.CompleteReplayResponse]  # type: ignore[assignment]
+    """Registers the segments of a payload whose replay was begun, at a version, once."""
+    DropPayload: _aio.UnaryUnaryMultiCallable[_operations_pb2.DropPayloadRequest, _operations_pb2.DropPayloadResponse]  # type: ignore[assignment]
+    """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
+    replayed.
+    """
+    ListLosses: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListLossesRequest, _operations_pb2.ListLossesResponse]  # type: ignore[assignment]
+    """Pages through the loss ledger, oldest first."""
+    CreateAccessToken: _aio.UnaryUnaryMultiCallable[_operations_pb2.CreateAccessTokenRequest, _operations_pb2.CreateAccessTokenResponse]  # type: ignore[assignment]
+    """Creates an access token of a role. Its plaintext is in this reply only."""
+    ListAccessTokens: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListAccessTokensRequest, _operations_pb2.ListAccessTokensResponse]  # type: ignore[assignment]
+    """Pages through the access tokens, ended ones too."""
+    RevokeAccessToken: _aio.UnaryUnaryMultiCallable[_operations_pb2.RevokeAccessTokenRequest, _operations_pb2.RevokeAccessTokenResponse]  # type: ignore[assignment]
+    """Ends an access token; every server refuses it within 3 seconds."""
+    ListAuditRecords: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListAuditRecordsRequest, _operations_pb2.ListAuditRecordsResponse]  # type: ignore[assignment]
+    """Reads the audit log, newest first."""
 
 class OperationsServiceServicer:
     """Segplane's additions to the contract. A client compiled from the published contract needs none of
@@ -199,6 +375,59 @@ class OperationsServiceServicer:
         list after the call: what is registered later is not missed.
         """
 
+    def RepairCatalog(
+        self,
+        request: _operations_pb2.RepairCatalogRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.RepairCatalogResponse, _abc.Awaitable[_operations_pb2.RepairCatalogResponse]]:
+        """Repairs findings of CheckConsistency that need no judgement: stores recounted statistics,
+        cancels tasks over dead segments. Others are left as they are.
+        """
+
+    def ListStoredObjects(
+        self,
+        request: _operations_pb2.ListStoredObjectsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListStoredObjectsResponse, _abc.Awaitable[_operations_pb2.ListStoredObjectsResponse]]:
+        """Lists the objects that must exist now, in key order, with what meta knows of their bytes."""
+
+    def ReportObjectChecks(
+        self,
+        request: _operations_pb2.ReportObjectChecksRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ReportObjectChecksResponse, _abc.Awaitable[_operations_pb2.ReportObjectChecksResponse]]:
+        """Records what reads of objects found: fills in checksums that meta lacks, records damage, and
+        forgets that of objects which are sound again.
+        """
+
+    def ListDamagedObjects(
+        self,
+        request: _operations_pb2.ListDamagedObjectsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListDamagedObjectsResponse, _abc.Awaitable[_operations_pb2.ListDamagedObjectsResponse]]:
+        """Lists the objects whose damage is proven, in key order."""
+
+    def GetScrubState(
+        self,
+        request: _operations_pb2.GetScrubStateRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.GetScrubStateResponse, _abc.Awaitable[_operations_pb2.GetScrubStateResponse]]:
+        """Reads how far the janitor's scrub has come."""
+
+    def ListUnreadSegments(
+        self,
+        request: _operations_pb2.ListUnreadSegmentsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListUnreadSegmentsResponse, _abc.Awaitable[_operations_pb2.ListUnreadSegmentsResponse]]:
+        """Lists live segments whose content is not known, in the order of their ids."""
+
+    def SetSegmentFacts(
+        self,
+        request: _operations_pb2.SetSegmentFactsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.SetSegmentFactsResponse, _abc.Awaitable[_operations_pb2.SetSegmentFactsResponse]]:
+        """Records the content of segments as their footers tell it. Content that is known stays."""
+
     def GetServerState(
         self,
         request: _operations_pb2.GetServerStateRequest,
@@ -211,7 +440,37 @@ class OperationsServiceServicer:
         request: _operations_pb2.ReleaseSegmentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ReleaseSegmentResponse, _abc.Awaitable[_operations_pb2.ReleaseSegmentResponse]]:
-        """Releases a segment from the merge quarantine."""
+        """Lets a segment that is excluded from merging be merged again."""
+
+    def CreateRewriteJob(
+        self,
+        request: _operations_pb2.CreateRewriteJobRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.CreateRewriteJobResponse, _abc.Awaitable[_operations_pb2.CreateRewriteJobResponse]]:
+        """Begins to write the segments of a dataset anew, each in a merge task of its own, a few tasks at
+        a time. The same id again returns the rewrite as it is now.
+        """
+
+    def UpdateRewriteJob(
+        self,
+        request: _operations_pb2.UpdateRewriteJobRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.UpdateRewriteJobResponse, _abc.Awaitable[_operations_pb2.UpdateRewriteJobResponse]]:
+        """Pauses, resumes, cancels or bounds a rewrite. A finished one stays as it is."""
+
+    def ListRewriteJobs(
+        self,
+        request: _operations_pb2.ListRewriteJobsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListRewriteJobsResponse, _abc.Awaitable[_operations_pb2.ListRewriteJobsResponse]]:
+        """Lists rewrites with their progress: unfinished ones first, then the newest."""
+
+    def GetSegmentFormats(
+        self,
+        request: _operations_pb2.GetSegmentFormatsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.GetSegmentFormatsResponse, _abc.Awaitable[_operations_pb2.GetSegmentFormatsResponse]]:
+        """Counts the live segments of a dataset by the format that they are written in."""
 
     def GetUsage(
         self,
@@ -237,5 +496,165 @@ class OperationsServiceServicer:
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
         state.
         """
+
+    def PinVersion(
+        self,
+        request: _operations_pb2.PinVersionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.PinVersionResponse, _abc.Awaitable[_operations_pb2.PinVersionResponse]]:
+        """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
+        and the objects of the segments that it shows are not deleted.
+        """
+
+    def RenewPin(
+        self,
+        request: _operations_pb2.RenewPinRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.RenewPinResponse, _abc.Awaitable[_operations_pb2.RenewPinResponse]]:
+        """Extends the lease of a pin."""
+
+    def ReleasePin(
+        self,
+        request: _operations_pb2.ReleasePinRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ReleasePinResponse, _abc.Awaitable[_operations_pb2.ReleasePinResponse]]:
+        """Ends a pin at once."""
+
+    def ListPins(
+        self,
+        request: _operations_pb2.ListPinsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListPinsResponse, _abc.Awaitable[_operations_pb2.ListPinsResponse]]:
+        """Pages through the pins whose lease lasts."""
+
+    def ListDatasetChanges(
+        self,
+        request: _operations_pb2.ListDatasetChangesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListDatasetChangesResponse, _abc.Awaitable[_operations_pb2.ListDatasetChangesResponse]]:
+        """Returns the segments that versions added to a dataset and removed from it, and waits for the
+        next ones if asked to.
+        """
+
+    def WatchDataset(
+        self,
+        request: _operations_pb2.WatchDatasetRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_operations_pb2.WatchDatasetResponse], _abc.AsyncIterator[_operations_pb2.WatchDatasetResponse]]:
+        """Sends the segments that versions add to a dataset and remove from it, until either side ends it."""
+
+    def ListUnmergedBabies(
+        self,
+        request: _operations_pb2.ListUnmergedBabiesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListUnmergedBabiesResponse, _abc.Awaitable[_operations_pb2.ListUnmergedBabiesResponse]]:
+        """Pages through the committed baby segments of a dataset that a version does not show yet: with
+        the segments of the version they are all records that were committed at the first page.
+        """
+
+    def ParkStream(
+        self,
+        request: _operations_pb2.ParkStreamRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ParkStreamResponse, _abc.Awaitable[_operations_pb2.ParkStreamResponse]]:
+        """Records that a stream cannot pass a committed baby segment, because its object is missing or
+        cannot be read. It has no effect any more once every dataset has merged the baby segment.
+        """
+
+    def ListParkedStreams(
+        self,
+        request: _operations_pb2.ListParkedStreamsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListParkedStreamsResponse, _abc.Awaitable[_operations_pb2.ListParkedStreamsResponse]]:
+        """Pages through the streams that cannot pass a baby segment."""
+
+    def SkipOffset(
+        self,
+        request: _operations_pb2.SkipOffsetRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.SkipOffsetResponse, _abc.Awaitable[_operations_pb2.SkipOffsetResponse]]:
+        """Moves every entry of a parked stream past the baby segment that it waits at, at a version, and
+        writes the loss ledger. The baby segment is never merged afterwards. NOTHING_TO_REPAIR if the stream
+        does not wait at this offset, NOT_DRAINED until every dataset has merged what is below it.
+        """
+
+    def HideSegment(
+        self,
+        request: _operations_pb2.HideSegmentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.HideSegmentResponse, _abc.Awaitable[_operations_pb2.HideSegmentResponse]]:
+        """Hides a live segment whose object is missing or damaged: from a version on no lookup shows it.
+        The open merge task over it is cancelled, and its object stays. NOTHING_TO_REPAIR if it was
+        merged or deleted.
+        """
+
+    def ReplaceSegment(
+        self,
+        request: _operations_pb2.ReplaceSegmentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ReplaceSegmentResponse, _abc.Awaitable[_operations_pb2.ReplaceSegmentResponse]]:
+        """Lets a new object of the same records take the place of a live or hidden segment, at a version.
+        NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+        """
+
+    def BeginReplay(
+        self,
+        request: _operations_pb2.BeginReplayRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.BeginReplayResponse, _abc.Awaitable[_operations_pb2.BeginReplayResponse]]:
+        """Begins to replay a payload of the quarantine: fixes the dataset that it goes to. NOT_DRAINED
+        while a nursery may still merge it. A repetition returns how far the replay has come.
+        """
+
+    def CompleteReplay(
+        self,
+        request: _operations_pb2.CompleteReplayRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.CompleteReplayResponse, _abc.Awaitable[_operations_pb2.CompleteReplayResponse]]:
+        """Registers the segments of a payload whose replay was begun, at a version, once."""
+
+    def DropPayload(
+        self,
+        request: _operations_pb2.DropPayloadRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.DropPayloadResponse, _abc.Awaitable[_operations_pb2.DropPayloadResponse]]:
+        """Gives a payload of the quarantine up, with a row of the loss ledger. NOTHING_TO_REPAIR if it was
+        replayed.
+        """
+
+    def ListLosses(
+        self,
+        request: _operations_pb2.ListLossesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListLossesResponse, _abc.Awaitable[_operations_pb2.ListLossesResponse]]:
+        """Pages through the loss ledger, oldest first."""
+
+    def CreateAccessToken(
+        self,
+        request: _operations_pb2.CreateAccessTokenRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.CreateAccessTokenResponse, _abc.Awaitable[_operations_pb2.CreateAccessTokenResponse]]:
+        """Creates an access token of a role. Its plaintext is in this reply only."""
+
+    def ListAccessTokens(
+        self,
+        request: _operations_pb2.ListAccessTokensRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListAccessTokensResponse, _abc.Awaitable[_operations_pb2.ListAccessTokensResponse]]:
+        """Pages through the access tokens, ended ones too."""
+
+    def RevokeAccessToken(
+        self,
+        request: _operations_pb2.RevokeAccessTokenRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.RevokeAccessTokenResponse, _abc.Awaitable[_operations_pb2.RevokeAccessTokenResponse]]:
+        """Ends an access token; every server refuses it within 3 seconds."""
+
+    def ListAuditRecords(
+        self,
+        request: _operations_pb2.ListAuditRecordsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListAuditRecordsResponse, _abc.Awaitable[_operations_pb2.ListAuditRecordsResponse]]:
+        """Reads the audit log, newest first."""
 
 def add_OperationsServiceServicer_to_server(servicer: OperationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -20,7 +20,7 @@ from segments.errors import CorruptObject, ObjectMissing, SegmentsError
 from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
-from segments.parquet.footer import SegmentFacts, merged_footer
+from segments.parquet.footer import SegmentFacts, SegmentFooter, merged_footer
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
 from segments.parquet.writer import SegmentWriter
@@ -83,32 +83,71 @@ def merge_segments(
 
     Raises InputFailed where one input is to blame; StoreUnavailable passes through.
     """
+    path = folder / "merged.parquet"
+    with (
+        open_merge(store, inputs, order, folder) as merge,
+        SegmentWriter(path, merge.signals, order.spec, merge.footer) as writer,
+    ):
+        for signal, table in merge.tables():
+            writer.write(signal, table)
+        facts = writer.close()
+    check_outputs([facts], inputs)
+    return MergeResult(facts, merge.unconverted)
+
+
+@contextmanager
+def open_merge(
+    store: ObjectStore, inputs: Sequence[MergeInput], order: MergeOrder, folder: Path
+) -> Iterator[OpenMerge]:
+    """Open the inputs of a merge and compare their footers with what is registered."""
     with ExitStack() as stack:
         opened = [_open(stack, store, item, order.dataset_id) for item in inputs]
-        signals = {signal for item in opened for signal in item.segment.signals}
         footers = (item.segment.stored.footer for item in opened)
-        writer = stack.enter_context(
-            SegmentWriter(
-                folder / "merged.parquet",
-                signals,
-                order.spec,
-                merged_footer(order.dataset_id, order.producer, footers),
-            )
-        )
-        rows = unconverted = 0
+        footer = merged_footer(order.dataset_id, order.producer, footers)
+        yield OpenMerge(opened, order, folder, footer)
+
+
+@dataclass(slots=True)
+class OpenMerge:
+    """A merge whose inputs are open; `footer` is that of an output that holds all of it."""
+
+    _inputs: Sequence[_Opened]
+    _order: MergeOrder
+    _folder: Path
+    footer: SegmentFooter
+    # Attributes that did not fit their promoted column, counted by `tables`.
+    unconverted: int = 0
+
+    @property
+    def signals(self) -> set[Signal]:
+        """The sections of which any input has rows."""
+        return {signal for item in self._inputs for signal in item.segment.signals}
+
+    def days(self) -> set[int]:
+        """Return the UTC days since 1970 that hold rows; reads the times only."""
+        days: set[int] = set()
+        for item in self._inputs:
+            with _blame(item.registered):
+                days |= item.segment.days()
+        return days
+
+    def tables(self) -> Iterator[tuple[Signal, pa.Table]]:
+        """Merge section by section, in the order of SIGNALS; to be read once, to its end."""
+        rows = 0
         for signal in SIGNALS:
-            sections = [_Section(item, order.spec, signal) for item in opened if item.has(signal)]
-            for table in _merge_section(sections, order.memory_bytes, folder):
-                writer.write(signal, table)
+            sections = [
+                _Section(item, self._order.spec, signal)
+                for item in self._inputs
+                if item.has(signal)
+            ]
+            for table in _merge_section(sections, self._order.memory_bytes, self._folder):
+                yield signal, table
                 rows += table.num_rows
-                order.progress(rows)
-            unconverted += sum(section.adapter.unconverted for section in sections)
-        for item in opened:
+                self._order.progress(rows)
+            self.unconverted += sum(section.adapter.unconverted for section in sections)
+        for item in self._inputs:
             with _blame(item.registered):
                 item.check_hull()
-        facts = writer.close()
-    _check_output(facts, inputs)
-    return MergeResult(facts, unconverted)
 
 
 @dataclass(slots=True)
@@ -124,8 +163,8 @@ class _Opened:
 
     def take_times(self, batch: pa.RecordBatch) -> None:
         """Widen the time bounds; raises CorruptObject for a time outside of what is registered."""
-        found = pc.min_max(batch.column("timestamp").cast(pa.int64()))
-        low, high = found["min"].as_py(), found["max"].as_py()
+        bounds = pc.min_max(batch.column("timestamp").cast(pa.int64()))
+        low, high = bounds["min"].as_py(), bounds["max"].as_py()
         start, end = self.registered.start_time, self.registered.end_time
         if low < start or high > end:
             raise CorruptObject(f"holds times {low}..{high} outside {start}..{end}")
@@ -140,8 +179,8 @@ class _Opened:
             raise CorruptObject(f"its rows lie in {self.time_bounds}, registered is {expected}")
 
 
-def _widened(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return min(one[0], other[0]), max(one[1], other[1])
+def _widened(bounds: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return min(bounds[0], other[0]), max(bounds[1], other[1])
 
 
 class _Section:
@@ -223,12 +262,14 @@ def _batch_rows(section: _Section, share_bytes: int) -> int:
     return max(BATCH_ROWS_MIN, min(BATCH_ROWS_MAX, rows))
 
 
-def _check_output(facts: SegmentFacts, inputs: Sequence[MergeInput]) -> None:
+def check_outputs(outputs: Sequence[SegmentFacts], inputs: Sequence[MergeInput]) -> None:
     """Compare what was written with what went in; a difference is our own mistake."""
     rows = sum(item.rows for item in inputs)
     start, end = min(i.start_time for i in inputs), max(i.end_time for i in inputs)
-    if facts.rows != rows or (facts.start_time, facts.end_time) != (start, end):
+    written = sum(facts.rows for facts in outputs)
+    first, last = min(f.start_time for f in outputs), max(f.end_time for f in outputs)
+    if (written, first, last) != (rows, start, end):
         raise CorruptObject(
-            f"the merge wrote {facts.rows} rows in {facts.start_time}..{facts.end_time}, "
+            f"the merge wrote {written} rows in {first}..{last}, "
             f"its inputs hold {rows} in {start}..{end}"
         )

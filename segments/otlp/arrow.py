@@ -81,8 +81,8 @@ def spread(mask: Array, values: Array) -> Array:
 
 def scatter(rows: Array, values: Array, length: int) -> Array:
     """Put `values` into rows `rows` of an array of `length`; the first of a repeated row counts."""
-    wanted = pc.subtract(pc.cumulative_sum(make.repeat(make.scalar(1, pa.int32()), length)), 1)
-    return values.take(pc.index_in(wanted, value_set=rows))
+    positions = pc.subtract(pc.cumulative_sum(make.repeat(make.scalar(1, pa.int32()), length)), 1)
+    return values.take(pc.index_in(positions, value_set=rows))
 
 
 def coded(indices: Array, values: Array) -> Array:

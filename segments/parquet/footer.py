@@ -1,46 +1,26 @@
 """The footer of a merged segment, as Parquet key-value metadata.
 
-A catalog can be rebuilt from footers alone: a segment supersedes another if its (batch, part) pairs
-are a superset of the other's, and a batch without its last part is dropped.
+A catalog can be rebuilt from footers alone: segments are chosen such that each day of each part of
+a batch is in one of them, and a batch without its last part is dropped.
 """
 
-import base64
 import binascii
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from segments.errors import CorruptObject, SegmentsError
+from segments.errors import CorruptObject
 from segments.offsets import OffsetSpan, coalesce
+from segments.parquet import lineage
+from segments.parquet.lineage import BatchPart
 from segments.parquet.schema import PromotedColumn
 from segments.signals import SIGNALS, Signal
 
 # Written by this release, and the latest that it reads.
 FORMAT_VERSION = 2
 FORMAT_VERSION_MAX = 2
-# A footer is read whole by every query; lineage of this size means a plan without bounds.
-LINEAGE_BYTES_MAX = 16 * 1024 * 1024
-
 _PREFIX = b"segplane."
-# More than a batch or a range can take, packed.
-_ENTRY_BYTES_MAX = 128
-
-
-class LineageTooLarge(SegmentsError):
-    """A file would come from more batches and offset ranges than its footer may name."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class BatchPart:
-    """One of the files that one nursery batch wrote for a dataset.
-
-    `part` counts from 1; `parts`, the number of them, is known to the last part only, else 0.
-    """
-
-    batch_id: str
-    part: int
-    parts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +122,19 @@ def merged_footer(dataset_id: str, producer: str, inputs: Iterable[SegmentFooter
     footer = SegmentFooter(
         dataset_id,
         producer,
-        batches=tuple(sorted({batch for footer in footers for batch in footer.batches})),
+        batches=lineage.joined(batch for footer in footers for batch in footer.batches),
         ranges=coalesce(item for footer in footers for item in footer.ranges),
     )
-    if _ENTRY_BYTES_MAX * (len(footer.batches) + len(footer.ranges)) > LINEAGE_BYTES_MAX:
-        _pack_lineage(footer)
+    lineage.check_size(footer.batches, footer.ranges)
     return footer
+
+
+def footer_of_days(footer: SegmentFooter, first_day: int, last_day: int) -> SegmentFooter:
+    """Make the footer of the output of a merge that holds some UTC days; both ends inclusive.
+
+    All ranges stay: that they were merged is true of each output.
+    """
+    return replace(footer, batches=lineage.of_days(footer.batches, first_day, last_day))
 
 
 def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
@@ -167,7 +154,7 @@ def encode_footer(stored: StoredFooter) -> dict[bytes, bytes]:
     if stored.times_by_signal is not None:
         fields["signal_times"] = dict(stored.times_by_signal)
     metadata = {_PREFIX + name.encode(): _json(value) for name, value in fields.items()}
-    metadata[_PREFIX + b"lineage"] = _pack_lineage(footer)
+    metadata[_PREFIX + b"lineage"] = lineage.pack(footer.batches, footer.ranges)
     return metadata
 
 
@@ -182,7 +169,7 @@ def decode_footer(metadata: Mapping[bytes, bytes] | None) -> StoredFooter:
                 f"this release reads up to {FORMAT_VERSION_MAX}"
             )
         rows = json.loads(texts["rows"])
-        batches, ranges = _unpack_lineage(texts["lineage"])
+        batches, ranges = lineage.unpack(texts["lineage"])
         sort_order = tuple(map(str, json.loads(texts["sort_order"])))
         sharding = texts.get("sharding_fields")
         return StoredFooter(
@@ -237,36 +224,6 @@ def _promoted_column(entry: list[object]) -> PromotedColumn:
     return PromotedColumn(
         str(name), str(kql_type), str(scope), str(attribute), *map(_int, field_id)
     )
-
-
-def _pack_lineage(footer: SegmentFooter) -> bytes:
-    """Pack batches and ranges: ranges by stream, as [start, length, gap, length, ...]."""
-    batches = [[b.batch_id, b.part, b.parts] for b in footer.batches]
-    ranges: dict[str, list[int]] = {}
-    position = 0
-    for item in coalesce(footer.ranges):
-        if item.stream_id not in ranges:
-            position = 0
-        ranges.setdefault(item.stream_id, []).extend((item.start - position, item.end - item.start))
-        position = item.end
-    packed = base64.b64encode(zlib.compress(_json([batches, ranges]), 9))
-    if len(packed) > LINEAGE_BYTES_MAX:
-        raise LineageTooLarge(
-            f"{len(footer.batches)} batches and {len(footer.ranges)} offset ranges pack to "
-            f"{len(packed)} bytes, more than {LINEAGE_BYTES_MAX}: merge fewer segments"
-        )
-    return packed
-
-
-def _unpack_lineage(packed: bytes) -> tuple[tuple[BatchPart, ...], tuple[OffsetSpan, ...]]:
-    batches, streams = json.loads(zlib.decompress(base64.b64decode(packed, validate=True)))
-    ranges: list[OffsetSpan] = []
-    for stream_id, steps in streams.items():
-        position = 0
-        for gap, length in zip(steps[::2], steps[1::2], strict=True):
-            ranges.append(OffsetSpan(stream_id, position + gap, position + gap + length))
-            position = ranges[-1].end
-    return tuple(BatchPart(*item) for item in batches), tuple(ranges)
 
 
 def _json(value: object) -> bytes:

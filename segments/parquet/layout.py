@@ -32,13 +32,15 @@ class Shape:
 
     `batch_rows` is after how many values the writer looks at a page's size. `bloom_values` are the
     trace ids that a filter is made for. A `is_small` file has one page a column: an index of pages
-    would say nothing, and names and numbers are left as their dictionaries make them.
+    would say nothing, and names and numbers are left as their dictionaries make them. In an
+    `is_tiny` one only text is compressed: to begin and end a compression takes longer than it.
     """
 
     batch_rows: int
     page_bytes: int = PAGE_BYTES
     bloom_values: int = GROUP_ROWS_MAX
     is_small: bool = False
+    is_tiny: bool = False
 
 
 class WriterSettings:
@@ -52,7 +54,7 @@ class WriterSettings:
         levels = {
             path: COMPRESSION_LEVEL
             for c in columns
-            if not (shape.is_small and _is_coded(c))
+            if not (shape.is_small and _is_coded(c)) and not (shape.is_tiny and _is_numeric(c))
             for path in _leaves(c)
         }
         bloom = {"ndv": shape.bloom_values, "fpp": BLOOM_FALSE_POSITIVES}
@@ -129,6 +131,12 @@ def _is_coded(column: Column) -> bool:
     if pa.types.is_dictionary(column.type):
         return column.is_sortable
     return pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+
+
+def _is_numeric(column: Column) -> bool:
+    """Say whether a column holds numbers or times, or lists of them."""
+    type_ = column.type.value_type if pa.types.is_list(column.type) else column.type
+    return pa.types.is_primitive(type_)
 
 
 def _stored_field(column: Column, order: Sequence[str], shape: Shape) -> pa.Field[Any]:

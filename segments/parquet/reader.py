@@ -1,13 +1,16 @@
 """Reads merged segments: footer, sections, batches of rows."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from segments.errors import CorruptObject
@@ -26,7 +29,7 @@ class SegmentFile:
         """Open a local file, or an object opened by `ObjectStore.open_input`."""
         self._close = None if isinstance(source, Path) else source.close
         where = str(source) if isinstance(source, Path) else pa.PythonFile(source, mode="r")
-        with _corruption_found("not a readable Parquet file"):
+        with corruption_found("not a readable Parquet file"):
             self._footer_only = pq.read_metadata(where)
             self.stored: StoredFooter = decode_footer(self._footer_only.metadata)
             present = _checked_names(self._footer_only, self.stored)
@@ -39,7 +42,7 @@ class SegmentFile:
                 read_dictionary=[name for name in dictionaries if name in present],
                 page_checksum_verification=True,
             )
-        self._groups = _groups_by_signal(self._footer_only, self.stored)
+        self._groups = groups_by_signal(self._footer_only, self.stored)
 
     def __enter__(self) -> Self:
         return self
@@ -75,6 +78,17 @@ class SegmentFile:
         """Bytes of a section's row groups before compression."""
         return sum(self._footer_only.row_group(i).total_byte_size for i in self.row_groups(signal))
 
+    def days(self) -> set[int]:
+        """Return the UTC days since 1970 that hold rows; reads the times only."""
+        days: set[int] = set()
+        with corruption_found("times cannot be read"):
+            for row_group in range(self._footer_only.num_row_groups):
+                times = self._file.read_row_group(
+                    row_group, columns=["timestamp"], use_threads=False
+                )
+                days.update(distinct_days(times["timestamp"]))
+        return days
+
     def batches(self, signal: Signal, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Read a section in file order, only the columns that the file's format gives it.
 
@@ -87,7 +101,7 @@ class SegmentFile:
             self.stored.footer.format_version,
         )
         rows = 0
-        with _corruption_found(f"rows of {signal} cannot be read"):
+        with corruption_found(f"rows of {signal} cannot be read"):
             # One row group at a time: Arrow keeps the bytes of all that it was asked for.
             for row_group in self.row_groups(signal):
                 for batch in self._file.iter_batches(
@@ -105,7 +119,7 @@ class SegmentFile:
 
 
 @contextmanager
-def _corruption_found(what: str) -> Iterator[None]:
+def corruption_found(what: str) -> Iterator[None]:
     """Turn what Arrow raises over bad bytes into CorruptObject.
 
     A failed page checksum is an OSError without errno; with one it is the disk or the network.
@@ -128,13 +142,24 @@ def read_footer(store: ObjectStore, key: str) -> StoredFooter:
         return segment.stored
 
 
+def distinct_days(times: pa.ChunkedArray[Any]) -> list[int]:
+    """Return the UTC days since 1970 that times are on, each once; null is on none."""
+    days: list[int | None] = pc.unique(day_numbers(times)).to_pylist()
+    return [day for day in days if day is not None]
+
+
+def day_numbers(times: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """Turn times into the numbers of their UTC days since 1970."""
+    return times.cast(pa.date32()).cast(pa.int32()).combine_chunks()
+
+
 def check_segment(body: bytes) -> StoredFooter:
     """Check a whole segment in memory as opening it would, and return what it says of itself."""
-    with _corruption_found("not a readable Parquet file"):
+    with corruption_found("not a readable Parquet file"):
         metadata = pq.read_metadata(pa.BufferReader(body))
         stored = decode_footer(metadata.metadata)
         _checked_names(metadata, stored)
-    _groups_by_signal(metadata, stored)
+    groups_by_signal(metadata, stored)
     return stored
 
 
@@ -171,7 +196,7 @@ def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset
     return frozenset(found.names)
 
 
-def _groups_by_signal(
+def groups_by_signal(
     metadata: pq.FileMetaData, stored: StoredFooter
 ) -> dict[Signal, tuple[int, ...]]:
     """Deal the row groups to the sections by the footer's row counts, which must come out even."""

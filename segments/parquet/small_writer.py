@@ -7,7 +7,7 @@ in one call is. What is left for each is Parquet itself: one row group a section
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,8 @@ from segments.signals import SIGNALS, Signal
 
 # Above, a file is worth row groups with pages of its own.
 SMALL_ROWS_MAX = 8_192
+# Up to here what is compressed is small beside what compressing it costs.
+TINY_ROWS_MAX = 256
 # Text that the dictionaries of one call's rows become.
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 _PAGE_BYTES = 1024 * 1024
@@ -71,7 +73,9 @@ class SmallFormat:
         columns = wide_columns(signals, spec.promoted)
         shape = Shape(SMALL_ROWS_MAX, _PAGE_BYTES, SMALL_ROWS_MAX, is_small=True)
         self._stored = StoredColumns(columns, spec.promoted, format_version)
+        tiny = replace(shape, bloom_values=TINY_ROWS_MAX, is_tiny=True)
         self._settings = WriterSettings(self._stored, self._order, shape)
+        self._tiny_settings = WriterSettings(self._stored, self._order, tiny)
 
     def sections(
         self, signal: Signal, table: pa.Table, owners: pa.Array[Any]
@@ -114,7 +118,9 @@ class SmallFormat:
         content = content_of(stored)
         assert content is not None
         sink, collected = pa.BufferOutputStream(), list[pq.FileMetaData]()
-        with self._settings.open(sink, collected) as writer:
+        is_tiny = stored.rows <= TINY_ROWS_MAX
+        settings = self._tiny_settings if is_tiny else self._settings
+        with settings.open(sink, collected) as writer:
             for signal in self._signals:
                 table = sections[signal].table
                 writer.write_table(table, row_group_size=table.num_rows)

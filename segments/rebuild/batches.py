@@ -6,15 +6,12 @@ that no batch has merged is not: registered offsets have no gaps.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from segments.offsets import OffsetSpan, coalesce
-from segments.rebuild.exact_cover import choose, components
+from segments.rebuild.exact_cover import choose, components, greedy
 
-Name = TypeVar("Name", bound=Hashable)
-Atom = TypeVar("Atom", bound=Hashable)
 # The dataset ids that a baby is stamped with, by offset; None where it has no stamps.
 Stamps = Mapping[int, frozenset[str] | None]
 
@@ -89,15 +86,18 @@ def settle(
     reasons = dict(_overlapped(ground, batches))
     reasons |= _incomplete(ground, [b for b in batches if b.batch_id not in reasons])
     left = {i: ground.atoms[i] for i in by_id if i not in reasons}
+    wanted_atoms = {atom for atoms in left.values() for atom in atoms}
+    # Beyond a gap that no choice fills: not to be chosen in another batch's place.
+    ahead = _ahead(ground, set(left), wanted_atoms)
+    left = {i: atoms for i, atoms in left.items() if i not in ahead}
     chosen: set[str] = set()
     for group in components(left):
         chosen |= _of_component(ground, {i: left[i] for i in group})
     reasons |= {i: "duplicate" for i in left if i not in chosen}
-    wanted_atoms = {atom for atoms in left.values() for atom in atoms}
-    ahead = _ahead(ground, chosen, wanted_atoms)
+    ahead |= _ahead(ground, chosen, wanted_atoms)
     reasons |= dict.fromkeys(ahead, "ahead of babies that are not merged")
     chosen -= ahead
-    lost = sorted(i for i in ahead if any(not ground.is_free(atom) for atom in ground.atoms[i]))
+    lost = _lost(ground, ahead, _covered(ground, chosen))
     return History(
         frozenset(key for i in chosen for key in by_id[i].keys),
         _merged_offsets(ground, chosen, wanted_atoms),
@@ -108,16 +108,6 @@ def settle(
             for i in lost
         ),
     )
-
-
-def greedy(options: Mapping[Name, frozenset[Atom]]) -> frozenset[Name]:
-    """Take whatever fits, in order."""
-    chosen, covered = set[Name](), set[Atom]()
-    for name, atoms in options.items():
-        if not atoms & covered:
-            chosen.add(name)
-            covered |= atoms
-    return frozenset(chosen)
 
 
 def _ground(
@@ -226,6 +216,18 @@ def _ahead(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> set[st
         if not fresh:
             return ahead
         ahead |= fresh
+
+
+def _lost(ground: _Ground, ahead: Iterable[str], covered: "_Covered") -> list[str]:
+    """Batches with babies that are gone and in no chosen file."""
+    return sorted(
+        i
+        for i in ahead
+        if any(
+            not ground.is_free(atom) and not covered.holds(atom.stream_id, atom.start)
+            for atom in ground.atoms[i]
+        )
+    )
 
 
 def _gaps(ground: _Ground, chosen: set[str], wanted: set[OffsetSpan]) -> dict[str, int]:

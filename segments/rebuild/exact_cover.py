@@ -82,6 +82,16 @@ def choose(
     return None
 
 
+def greedy(options: Mapping[Name, frozenset[Atom]]) -> frozenset[Name]:
+    """Take whatever fits, in order."""
+    chosen, covered = set[Name](), set[Atom]()
+    for name, atoms in options.items():
+        if not atoms & covered:
+            chosen.add(name)
+            covered |= atoms
+    return frozenset(chosen)
+
+
 def _skip_covered(state: _State[Name, Atom], atoms: list[Atom]) -> _State[Name, Atom]:
     position = state.position
     while position < len(atoms) and atoms[position] in state.covered:

@@ -5,14 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from segments.baby import Baby, decode_baby
 from segments.errors import CorruptObject, ObjectMissing
 from segments.ids import is_canonical_uuid
 from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
-from segments.parquet.footer import content_of, decode_footer
+from segments.markers import read_markers
+from segments.parquet.content import read_content
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.plan import BabyFound, SegmentFound
@@ -26,11 +24,15 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The objects of a bucket; `unread` are those under our prefixes that cannot be used."""
+    """The objects of a bucket; `unread` are those under our prefixes that cannot be used.
+
+    `hidden` are keys of segments that were taken out: what they held is no gap, but none is live.
+    """
 
     segments: tuple[SegmentFound, ...]
     babies: tuple[BabyFound, ...]
     unread: tuple[Dropped, ...]
+    hidden: frozenset[str] = frozenset()
 
 
 def read_inventory(store: ObjectStore) -> Inventory:
@@ -43,11 +45,33 @@ def read_inventory(store: ObjectStore) -> Inventory:
         else:
             unread.append(Dropped(info.key, "foreign: not a segment's key"))
     babies = [i for i in store.list(BABIES_ROOT) if isinstance(parse_key(i.key), BabyKey)]
-    segments = _read(merged, lambda info: _segment(store, info), unread)
+    segments = _read(merged, lambda info: find_segment(store, info), unread)
+    markers, readable = read_markers(store), {found.key for found in segments}
+    reasons = {key: markers.reason(key, readable) for key in readable}
+    unread += [Dropped(key, reason) for key, reason in reasons.items() if reason == "replaced"]
     return Inventory(
-        tuple(segments),
+        tuple(found for found in segments if reasons[found.key] != "replaced"),
         tuple(_read(babies, lambda info: _baby(store, info), unread)),
         tuple(unread),
+        frozenset(key for key, reason in reasons.items() if reason == "hidden"),
+    )
+
+
+def find_segment(store: ObjectStore, info: ObjectInfo) -> SegmentFound:
+    """Read a merged segment's footer; raises CorruptObject, ObjectMissing."""
+    read = read_content(store, info.key)
+    stored = read.stored
+    return SegmentFound(
+        info.key,
+        stored.footer,
+        stored.rows,
+        stored.start_time,
+        stored.end_time,
+        read.size_bytes,
+        info.size_bytes,
+        info.modified_at_nanos,
+        SegmentSpec(stored.sharding_fields, stored.promoted),
+        read.content,
     )
 
 
@@ -83,28 +107,6 @@ def _groups(infos: Iterable[ObjectInfo]) -> Iterator[list[ObjectInfo]]:
             yield group
             group = []
     yield group
-
-
-def _segment(store: ObjectStore, info: ObjectInfo) -> SegmentFound:
-    with store.open_input(info.key) as source:
-        try:
-            metadata = pq.read_metadata(pa.PythonFile(source, mode="r"))
-        except (pa.ArrowException, UnicodeDecodeError) as error:
-            raise CorruptObject(f"not a readable Parquet file: {error}") from error
-    stored = decode_footer(metadata.metadata)
-    groups = range(metadata.num_row_groups)
-    return SegmentFound(
-        info.key,
-        stored.footer,
-        stored.rows,
-        stored.start_time,
-        stored.end_time,
-        sum(metadata.row_group(i).total_byte_size for i in groups),
-        info.size_bytes,
-        info.modified_at_nanos,
-        SegmentSpec(stored.sharding_fields, stored.promoted),
-        content_of(stored),
-    )
 
 
 def _baby(store: ObjectStore, info: ObjectInfo) -> BabyFound:

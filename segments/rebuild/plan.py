@@ -11,8 +11,8 @@ from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import coalesce
 from segments.parquet.footer import SegmentContent, SegmentFooter
 from segments.parquet.schema import PromotedColumn, SegmentSpec
-from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, greedy, settle
-from segments.rebuild.exact_cover import choose, components
+from segments.rebuild.batches import Dropped, History, NurseryBatch, Tail, settle
+from segments.rebuild.parts import disjoint
 
 MERGE_INPUTS_MAX = 16
 MERGE_COUNT_MAX = 4
@@ -166,7 +166,9 @@ def _history(
     proven_ids = {b.batch_id for one in merged for b in one.footer.batches}
     raw = [one for one in found if isinstance(parse_key(one.key), MergedKey)]
     proven = merged + [one for one in raw if one.footer.batches[0].batch_id in proven_ids]
-    live_keys, dropped, warnings = _disjoint(dataset_id, proven)
+    live_keys, dropped, warnings = disjoint(
+        dataset_id, {one.key: one.footer.batches for one in proven}
+    )
     batches: dict[str, list[SegmentFound]] = {}
     for one in raw:
         if (batch_id := one.footer.batches[0].batch_id) not in proven_ids:
@@ -184,37 +186,6 @@ def _history(
         (*dropped, *history.dropped),
         (*warnings, *history.warnings),
     )
-
-
-def _disjoint(
-    dataset_id: str, proven: Sequence[SegmentFound]
-) -> tuple[frozenset[str], list[Dropped], list[str]]:
-    """Of files whose batches are known to be registered, those that hold each part once.
-
-    A merge's output supersedes its inputs. A merge that was never completed may overlap others
-    that were: then one of them has to go, such that nothing is lost.
-    """
-    parts = {
-        one.key: frozenset((b.batch_id, b.part) for b in one.footer.batches)
-        for one in sorted(proven, key=lambda one: (-len(one.footer.batches), one.key))
-    }
-    live: set[str] = set()
-    warnings = []
-    for group in components(parts):
-        options = {key: parts[key] for key in sorted(group, key=lambda k: (-len(parts[k]), k))}
-        every = frozenset[tuple[str, int]]().union(*options.values())
-        chosen = choose(options)
-        if chosen is None:
-            chosen = greedy(options)
-        lost = every.difference(*(options[key] for key in chosen))
-        if lost:
-            warnings.append(
-                f"dataset {dataset_id}: {len(lost)} parts of batches are only in files that"
-                f" overlap others, such as {sorted(options.keys() - chosen)[0]}"
-            )
-        live |= chosen
-    dropped = [Dropped(key, "superseded") for key in sorted(parts.keys() - live)]
-    return frozenset(live), dropped, warnings
 
 
 def _batch(batch_id: str, files: Sequence[SegmentFound]) -> NurseryBatch:
@@ -275,8 +246,10 @@ def _unusable(found: SegmentFound) -> str:
 def _merge_count(found: SegmentFound) -> int:
     if isinstance(parse_key(found.key), MergedKey):
         return 0
+    # Days of one part may be apart.
+    parts = len({(batch.batch_id, batch.part) for batch in found.footer.batches})
     count, inputs = 1, MERGE_INPUTS_MAX
-    while inputs < len(found.footer.batches) and count < MERGE_COUNT_MAX:
+    while inputs < parts and count < MERGE_COUNT_MAX:
         count, inputs = count + 1, inputs * MERGE_INPUTS_MAX
     return count
 

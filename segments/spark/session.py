@@ -173,11 +173,11 @@ def check_java() -> None:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise SparkUnusable(f"{java} does not start: {error}") from error
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    if done.returncode or not found:
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    if done.returncode or not match:
         raise SparkUnusable(f"{java} does not say its version: {advice}")
-    if int(found[1]) < JAVA_MAJOR_MIN:
-        raise SparkUnusable(f"{java} is Java {found[1]}: {advice}")
+    if int(match[1]) < JAVA_MAJOR_MIN:
+        raise SparkUnusable(f"{java} is Java {match[1]}: {advice}")
 
 
 def _builder(settings: SparkSettings, log_config: Path) -> SparkSession.Builder:

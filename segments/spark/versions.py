@@ -58,7 +58,7 @@ def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterabl
 
     An executor may have come after the survey at the start, or been upgraded since.
     """
-    wanted, look, body = astuple(versions_here())[1:], survey(), pickle.dumps(function)
+    expected, look, body = astuple(versions_here())[1:], survey(), pickle.dumps(function)
 
     # Nested, and all of ours that it needs still packed: as above.
     def run(items: Iterable[T]) -> Iterator[R]:
@@ -66,13 +66,13 @@ def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterabl
         import sys
 
         ours = sys.modules.get("segments.spark.versions")
-        if ours is None or wanted not in ours.agreed:
-            (found,) = look(())
-            if found[1:] != wanted:
-                raise RuntimeError(f"{_DIFFERS} {'|'.join(found)}")
+        if ours is None or expected not in ours.agreed:
+            (installed,) = look(())
+            if installed[1:] != expected:
+                raise RuntimeError(f"{_DIFFERS} {'|'.join(installed)}")
             import segments.spark.versions
 
-            segments.spark.versions.agreed.add(wanted)
+            segments.spark.versions.agreed.add(expected)
         # As trustworthy as the task that brought it.
         function: Callable[[Iterable[T]], Iterator[R]] = pickle.loads(body)  # noqa: S301
         return function(items)
@@ -82,10 +82,10 @@ def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterabl
 
 def refusal(error: str) -> str:
     """Advice to the operator if versions made a job fail; else ""."""
-    if found := _PYTHON_DIFFERS.search(error):
-        return f"an executor has python {found[1]} (here {found[2]}): {ADVICE}"
-    if found := _FOUND.search(error):
-        return f"{difference(versions_here(), [tuple(found[1].split('|'))])}: {ADVICE}"
+    if match := _PYTHON_DIFFERS.search(error):
+        return f"an executor has python {match[1]} (here {match[2]}): {ADVICE}"
+    if match := _FOUND.search(error):
+        return f"{difference(versions_here(), [tuple(match[1].split('|'))])}: {ADVICE}"
     return ""
 
 
@@ -97,16 +97,16 @@ def versions_here() -> Versions:
 
 def difference(driver: Versions, executors: Iterable[Row]) -> str:
     """Name the first executor that differs, with all in which it does; "" if none does."""
-    wanted = dict(zip(_NAMES, astuple(driver), strict=True))
+    expected = dict(zip(_NAMES, astuple(driver), strict=True))
     for row in executors:
-        found = dict(zip(_NAMES, row, strict=True))
+        installed = dict(zip(_NAMES, row, strict=True))
         differing = [
-            f"{name} {found[name]} (here {wanted[name]})"
+            f"{name} {installed[name]} (here {expected[name]})"
             for name in _NAMES[1:]
-            if found[name] != wanted[name]
+            if installed[name] != expected[name]
         ]
         if differing:
-            return f"the executor on {found['host']} has {', '.join(differing)}"
+            return f"the executor on {installed['host']} has {', '.join(differing)}"
     return ""
 
 

@@ -52,18 +52,18 @@ class RangeReader(io.RawIOBase):
     def read(self, size: int | None = -1, /) -> bytes:
         """Read up to size bytes; fewer only at the object's end."""
         rest = max(0, self._size - self._position)
-        wanted = rest if size is None or size < 0 else min(size, rest)
+        requested = rest if size is None or size < 0 else min(size, rest)
         is_sequential = self._position == self._read_end
         pieces = []
-        while wanted:
+        while requested:
             offset = self._position - self._start
             if not 0 <= offset < len(self._buffer):
-                self._fill(wanted, is_sequential)
+                self._fill(requested, is_sequential)
                 offset = 0
-            piece = self._buffer[offset : offset + wanted]
+            piece = self._buffer[offset : offset + requested]
             pieces.append(piece)
             self._position += len(piece)
-            wanted -= len(piece)
+            requested -= len(piece)
         self._read_end = self._position
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -82,7 +82,7 @@ class RangeReader(io.RawIOBase):
         self._buffer, self._ahead = b"", None
         super().close()
 
-    def _fill(self, wanted: int, is_sequential: bool) -> None:
+    def _fill(self, requested: int, is_sequential: bool) -> None:
         start = self._position
         grown = min(self._window * 2, RANGE_BYTES_MAX)
         self._window = grown if is_sequential else RANGE_BYTES_MIN
@@ -90,17 +90,17 @@ class RangeReader(io.RawIOBase):
         if ahead and ahead[0] == start:
             buffer = ahead[1].result()
         else:
-            buffer = self._read_range(start, self._length(start, max(wanted, self._window)))
+            buffer = self._read_range(start, self._length(start, max(requested, self._window)))
         if not buffer:
             raise EOFError(f"object ends at {start}, expected {self._size} bytes")
         self._start, self._buffer = start, buffer
-        end, missing = start + len(buffer), wanted - len(buffer)
+        end, missing = start + len(buffer), requested - len(buffer)
         if end < self._size and (is_sequential or missing > 0):
             length = self._length(end, max(missing, self._window if is_sequential else 0))
             self._ahead = end, _pool(os.getpid()).submit(self._read_range, end, length)
 
-    def _length(self, start: int, wanted: int) -> int:
-        return min(wanted, RANGE_BYTES_MAX, self._size - start)
+    def _length(self, start: int, requested: int) -> int:
+        return min(requested, RANGE_BYTES_MAX, self._size - start)
 
 
 @cache

@@ -48,6 +48,14 @@ EventLeadMax = Annotated[
     str | None,
     typer.Option(help=f"Reject records whose event is further ahead of now. {AGE_HELP}"),
 ]
+ExcessEvents = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Let registrations hold so many more events than collectors counted, for a dataset "
+        "that waits for that reason; 0 revokes what is left.",
+    ),
+]
 Promote = Annotated[
     list[str] | None,
     typer.Option(
@@ -70,6 +78,7 @@ def settings(
     memory_bytes: MemoryBytes = None,
     event_age_max: EventAgeMax = None,
     event_lead_max: EventLeadMax = None,
+    excess_events: ExcessEvents = None,
     promote: Promote = None,
     promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
     address: MetaAddress = DEFAULT_ADDRESS,
@@ -78,7 +87,9 @@ def settings(
     """Show a dataset's settings; with options, change them first and leave the others."""
     if promote and promote_none:
         raise usage("--promote and --promote-none exclude each other")
-    change = pb.DatasetSettings(records_per_month=records_per_month)
+    change = pb.DatasetSettings(
+        records_per_month=records_per_month, excess_events_allowed=excess_events
+    )
     ages = {
         "event_retention": event_retention,
         "created_retention": created_retention,
@@ -231,6 +242,8 @@ def _print(settings: pb.DatasetSettings) -> None:
             ("records a month", settings.records_per_month),
             # Only those that are set.
             *((field.name, value) for field, value in settings.ingest_limits.ListFields()),
+            *[("excess events allowed", settings.excess_events_allowed)]
+            * bool(settings.excess_events_allowed),
         )
     )
     if settings.promoted_columns.columns:

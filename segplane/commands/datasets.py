@@ -46,18 +46,27 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
         )
         request = operations_pb2.GetUsageRequest(dataset_ids=[dataset.id])
         (usage,) = client.operations.GetUsage(request).usage
+        formats = client.operations.GetSegmentFormats(
+            operations_pb2.GetSegmentFormatsRequest(dataset_id=dataset.id)
+        )
     if as_json:
-        print_json(dataset, stats=stats, usage=usage)
+        print_json(dataset, stats=stats, usage=usage, formats=formats)
         return
     print_facts(
         (
             ("id", dataset.id),
             ("name", dataset.name),
             *segment_facts(stats),
+            *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
             (f"records in {usage.month}", usage.records),
             ("records a month", NONE if usage.limit < 0 else usage.limit),
         )
     )
+
+
+def _format_name(version: int) -> str:
+    """A segment's format; that of 0.1.0's segments and of other clients is not known."""
+    return f"format {version}" if version else "format not known"
 
 
 @app.command()

@@ -1,16 +1,22 @@
 """segplane segments: lookup of the merged segments that query engines read."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from meta.client import MetaClient
+from meta.errors import Unimplemented
 from meta.v1 import common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
+from segments.errors import SegmentsError
 from segments.signals import TRAITS
+from segplane.commands.losses import AcceptLoss, Reason
 from segplane.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -19,13 +25,18 @@ from segplane.connection import (
     connect,
     usage,
 )
+from segplane.dataplane.object_checks import list_damaged
 from segplane.lookup import find_all, segment_url
+from segplane.losses import acceptance
 from segplane.output import AsJson, print_json, print_table, size_text, time_text
 from segplane.times import parse_time
 
-app = typer.Typer(no_args_is_help=True, help="Find merged segments, as a query engine does.")
+app = typer.Typer(
+    no_args_is_help=True, help="Find merged segments, as a query engine does; repair damaged ones."
+)
 PAGE_ROWS = 1_000
 TABLE_ROWS = 1_000
+DAMAGED_MAX = 10_000
 FOREVER_NANOS = 2**63 - 1
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
 
@@ -62,7 +73,7 @@ def find(
         request.as_of_version = as_of
     with connect(address) as client:
         segments = find_all(client, request)
-        _print(islice(segments, limit), urls, as_json)
+        _print(client, islice(segments, limit), urls, as_json)
         if limit is not None and next(segments, None) is not None:
             print(f"stopped after {limit} segments: --limit prints more", file=sys.stderr)
 
@@ -77,7 +88,7 @@ def get(
     """Show segments by id; unknown ones are left out."""
     with connect(address) as client:
         reply = client.segment_lookup.GetSegmentsByIds(pb.GetSegmentsByIdsRequest(segment_ids=ids))
-        _print(reply.segments, urls, as_json)
+        _print(client, reply.segments, urls, as_json)
 
 
 @app.command()
@@ -90,8 +101,74 @@ def release(
         request = operations_pb2.ReleaseSegmentRequest(segment_id=segment_id)
         reply = client.operations.ReleaseSegment(request)
     if not reply.success:
-        complain(f"segment {segment_id} is not in quarantine")
+        complain(f"segment {segment_id} is not excluded from merging")
         raise typer.Exit(EXIT_REFUSED)
+
+
+@app.command()
+def hide(
+    segment_id: Annotated[str, typer.Argument(help="Id of a live segment.")],
+    accept_loss: AcceptLoss = False,
+    reason: Reason = "",
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Take a missing or damaged segment out of every list, so that queries work again.
+
+    Its records are missing from then on and are written to the loss ledger. `segments replace` or
+    `segments unhide` bring them back as long as there is a sound file.
+    """
+    if not accept_loss:
+        raise usage("the records of the segment are missing then; add --accept-loss if they may be")
+    with connect(address) as client, _refusals():
+        from segplane import segment_repairs
+
+        reply = segment_repairs.hide(client, segment_id, acceptance(reason))
+    print(f"hidden from version {reply.version} on: {reply.loss.records} records")
+
+
+@app.command()
+def unhide(
+    segment_id: Annotated[str, typer.Argument(help="Id of a hidden segment.")],
+    reason: Reason = "",
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Put a hidden segment back, as a copy of its object under a new id and key."""
+    with connect(address) as client, _refusals():
+        from segplane import segment_repairs
+
+        reply = segment_repairs.unhide(client, segment_id, acceptance(reason))
+    print(f"segment {reply.segment_id} takes its place from version {reply.version} on")
+
+
+@app.command("replace")
+def replace_(
+    segment_id: Annotated[str, typer.Argument(help="Id of a live or hidden segment.")],
+    file: Annotated[Path, typer.Argument(help="A sound copy of its object.")],
+    reason: Reason = "",
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Let a sound copy take the place of a missing or damaged segment. Cannot be undone.
+
+    The file is read whole and must be of the same dataset, records, times and lineage.
+    """
+    with connect(address) as client, _refusals():
+        from segplane import segment_repairs
+
+        reply = segment_repairs.replace(client, segment_id, file, acceptance(reason))
+    print(f"segment {reply.segment_id} takes its place from version {reply.version} on")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn refusals of a repair into one line and an exit code."""
+    # pyarrow is no part of the `cli` extra; only repairs need it.
+    from segplane.segment_repairs import RepairRefused
+
+    try:
+        yield
+    except (RepairRefused, SegmentsError) as error:
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None
 
 
 def _signal(name: str) -> common_pb2.Signal.ValueType:
@@ -101,15 +178,26 @@ def _signal(name: str) -> common_pb2.Signal.ValueType:
     raise usage(f"--signal is {name!r}, expected one of {', '.join(TRAITS)}")
 
 
-def _print(segments: Iterable[common_pb2.SegmentInfo], urls: bool, as_json: bool) -> None:
+def _print(
+    client: MetaClient, segments: Iterable[common_pb2.SegmentInfo], urls: bool, as_json: bool
+) -> None:
     if as_json:
         print_json(segments)
     elif urls:
         for segment in segments:
             print(segment_url(segment))
     else:
-        headers = ("id", "dataset", "start", "end", "events", "size", "merges", "version")
-        print_table(headers, [_row(segment) for segment in segments])
+        headers = ("id", "dataset", "start", "end", "events", "size", "merges", "version", "damage")
+        damage = _damage(client)
+        print_table(headers, [(*_row(one), damage.get(one.id, "")) for one in segments])
+
+
+def _damage(client: MetaClient) -> dict[str, str]:
+    """Proven damage by segment id; none from a meta that knows no such thing."""
+    try:
+        return {one.segment_id: one.damage for one in islice(list_damaged(client), DAMAGED_MAX)}
+    except Unimplemented:
+        return {}
 
 
 def _row(segment: common_pb2.SegmentInfo) -> tuple[object, ...]:

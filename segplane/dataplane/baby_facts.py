@@ -12,7 +12,7 @@ import structlog
 from google.protobuf.message import DecodeError
 
 from meta.v1 import ingestion_pb2
-from segments.baby import Baby, decode_baby
+from segments.baby import Baby, crc32c, decode_baby
 from segments.errors import CorruptObject
 from segments.ids import is_canonical_uuid
 from segments.keys import baby_key
@@ -28,7 +28,7 @@ class CommitFacts:
 
     Times are those of its events, with records that carry none placed at their arrival; (0, 0)
     where there are no records. `dataset_records` counts records by dataset id, as far as stamps
-    name datasets.
+    name datasets. `crc32c` is that of the object; None where nothing proves the bytes.
     """
 
     start_time: int
@@ -37,9 +37,10 @@ class CommitFacts:
     num_records: int
     flush_id: bytes
     dataset_records: Mapping[str, int]
+    crc32c: int | None = None
 
     @classmethod
-    def of_stamps(cls, baby: Baby, size_bytes: int) -> "CommitFacts":
+    def of_stamps(cls, baby: Baby, size_bytes: int, crc32c: int) -> "CommitFacts":
         """Read the facts off the stamps of a baby of `size_bytes`."""
         start_time, end_time = baby.time_range()
         records = Counter[str]()
@@ -47,7 +48,9 @@ class CommitFacts:
             # A stamp is whatever a collector wrote; meta refuses what cannot be a dataset's id.
             if part.dataset_id and is_canonical_uuid(part.dataset_id):
                 records[part.dataset_id] += part.num_records
-        return cls(start_time, end_time, size_bytes, baby.num_records, baby.flush_id, records)
+        return cls(
+            start_time, end_time, size_bytes, baby.num_records, baby.flush_id, records, crc32c
+        )
 
     def request(self, stream_id: str, offset: int) -> ingestion_pb2.CommitOffsetRequest:
         """Build the call that commits the baby at `offset`."""
@@ -61,6 +64,7 @@ class CommitFacts:
             flush_id=self.flush_id,
             dataset_ids=self.dataset_records.keys(),
             dataset_records=self.dataset_records.values(),
+            crc32c=self.crc32c,
         )
 
 
@@ -108,7 +112,7 @@ def found_baby(body: bytes, arrived_at: Callable[[], int]) -> FoundBaby:
     if not baby.is_stamped:
         return FoundBaby(_counted(baby, len(body), arrived_at), is_stop=baby.is_stop)
     digests = tuple(export.digest for part in baby.parts for export in part.exports)
-    return FoundBaby(CommitFacts.of_stamps(baby, len(body)), digests, baby.is_stop)
+    return FoundBaby(CommitFacts.of_stamps(baby, len(body), crc32c(body)), digests, baby.is_stop)
 
 
 def _counted(baby: Baby, size_bytes: int, arrived_at: Callable[[], int]) -> CommitFacts:

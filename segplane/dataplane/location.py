@@ -29,10 +29,12 @@ class MetaLocation:
     store: StoreLocation
 
 
-def ask_location(client: MetaClient, worker_id: str) -> MetaLocation:
+def ask_location(
+    client: MetaClient, worker_id: str, deadline_secs: float = _DEADLINE_SECS
+) -> MetaLocation:
     """Ask meta where the objects are; raises MetaError."""
     request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
-    reply = client.ingestion.DownloadConfig(request, timeout=_DEADLINE_SECS)
+    reply = client.ingestion.DownloadConfig(request, timeout=deadline_secs)
     bucket = reply.cloud_object_prefix.bucket
     return MetaLocation(reply.config_version, bucket, location(bucket))
 
@@ -80,14 +82,14 @@ class Locator:
                 return True
         return False
 
-    def refresh(self) -> None:
+    def refresh(self, deadline_secs: float = _DEADLINE_SECS) -> None:
         """Ask if the last answer is too old; raises MetaError."""
         if self._monotonic() - self._asked_at >= ASK_EVERY_SECS:
-            self.ask()
+            self.ask(deadline_secs)
 
-    def ask(self) -> None:
+    def ask(self, deadline_secs: float = _DEADLINE_SECS) -> None:
         """Ask meta now; raises MetaError."""
-        answer = ask_location(self._client, self._worker_id)
+        answer = ask_location(self._client, self._worker_id, deadline_secs)
         with self._lock:
             known, self._asked_at = self._known, self._monotonic()
             if known is not None and known.config_version == answer.config_version:

@@ -8,18 +8,21 @@ from collections.abc import Callable
 
 import grpc
 
+from meta.channel import ClientTls, open_channel
 from meta.errors import MetaError
 from segplane.dataplane.location import Locator
 
 HEALTH_DEADLINE_SECS = 1.0
+# A meta that stops answering between the two calls of a check is noticed as soon as another one.
+ASK_DEADLINE_SECS = 2.0
 
 
-def find_health(address: str) -> bool | None:
+def find_health(address: str, tls: ClientTls | None = None) -> bool | None:
     """Ask grpc.health.v1 whether a server serves; None if it has no such service."""
     # Only where processes run is their part of the distribution installed.
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-    with grpc.insecure_channel(address) as channel:
+    with open_channel(address, tls) as channel:
         try:
             reply = health_pb2_grpc.HealthStub(channel).Check(
                 health_pb2.HealthCheckRequest(), timeout=HEALTH_DEADLINE_SECS
@@ -29,9 +32,9 @@ def find_health(address: str) -> bool | None:
     return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
 
 
-def is_serving(address: str) -> bool:
+def is_serving(address: str, tls: ClientTls | None = None) -> bool:
     """Return whether a server says by grpc.health.v1 that it serves."""
-    return bool(find_health(address))
+    return bool(find_health(address, tls))
 
 
 class MetaReadiness:
@@ -62,9 +65,9 @@ class MetaReadiness:
             return False
         try:
             if self._is_ready and health:
-                self._locator.refresh()
+                self._locator.refresh(ASK_DEADLINE_SECS)
             else:
-                self._locator.ask()
+                self._locator.ask(ASK_DEADLINE_SECS)
         except MetaError:
             return False
         return True

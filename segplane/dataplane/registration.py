@@ -30,6 +30,11 @@ class SegmentFigures(Protocol):
         ...
 
     @property
+    def crc32c(self) -> int:
+        """CRC-32C of the object."""
+        ...
+
+    @property
     def start_time(self) -> int:
         """Earliest event time."""
         ...
@@ -61,6 +66,7 @@ def create_segment(
             prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
         ),
         facts=segment_facts(figures.content),
+        crc32c=figures.crc32c,
     )
 
 

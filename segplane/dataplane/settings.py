@@ -1,9 +1,12 @@
 """Settings that several processes share, each read under the process's own prefix."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress
+from meta.channel import SYSTEM_CA, ClientTls
+from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress, production
+from meta.process.addresses import is_loopback_host
 from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, SparkSettings, parse_conf
 
@@ -13,6 +16,8 @@ class ProcessValues(TypedDict):
 
     meta_address: str
     meta_auth_token: str
+    meta_auth_token_file: str
+    meta_tls: ClientTls | None
     metrics: MetricsAddress
     object_store: StoreLocation | None
 
@@ -36,6 +41,10 @@ class ProcessSettings:
     meta_address: str = "127.0.0.1:9500"
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
+    # A file that holds it and is read again when it changes; "" = none.
+    meta_auth_token_file: str = ""
+    # How to connect to a meta with TLS; None = in plain text.
+    meta_tls: ClientTls | None = None
     # Where Prometheus metrics are served.
     metrics: MetricsAddress = NO_METRICS
     # Overrides where meta says the objects are, such as s3:// with another endpoint; None = as
@@ -77,9 +86,50 @@ def process_values(env: Environment) -> ProcessValues:
     return ProcessValues(
         meta_address=env.text("META_ADDRESS", ProcessSettings().meta_address),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
+        meta_auth_token_file=env.file_of("META_AUTH_TOKEN"),
+        meta_tls=client_tls(env),
         metrics=env.metrics(),
         object_store=env.location("OBJECT_STORE_URL"),
     )
+
+
+def refuse_unsafe(env: Environment, settings: ProcessSettings, ports: Iterable[str] = ()) -> None:
+    """With SEGPLANE_PROFILE=production, raise ConfigError that lists what is unsafe.
+
+    `ports` are violations of the process's own ports.
+    """
+    if env.is_production():
+        production.refuse([*ports, *_violations(env.prefix, settings)])
+
+
+def _violations(prefix: str, settings: ProcessSettings) -> Iterable[str]:
+    host = settings.meta_address.rpartition(":")[0]
+    if settings.meta_tls is None and not is_loopback_host(host):
+        yield f"{prefix}META_ADDRESS is called in plain text: set {prefix}META_CA_FILE"
+    has_certificate = settings.meta_tls is not None and settings.meta_tls.cert_file
+    if not settings.meta_auth_token and not has_certificate:
+        yield f"{prefix}META_AUTH_TOKEN is not set: create one with `segplane access create`"
+    yield from production.plain_store(f"{prefix}OBJECT_STORE_URL", settings.object_store)
+    yield from production.open_metrics(prefix, settings.metrics)
+
+
+def client_tls(env: Environment) -> ClientTls | None:
+    """Read how to connect to meta: over TLS where a CA is named; raises ConfigError."""
+    ca_file = env.text("META_CA_FILE", "")
+    tls = ClientTls(
+        ca_file or SYSTEM_CA,
+        env.text("META_CERT_FILE", ""),
+        env.text("META_KEY_FILE", ""),
+        env.text("META_SERVER_NAME", ""),
+    )
+    if not ca_file:
+        if tls.cert_file or tls.key_file or tls.server_name:
+            raise ConfigError(
+                f"{env.prefix}META_CA_FILE is not set: name the file of the CA that signed meta's"
+                f" certificate, or `{SYSTEM_CA}` for a public one"
+            )
+        return None
+    return tls
 
 
 def spark_values(env: Environment) -> SparkValues:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 import grpc
+import psycopg
 import pytest
 from opentelemetry.exporter.otlp.proto.grpc._log_exporter import (
     OTLPLogExporter as GrpcLogExporter,
@@ -26,7 +27,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from collector.export import digest_of
-from segments.baby import Baby, BabyKind, Export, encode_baby
+from segments.baby import Baby, BabyKind, Export, crc32c, encode_baby
 from segments.keys import baby_key
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
@@ -55,6 +56,19 @@ def test_an_acknowledged_export_is_in_a_committed_baby(
         1_700_000_000_000_000_000,
         1_700_000_000_000_000_001,
     )
+
+
+def test_meta_knows_the_checksum_of_every_baby(
+    ground: Ground, start_collector: StartCollector, database_url: str
+) -> None:
+    token = ground.new_token()
+
+    start_collector().export(token, log_export("a", "b"))
+
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute("SELECT stream_id, crc32c FROM baby_segments").fetchall()
+    assert rows == [(row[0], crc32c(ground.store.get(baby_key(str(row[0]), 0)))) for row in rows]
+    assert len(rows) == 1
 
 
 def test_official_exporters_are_understood_over_both_protocols(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import grpc
 
+from benchmarks.harness.stalled_grpc import StalledGrpcCall
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import CollectorProcess, StartCollector, Stub
-from tests.support.collector.stalled_grpc import StalledGrpcCall
 
 MIB = 1024 * 1024
 LATENCY_SECS_MAX = 3.0

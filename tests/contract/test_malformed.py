@@ -151,8 +151,11 @@ class Fuzzer:
         return self._number(one)
 
     def _number(self, one: Any) -> int:
-        is_unsigned = one.type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_UINT64)
-        is_small = one.type in (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32)
+        is_unsigned = one.cpp_type in (
+            FieldDescriptor.CPPTYPE_UINT32,
+            FieldDescriptor.CPPTYPE_UINT64,
+        )
+        is_small = one.cpp_type in (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_UINT32)
         number = self.rng.choice(NUMBERS)
         if is_small:
             number = min(number, 2**31 - 1)
@@ -184,6 +187,12 @@ def call(channel: grpc.Channel, method: MethodDescriptor, raw: bytes) -> Message
             stream: Any = channel.stream_stream(path, response_deserializer=parse)
             replies = list(stream(iter([raw]), timeout=30))
             return replies[-1] if replies else GetMessageClass(method.output_type)()
+        if method.server_streaming:
+            watch: Any = channel.unary_stream(path, response_deserializer=parse)
+            watched = watch(raw, timeout=30)
+            first: Message = next(watched)
+            watched.cancel()
+            return first
         unary: Any = channel.unary_unary(path, response_deserializer=parse)
         reply: Message = unary(raw, timeout=30)
         return reply
@@ -246,7 +255,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
 def test_all_rpcs_refuse_malformed_requests_with_a_reason(
     meta_server: MetaServer, seed: int
 ) -> None:
-    assert len(METHODS) == 55 + 15
+    assert len(METHODS) == 55 + 46
 
     heard = hammer(meta_server, seed, 4 * len(METHODS))
 

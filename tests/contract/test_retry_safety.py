@@ -15,14 +15,14 @@ from tests.support.meta.methods import METHODS
 from tests.support.meta.server import MetaServer
 
 # The two exceptions of the contract: a secret that is shown once, a claim that its lease returns.
-NOT_REPEATABLE = {"CreateIngestToken", "PollForSegmentMergeTask"}
+NOT_REPEATABLE = {"CreateAccessToken", "CreateIngestToken", "PollForSegmentMergeTask"}
 # Its columns are there already: refused, with the state untouched.
 REFUSED_AGAIN = {"UpdateSchema"}
 
 MUTATING = {
     method.name
     for method in METHODS
-    if not method.name.startswith(("Get", "List", "Find", "Locate", "Explain", "Check"))
+    if not method.name.startswith(("Get", "List", "Find", "Locate", "Explain", "Check", "Watch"))
 } - {"DownloadConfig", "ValidateIngestToken"}
 
 

@@ -73,10 +73,12 @@ def test_every_job_has_its_own_interval() -> None:
         deletion_interval_secs=2,
         orphan_interval_secs=3,
         upload_interval_secs=4,
-        clock_interval_secs=5,
+        scrub_interval_secs=5,
+        footer_interval_secs=6,
+        clock_interval_secs=7,
     )
 
-    assert [job.interval_secs for job in schedule(settings)] == [1, 2, 3, 4, 5]
+    assert [job.interval_secs for job in schedule(settings)] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_settings_are_read_by_their_names() -> None:

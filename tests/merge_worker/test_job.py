@@ -72,9 +72,10 @@ def test_the_output_lies_under_the_attempts_prefix_and_nothing_else_is_left(
     outcome = merge(replace(task, work_dir=tmp_path / "work"))
 
     assert isinstance(outcome, Merged)
-    assert outcome.key.startswith(task.prefix)
-    assert parse_key(outcome.key) is not None
-    assert read_footer(store, outcome.key).rows_by_signal == {"logs": 300, "traces": 150}
+    (output,) = outcome.outputs
+    assert output.key.startswith(task.prefix)
+    assert parse_key(output.key) is not None
+    assert read_footer(store, output.key).rows_by_signal == {"logs": 300, "traces": 150}
     assert list((tmp_path / "work").iterdir()) == []
 
 

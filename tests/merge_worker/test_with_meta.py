@@ -17,6 +17,7 @@ from meta.v1.operations_pb2 import (
     PromotedColumns,
     SetDatasetSettingsRequest,
 )
+from segments.baby import crc32c
 from segments.parquet.reader import read_footer, read_segment
 from segments.parquet.sorting import sort_by
 from tests.support.merge_worker.case import Case, Signalling
@@ -38,6 +39,7 @@ def test_readers_see_the_merged_segment_in_the_place_of_its_inputs(
     assert merged.merge_count == 1
     (table,) = read_segment(case.store, case.key(merged)).values()
     assert Counter(plain(table)) == Counter(rows)
+    assert merged.crc32c == crc32c(case.store.get(case.key(merged)))
 
 
 def test_an_input_that_is_gone_is_set_aside_and_the_others_are_merged(

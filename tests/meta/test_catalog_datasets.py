@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import psycopg
 import pytest
 
 from meta.client import MetaClient
@@ -40,12 +41,37 @@ def test_many_that_create_one_name_get_one_dataset(meta_client: MetaClient) -> N
     assert len(ids) == 1
 
 
-@pytest.mark.parametrize("name", ["", "x" * 256, "tab\there", "nul\0"])
+BLANK_NAMES = (" ", " web", "web ", "web\u00a0", "\u3000web")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "x" * 256, "tab\there", "nul\0", "c1\u0085", "a\u2028b", "a\u202eb", *BLANK_NAMES],
+)
 def test_a_bad_name_is_refused_by_field(meta_client: MetaClient, name: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         meta_client.catalog.CreateDataset(CreateDatasetRequest(name=name))
 
     assert refused.value.field == "name"
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "web shop", "Überblick", "日本", "a/b.c:d-e_f"])
+def test_an_ordinary_name_is_taken(meta_client: MetaClient, name: str) -> None:
+    assert meta_client.catalog.CreateDataset(CreateDatasetRequest(name=name)).name == name
+
+
+@pytest.mark.parametrize("name", BLANK_NAMES)
+def test_a_dataset_of_an_earlier_release_keeps_its_name(
+    meta_client: MetaClient, database_url: str, name: str
+) -> None:
+    made = meta_client.catalog.CreateDataset(CreateDatasetRequest(name="web"))
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE datasets SET name = %s WHERE id = %s", (name, made.id))
+
+    again = meta_client.catalog.CreateDataset(CreateDatasetRequest(name=name))
+    found = meta_client.catalog.GetDataset(GetDatasetRequest(name=name))
+
+    assert made.id == again.id == found.id
 
 
 def test_a_dataset_is_read_by_id_in_any_form_and_by_name(meta_client: MetaClient) -> None:

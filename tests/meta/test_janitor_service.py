@@ -195,7 +195,7 @@ def test_the_merge_plan_is_explained_segment_by_segment(
         explain(writer, limit=-1)
 
 
-def test_a_quarantined_segment_is_explained_released_and_merged(
+def test_an_excluded_segment_is_explained_released_and_merged(
     writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     (bad,) = writer.save(segment_of(dataset))

@@ -1,4 +1,4 @@
-"""MergeTaskService: failures, splits, back-off, quarantine."""
+"""MergeTaskService: failures, splits, back-off, exclusion."""
 
 from dataclasses import replace
 from uuid import UUID, uuid4
@@ -66,7 +66,7 @@ def test_failing_with_a_segment_of_another_task_is_refused(
         worker.fail(task, failed_segment_id=str(uuid4()))
 
 
-def test_a_poison_segment_ends_alone_in_quarantine_and_the_rest_is_merged(
+def test_a_poison_segment_is_excluded_alone_and_the_rest_is_merged(
     meta_server: MetaServer, writer: Writer, worker: WorkerDriver, dataset: str
 ) -> None:
     ids = writer.save_many(dataset, 16)
@@ -83,8 +83,8 @@ def test_a_poison_segment_ends_alone_in_quarantine_and_the_rest_is_merged(
     assert poison in live
     assert not (set(ids) - {poison}) & set(live)
     with meta_server.running.database.read() as tx:
-        quarantined = tx.exec_driver_sql("SELECT id FROM segments WHERE quarantined_at IS NOT NULL")
-        assert [str(row.id) for row in quarantined] == [poison]
+        excluded = tx.exec_driver_sql("SELECT id FROM segments WHERE quarantined_at IS NOT NULL")
+        assert [str(row.id) for row in excluded] == [poison]
 
 
 def find_task_with(

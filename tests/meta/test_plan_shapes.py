@@ -22,7 +22,7 @@ from meta.store.lifetimes import Ages, ExpiryRule
 from meta.store.lookup import Query, VisibleDataset
 from meta.store.merge_claims import Poll
 from meta.store.merge_planning import SegmentFilter
-from meta.store.stream_reads import Wanted
+from meta.store.stream_reads import StreamScope
 from tests.support.meta.plans import rows_read
 from tests.support.meta.server import MetaServer
 
@@ -118,7 +118,7 @@ CALLS: dict[str, Callable[[Transaction], object]] = {
     "retention with nothing expired": retention.bury_expired,
     "a lookup of an hour": find_hour,
     "a poll for changes": lambda tx: stream_reads.read_streams(
-        tx, Wanted(versions.current(tx)), 2_100
+        tx, StreamScope(versions.current(tx)), 2_100
     ),
     "a claim": lambda tx: merge_claims.claim_batch(tx, [Poll("worker", False)], 60.0),
     "planning with nothing small": lambda tx: merge_planning.candidates(

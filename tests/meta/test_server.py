@@ -52,6 +52,22 @@ def test_a_database_that_does_not_answer_is_named(meta_server: MetaServer) -> No
         server.start(away)
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("web ", "begins or ends with a blank"), (" " * 300, "has 300 characters")],
+    ids=["blank", "long"],
+)
+def test_a_bad_name_of_the_first_dataset_is_refused_before_it_exists(
+    meta_settings: config.Settings, name: str, message: str
+) -> None:
+    settings = replace(meta_settings, default_dataset=name)
+
+    with pytest.raises(ConfigError, match=f"META_DEFAULT_DATASET {message}") as refused:
+        server.start(settings)
+
+    assert len(str(refused.value)) < 100
+
+
 def test_migrations_make_the_schema_of_the_tables_module(meta_server: MetaServer) -> None:
     found = inspect(meta_server.running.database.engine)
 

@@ -173,7 +173,7 @@ def completion(worker: WorkerDriver, task: merge_task_pb2.SegmentMergeTaskInfo) 
         object_name=name,
         object_key=join_key(prefix, name),
     )
-    return Completion(UUID(task.task_id), output)
+    return Completion(UUID(task.task_id), (output,))
 
 
 def is_waiting(transactions: Transactions) -> bool:

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from meta import metrics
+from meta.v1 import segment_lookup_pb2
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
+from segments.baby import crc32c
 from segments.errors import ObjectMissing
-from segments.keys import baby_key, quarantine_key
+from segments.keys import baby_key, join_key, quarantine_key
 from segments.location import StoreLocation
 from tests.support.nursery.drivers import (
     CollectorDriver,
@@ -30,6 +32,17 @@ def test_committed_babies_become_visible_and_no_other(collector: CollectorDriver
 
     assert texts(collector) == ["a", "b", "c"]
     assert collector.merged() == {collector.dataset_id: 1}
+
+
+def test_meta_knows_the_checksum_of_every_segment(collector: CollectorDriver) -> None:
+    collector.send("a", "b")
+
+    nursery(collector.client).cycle()
+
+    lookup = collector.client.segment_lookup
+    (segment,) = lookup.FindSegments(segment_lookup_pb2.FindSegmentsRequest()).segments
+    key = join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+    assert segment.crc32c == crc32c(collector.store.get(key))
 
 
 def test_a_second_cycle_finds_nothing_to_do(collector: CollectorDriver) -> None:

@@ -24,7 +24,7 @@ def released(tracker: MoveTracker) -> dict[str, int]:
 
 
 CONTENT = SegmentContent(2, {"logs": SectionContent(1, 0, 0)})
-SEGMENT = WrittenSegment("key", 1, 1, 1, 0, 0, CONTENT)
+SEGMENT = WrittenSegment("key", 1, 1, 1, 0, 0, CONTENT, 0)
 
 
 def test_a_move_without_tasks_is_released_at_once_and_once() -> None:

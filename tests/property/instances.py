@@ -1,5 +1,6 @@
 """Two meta instances over one database, called in turns."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from sqlalchemy import text
 
 from meta import server
 from meta.client import MetaClient
+from meta.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.config import Settings
 from meta.errors import MetaError
 from meta.store import datasets
@@ -18,8 +20,8 @@ from meta.transactions import Transactions
 
 Reply = TypeVar("Reply")
 Call = Callable[[MetaClient], Reply]
-# The counter goes on, so that versions of one run are never another's.
-_KEPT = {"meta_state"}
+# The counter goes on, so that versions of one run are never another's, and so does the clock.
+_KEPT = {"meta_state", "clock_state", "clock_gaps"}
 
 
 @dataclass
@@ -29,11 +31,17 @@ class Instances:
     clients: tuple[MetaClient, MetaClient]
     transactions: Transactions
     settings: Settings
+    clock: ClockWatch
     _turn: int = field(default=0)
+    _observed_at: float = field(default_factory=time.monotonic)
 
     def call(self, call: Call[Reply]) -> Reply:
         """Make a call at the next instance."""
         self._turn += 1
+        if time.monotonic() - self._observed_at > OBSERVE_PAUSE_SECS:
+            # A background job of `meta.server.run`, without which ages stand still after a minute.
+            self._observed_at = time.monotonic()
+            self.clock.observe()
         return call(self.clients[self._turn % 2])
 
     def answer(self, call: Call[Reply]) -> Reply | MetaError:
@@ -71,6 +79,7 @@ def start(settings: Settings) -> Iterator[Instances]:
     running = [server.start(settings) for _ in range(2)]
     targets = [f"127.0.0.1:{one.port}" for one in running]
     with MetaClient(targets[0]) as first, MetaClient(targets[1]) as second:
-        yield Instances((first, second), Transactions(running[0].database), settings)
+        transactions = Transactions(running[0].database)
+        yield Instances((first, second), transactions, settings, ClockWatch(transactions))
     for one in running:
         one.stop(2.0)

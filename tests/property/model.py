@@ -6,6 +6,7 @@ Everything is keyed by what a caller knows: ids that meta gave, object keys, off
 from dataclasses import dataclass, field
 
 from meta.errors import (
+    ExcessEvents,
     MetaError,
     NotDrained,
     OffsetConflict,
@@ -23,12 +24,14 @@ Facts = tuple[int, int, int, bytes]
 
 @dataclass
 class ModelDataset:
-    """A dataset that was created; its versions below `horizon` have expired."""
+    """A dataset that was created; of its versions below `horizon` only pinned ones are left."""
 
     id: str
     name: str
     is_live: bool = True
     horizon: int = 0
+    # Version by the id of its pin.
+    pinned: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -118,11 +121,16 @@ class Stream:
     def refuses_reap(self, offset: int) -> Refusal:
         return NotDrained if offset > max(self.merged, self.deleted) else None
 
-    def refuses_merge(self, dataset_id: str, seen: int, merged: int) -> Refusal:
+    def refuses_merge(self, dataset_id: str, seen: int, merged: int, events: int) -> Refusal:
         entry = self.entries.get(dataset_id)
         if entry is None or entry.merged != seen:
             return OffsetConflict
-        return OffsetNotCommitted if merged > self.committed else None
+        if merged > self.committed:
+            return OffsetNotCommitted
+        babies = self.babies[seen + 1 : merged + 1]
+        is_counted = all(not baby.facts[1] or (baby.stamps and baby.facts[2]) for baby in babies)
+        records = sum(b.facts[2] for b in babies if not b.stamps or dataset_id in b.stamps)
+        return ExcessEvents if is_counted and events > records else None
 
     def refuses_removal(self, dataset_id: str, merged: int, routed: frozenset[str]) -> Refusal:
         """`routed` = where the stream's active tokens go."""
@@ -192,7 +200,11 @@ class Pin:
 
     @property
     def is_expired(self) -> bool:
-        return self.version < self.dataset.horizon
+        return self.version < self.dataset.horizon and not self.is_leased
+
+    @property
+    def is_leased(self) -> bool:
+        return self.version in self.dataset.pinned.values()
 
 
 @dataclass
@@ -232,6 +244,11 @@ class Model:
         """The object keys of a live dataset's live segments."""
         found = self.segments.values()
         return frozenset(s.key for s in found if s.dataset_id == dataset_id and s.is_live)
+
+    def is_held(self, segment: Segment) -> bool:
+        """True if a leased version shows the segment."""
+        leased = (pin for pin in self.pins if pin.is_leased)
+        return any(segment.key in p.keys and segment.dataset_id == p.dataset.id for p in leased)
 
     def open_inputs(self) -> list[str]:
         return [s.key for t in self.tasks.values() if t.is_open for s in t.inputs]

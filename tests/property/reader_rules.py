@@ -1,13 +1,14 @@
 """Rules of the state machine about readers, whose view of the past must never change."""
 
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from meta.errors import MetaError, NotFound, VersionExpired
-from meta.v1 import segment_lookup_pb2
-from tests.property.catalog_rules import PICK, chosen
+from meta.v1 import operations_pb2, segment_lookup_pb2
+from tests.property.catalog_rules import PICK, TWICE, chosen
 from tests.property.guards import when
 from tests.property.instances import Instances
 from tests.property.model import Pin
@@ -54,6 +55,39 @@ class ReaderRules(TaskRules):
     def read_again(self, pick: int) -> None:
         """I4: the same set at the same version, or VERSION_EXPIRED; never a part of it."""
         self.check_pin(chosen(self.model.pins, pick))
+
+    @rule(pick=PICK, twice=TWICE)
+    @when(lambda self: self.model.pins)
+    def lease(self, pick: int, twice: bool) -> None:
+        """A version that is left can be pinned; then it stays until the pin is released."""
+        pin, pin_id = chosen(self.model.pins, pick), str(uuid4())
+        request = operations_pb2.PinVersionRequest(
+            pin_id=pin_id, owner="reader", dataset_name=pin.dataset.name, version=pin.version
+        )
+
+        reply = self.send(
+            lambda c: c.operations.PinVersion(request),
+            VersionExpired if pin.is_expired else None,
+            twice=twice,
+            essence=lambda r: r.pin.expires_at_nanos,
+        )
+
+        if reply is not None:
+            pin.dataset.pinned[pin_id] = pin.version
+
+    @rule(pick=PICK, twice=TWICE)
+    @when(lambda self: any(pin.is_leased for pin in self.model.pins))
+    def release(self, pick: int, twice: bool) -> None:
+        leased = [(d, i) for d in self.model.datasets.values() for i in d.pinned]
+        dataset, pin_id = chosen(leased, pick)
+        renew = operations_pb2.RenewPinRequest(pin_id=pin_id)
+        self.send(lambda c: c.operations.RenewPin(renew), None, twice=twice)
+        request = operations_pb2.ReleasePinRequest(pin_id=pin_id)
+
+        self.send(lambda c: c.operations.ReleasePin(request), None, twice=twice)
+        self.send(lambda c: c.operations.RenewPin(renew), NotFound, twice=twice)
+
+        del dataset.pinned[pin_id]
 
     @rule(pick=PICK)
     def begin_pages(self, pick: int) -> None:

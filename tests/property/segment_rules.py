@@ -74,7 +74,9 @@ class SegmentRules(StreamRules):
             lambda c: c.segment_deletion.GetTombstonedSegmentsForDeletion(request)
         ).segments
         waiting = {
-            s.id: s for s in self.model.segments.values() if not s.is_live and not s.is_confirmed
+            s.id: s
+            for s in self.model.segments.values()
+            if not s.is_live and not s.is_confirmed and not self.model.is_held(s)
         }
         assert {one.segment_id for one in listed} == waiting.keys()
         for segment in waiting.values():
@@ -98,7 +100,11 @@ class SegmentRules(StreamRules):
     def confirm_what_may_not_go(self, pick: int) -> None:
         """A live segment, or one that was not handed out, keeps all that are named with it."""
         segments = self.model.segments.values()
-        kept = [s for s in segments if (s.tombstone_version or 2**62) > self._horizon(s)]
+        kept = [
+            s
+            for s in segments
+            if (s.tombstone_version or 2**62) > self._horizon(s) or self.model.is_held(s)
+        ]
         if not kept:
             return
         ids = [chosen(kept, pick).id, *(s.id for s in segments if not s.is_live)]

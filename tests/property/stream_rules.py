@@ -208,7 +208,8 @@ class StreamRules(CatalogRules):
                 )
             ],
         )
-        refusal = stream.refuses_merge(dataset_id, seen, seen + count)
+        events = sum(segment.number_of_events for segment in new)
+        refusal = stream.refuses_merge(dataset_id, seen, seen + count, events)
         if is_abandoned:
             self.meta.abandon(lambda c: c.nursery.RegisterMergedSegment.future(request))
 

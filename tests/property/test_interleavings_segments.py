@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from meta.errors import VersionExpired
+from meta.errors import NotFound, VersionExpired
 from meta.services.janitor import JanitorServicer
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
@@ -229,3 +229,56 @@ def _bury(scene: InProcessScene, segment_id: UUID) -> int:
     )
     assert isinstance(version, int)
     return version
+
+
+def test_a_pin_is_refused_or_holds_every_segment_while_objects_are_handed_out(
+    interleaver: Interleaver, scene: InProcessScene
+) -> None:
+    """A reader pins a version while the janitor raises the horizon over it."""
+    dataset_id = scene.dataset()
+    name = scene.name_of(dataset_id)
+    versions = list[int]()
+
+    def make() -> tuple[Work, Work]:
+        scene.execute("DELETE FROM pins")
+        scene.confirm(*scene.hand_out())
+        _, (segment_id,) = scene.save(new_segment(dataset_id))
+        before = scene.find(name)
+        _bury(scene, segment_id)
+        versions.append(before.version)
+        return scene.hand_out, lambda: attempt_of(lambda: scene.pin(name, before.version))
+
+    answers = set[object]()
+    for one in interleaver.explore(make):
+        read = attempt_of(lambda: scene.find(name, as_of=versions[-1]))
+        is_pinned = isinstance(one.second, str)
+        answers.add(is_pinned)
+        assert is_pinned or isinstance(one.second, VersionExpired)
+        # Pinned and handed out exclude one another; a pinned version is read.
+        assert is_pinned != bool(one.first)
+        assert isinstance(read, Read) == is_pinned
+
+    assert answers == {True, False}
+
+
+def test_a_renewed_pin_holds_and_an_expired_one_cannot_be_renewed(
+    interleaver: Interleaver, scene: InProcessScene
+) -> None:
+    """A lease passes while the janitor hands out and the reader renews."""
+    dataset_id = scene.dataset()
+    name = scene.name_of(dataset_id)
+
+    def make() -> tuple[Work, Work]:
+        scene.execute("DELETE FROM pins")
+        scene.confirm(*scene.hand_out())
+        _, (segment_id,) = scene.save(new_segment(dataset_id))
+        pin_id = scene.pin(name, scene.find(name).version)
+        _bury(scene, segment_id)
+        scene.execute("UPDATE pins SET expires_at = clock_timestamp() + interval '3 ms'")
+        return scene.hand_out, lambda: attempt_of(lambda: scene.renew(pin_id))
+
+    outcomes = list(interleaver.explore(make))
+
+    for one in outcomes:
+        assert isinstance(one.second, str | NotFound)
+        assert not (isinstance(one.second, str) and one.first)

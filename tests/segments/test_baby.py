@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from segments.baby import Baby, BabyKind, Export, TokenPart, crc32c, decode_baby, encode_baby
+from segments.baby import (
+    Baby,
+    BabyKind,
+    Export,
+    TokenPart,
+    baby_pieces,
+    crc32c,
+    decode_baby,
+    encode_baby,
+    pieces_crc32c,
+)
 from segments.errors import CorruptObject
 from segments.v1 import combined_signals_pb2 as pb
 from tests.support.babies import BABY, LONG_PART, logs, of_unknown_kind
@@ -29,6 +39,11 @@ def test_the_bytes_are_those_that_protobuf_itself_writes(is_stamped: bool) -> No
     plain = message.SerializeToString(deterministic=True)
     assert body[: len(plain)] == plain
     assert len(body) - len(plain) == (6 if is_stamped else 0)
+
+
+@pytest.mark.parametrize("baby", [BABY, replace(BABY, is_stamped=False), Baby()])
+def test_the_checksum_of_an_object_is_that_of_all_its_pieces(baby: Baby) -> None:
+    assert pieces_crc32c(baby_pieces(baby)) == crc32c(encode_baby(baby))
 
 
 def test_the_hull_and_count_of_a_baby_are_those_of_its_parts() -> None:

@@ -153,6 +153,10 @@ def promoting(*columns: common_pb2.PromotedColumn) -> operations_pb2.DatasetSett
     )
 
 
+def facts_by_key(client: MetaClient) -> dict[str, common_pb2.SegmentFacts]:
+    return {segment.cloud_object_key.key: segment.facts for segment in find(client)}
+
+
 def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
     store_settings: Settings, empty_database_url: str
 ) -> None:
@@ -173,6 +177,7 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
             )
             collector.send("a")
             nursery(client).cycle()
+        facts = facts_by_key(client)
 
     done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
 
@@ -184,8 +189,9 @@ def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(
         again = client.operations.SetDatasetSettings(
             operations_pb2.SetDatasetSettingsRequest(dataset_id=name, settings=both)
         ).settings
-        assert [len(segment.facts.signals) for segment in find(client)] == [1, 1]
+        assert facts_by_key(client) == facts
         found = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=name))
+    assert [list(own.promoted_field_ids) for own in facts.values()] == [[1_000], [1_002]]
     (restored,) = rebuilt.promoted_columns.columns
     assert (restored.name, restored.field_id) == ("status", 1_002)
     # Ids go on above the largest in the bucket, and a former column gets its own again.

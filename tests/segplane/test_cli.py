@@ -8,12 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from meta.client import MetaClient
-from meta.v1 import common_pb2
+from meta.v1 import common_pb2, merge_task_pb2, operations_pb2
 from meta.v1 import ingestion_pb2 as pb
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
 from segments.store.open import open_store
 from segplane.__main__ import app
+from segplane.dataplane.object_checks import list_stored
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 
@@ -203,12 +204,41 @@ def test_merges_are_explained_and_rewrites_planned(
     assert "in_task" in run("tasks", "explain").stdout
 
 
-def test_only_a_quarantined_segment_is_released(run: RunCommand, meta_client: MetaClient) -> None:
+def test_only_an_excluded_segment_is_released(run: RunCommand, meta_client: MetaClient) -> None:
     segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
 
     done = run("segments", "release", segment)
 
-    assert (done.exit_code, done.stderr) == (1, f"error: segment {segment} is not in quarantine\n")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"error: segment {segment} is not excluded from merging\n",
+    )
+
+
+def test_an_excluded_segment_is_shown_and_released(
+    run: RunCommand, meta_client: MetaClient
+) -> None:
+    segment = _save_segment(meta_client, f"{new_uuid7()}.parquet")
+    run("tasks", "rewrite")
+    poll = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id="one")
+    task = meta_client.merge_task.PollForSegmentMergeTask(poll).task
+    meta_client.merge_task.FailSegmentMergeTask(
+        merge_task_pb2.FailSegmentMergeTaskRequest(
+            task_id=task.task_id,
+            attempt=task.attempt,
+            error_message="two reads failed",
+            failed_segment_id=segment,
+            is_proven=True,
+        )
+    )
+
+    explained = run("tasks", "explain")
+    released = run("segments", "release", segment)
+
+    assert f"{segment}  " in explained.stdout
+    assert "  excluded  " in explained.stdout
+    assert released.exit_code == 0
+    assert "excluded" not in run("tasks", "explain").stdout
 
 
 def test_a_baby_segment_is_located(run: RunCommand, meta_client: MetaClient) -> None:
@@ -250,3 +280,18 @@ def _save_segment(client: MetaClient, name: str) -> str:
         cloud_object_key=common_pb2.CloudObjectKey(prefix=prefix.cloud_object_prefix, key=name),
     )
     return client.ingestion.SaveSegments(pb.SaveSegmentsRequest(segments=[segment])).ids[0]
+
+
+def test_proven_damage_is_shown_beside_the_segment(
+    run: RunCommand, meta_client: MetaClient
+) -> None:
+    damaged = _save_segment(meta_client, f"{new_uuid7()}.parquet")
+    sound = _save_segment(meta_client, f"{new_uuid7()}.parquet")
+    keys = {o.segment_id: o.object_key for o in list_stored(meta_client, "", limit=9).objects}
+    check = operations_pb2.ObjectCheck(object_key=keys[damaged], damage="a flipped bit")
+    request = operations_pb2.ReportObjectChecksRequest(checks=[check])
+    meta_client.operations.ReportObjectChecks(request)
+
+    for lines in (run("segments", "find"), run("segments", "get", damaged, sound)):
+        shown = [line for line in lines.stdout.splitlines() if "a flipped bit" in line]
+        assert [damaged in line for line in shown] == [True]

@@ -67,12 +67,13 @@ def test_a_child_that_dies_is_started_again(
     assert child.pid not in (None, first)
 
 
+@pytest.mark.parametrize("exit_code", [0, 1])
 def test_a_crash_loop_ends_with_the_last_log_lines(
-    make_child: MakeChild, monkeypatch: pytest.MonkeyPatch
+    make_child: MakeChild, monkeypatch: pytest.MonkeyPatch, exit_code: int
 ) -> None:
     monkeypatch.setattr(processes, "BACKOFF_FIRST_SECS", 0.01)
     monkeypatch.setattr(processes, "BACKOFF_MAX_SECS", 0.01)
-    child = make_child("print('no such luck'); raise SystemExit(1)")
+    child = make_child(f"print('no such luck'); raise SystemExit({exit_code})")
     child.start()
 
     with pytest.raises(ChildFailed, match="died 6 times in a row") as failed:

@@ -2,7 +2,8 @@
 
 from segments.keys import attempt_prefix, merged_prefix
 from segments.offsets import OffsetSpan
-from segments.parquet.footer import BatchPart, SegmentFooter, merged_footer
+from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer
+from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.plan import BabyFound, Rebuild, SegmentFound
 
@@ -33,6 +34,17 @@ def raw(
 def merged(number: int, *inputs: SegmentFound) -> SegmentFound:
     footer = merged_footer(DATASET, "merge", [one.footer for one in inputs])
     return found(f"{attempt_prefix(DATASET, uuid(number), 1)}{uuid(number)}.parquet", footer)
+
+
+def divided(number: int, day: int, *inputs: SegmentFound) -> tuple[SegmentFound, SegmentFound]:
+    """Make both outputs of a merge: what is before a day, and the rest."""
+    footer = merged(number, *inputs).footer
+    prefix = attempt_prefix(DATASET, uuid(number), 1)
+    earlier, later = (
+        found(f"{prefix}{uuid(100 * number + n)}.parquet", footer_of_days(footer, *span))
+        for n, span in enumerate([(DAY_MIN, day - 1), (day, DAY_MAX)])
+    )
+    return earlier, later
 
 
 def baby(

@@ -26,7 +26,14 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Create a dataset; the same name again is the same dataset."""
         name = checks.name(request.name)
         live_max = self._settings.datasets_max
-        dataset = self._transactions.write(lambda tx: datasets.create(tx, name, live_max=live_max))
+
+        def work(tx: Transaction) -> datasets.Dataset:
+            if datasets.find_by_name(tx, name) is None:
+                # Only then: a dataset of release 0.1.0 may have such a name, and keeps it.
+                checks.new_name(name)
+            return datasets.create(tx, name, live_max=live_max)
+
+        dataset = self._transactions.write(work)
         return catalog_pb2.CreateDatasetResponse(id=str(dataset.id), name=dataset.name)
 
     def GetDataset(

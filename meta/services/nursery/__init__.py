@@ -28,7 +28,7 @@ from meta.store import (
 )
 from meta.store.engine import Transaction
 from meta.store.registrations import Merge
-from meta.store.stream_reads import StreamRow, Wanted
+from meta.store.stream_reads import StreamRow, StreamScope
 from meta.store.streams import Stop
 from meta.store.versions import Version
 from meta.transactions import Transactions
@@ -84,17 +84,17 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     ) -> nursery_pb2.GetIngestStreamsResponse:
         """Read streams with their unmerged babies, in one snapshot."""
         shard_count = checks.count(request.shard_count, "shard_count", high=SHARDS_MAX) or 1
-        selection = Wanted(
+        scope = StreamScope(
             since=checks.count(request.since_seq, "since_seq"),
             shard_indexes=_shard_indexes(request, shard_count),
             shard_count=shard_count,
         )
         if not request.paged:
-            return self._transactions.read(lambda tx: self._poll(tx, selection))
+            return self._transactions.read(lambda tx: self._poll(tx, scope))
         checks.at_most(request.waiting_dataset_ids, "waiting_dataset_ids", WAITING_MAX)
         waiting = {checks.uuid(d, "waiting_dataset_ids") for d in request.waiting_dataset_ids}
         asked = PageRequest(
-            replace(selection, waiting=tuple(sorted(waiting))),
+            replace(scope, waiting=tuple(sorted(waiting))),
             checks.count(request.catalog_since_seq, "catalog_since_seq"),
             request.page_cursor,
         )
@@ -157,12 +157,12 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         )
         return nursery_pb2.DeleteIngestStreamDatasetResponse()
 
-    def _poll(self, tx: Transaction, selection: Wanted) -> nursery_pb2.GetIngestStreamsResponse:
-        seq = self._check_since(tx, selection.since, "since_seq")
-        if not selection.since:
-            replies.check_count(self._settings.location, *stream_reads.count(tx, selection))
-        streams = self._find(tx, selection)
-        reply = self._catalog(tx, seq, selection)
+    def _poll(self, tx: Transaction, scope: StreamScope) -> nursery_pb2.GetIngestStreamsResponse:
+        seq = self._check_since(tx, scope.since, "since_seq")
+        if not scope.since:
+            replies.check_count(self._settings.location, *stream_reads.count(tx, scope))
+        streams = self._find(tx, scope)
+        reply = self._catalog(tx, seq, scope)
         reply.streams.extend(self._streams(tx, streams))
         reply.routing_history.extend(replies.periods(stream_reads.read_periods(tx, streams)))
         if not replies.is_within_bound(reply):
@@ -175,13 +175,13 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return reply
 
     def _page(self, tx: Transaction, asked: PageRequest) -> nursery_pb2.GetIngestStreamsResponse:
-        seq = self._check_since(tx, asked.wanted.since, "since_seq")
+        seq = self._check_since(tx, asked.scope.since, "since_seq")
         self._check_since(tx, asked.catalog_since, "catalog_since_seq")
         reply = nursery_pb2.GetIngestStreamsResponse(
             response_seq=seq, database_time_nanos=database_clock.now_nanos(tx)
         )
-        if asked.wanted.since and not asked.cursor:
-            self._add_removed(tx, asked.wanted, reply)
+        if asked.scope.since and not asked.cursor:
+            self._add_removed(tx, asked.scope, reply)
         self._pages.read(tx, asked, reply)
         return reply
 
@@ -195,8 +195,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             raise VersionExpired("too much was forgotten since; poll with since_seq 0")
         return seq
 
-    def _find(self, tx: Transaction, selection: Wanted) -> list[StreamRow]:
-        return stream_reads.read_streams(tx, selection, self._settings.lifetimes.tombstone_grace)
+    def _find(self, tx: Transaction, scope: StreamScope) -> list[StreamRow]:
+        return stream_reads.read_streams(tx, scope, self._settings.lifetimes.tombstone_grace)
 
     def _streams(
         self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None
@@ -207,7 +207,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         return replies.build_streams(tx, location, streams, entries, detail)
 
     def _catalog(
-        self, tx: Transaction, seq: Version, selection: Wanted
+        self, tx: Transaction, seq: Version, scope: StreamScope
     ) -> nursery_pb2.GetIngestStreamsResponse:
         """The reply of a poll without its streams."""
         live = datasets.list_live(tx)
@@ -220,14 +220,14 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             ],
             token_routing=replies.token_routing(tokens.list_active(tx)),
         )
-        if selection.since:
-            self._add_removed(tx, selection, reply)
+        if scope.since:
+            self._add_removed(tx, scope, reply)
         return reply
 
     def _add_removed(
-        self, tx: Transaction, wanted: Wanted, reply: nursery_pb2.GetIngestStreamsResponse
+        self, tx: Transaction, scope: StreamScope, reply: nursery_pb2.GetIngestStreamsResponse
     ) -> None:
-        stream_ids, entries = stream_reads.read_removed(tx, wanted)
+        stream_ids, entries = stream_reads.read_removed(tx, scope)
         if len(stream_ids) + len(entries) > REMOVALS_MAX:
             raise VersionExpired("too much was removed since; poll with since_seq 0")
         reply.removed_stream_ids.extend(map(str, stream_ids))

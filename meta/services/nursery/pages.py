@@ -20,7 +20,7 @@ from meta.services.nursery import reply as replies
 from meta.services.nursery.reply import BABIES_MAX, Detail
 from meta.store import dataset_layouts, datasets, stream_reads, tokens, versions
 from meta.store.engine import Transaction
-from meta.store.stream_reads import NO_ID, EntryRow, StreamRow, Wanted
+from meta.store.stream_reads import NO_ID, EntryRow, StreamRow, StreamScope
 from meta.v1 import nursery_pb2
 from segments.location import StoreLocation
 
@@ -48,7 +48,7 @@ class PagePosition(NamedTuple):
 class PageRequest:
     """A poll in pages; `cursor` is "" for the first page."""
 
-    wanted: Wanted
+    scope: StreamScope
     catalog_since: int
     cursor: str
 
@@ -111,7 +111,7 @@ class Pages:
         after = place.last_id
         while True:
             rows = stream_reads.read_streams(
-                tx, asked.wanted, self._grace_secs, after, STREAMS_PER_READ
+                tx, asked.scope, self._grace_secs, after, STREAMS_PER_READ
             )
             if not rows:
                 return None
@@ -197,10 +197,10 @@ class Pages:
     ) -> PagePosition | None:
         """Add all tokens at once: as many as there may be fit into one page."""
         if asked.catalog_since:
-            found = tokens.list_changed(tx, asked.catalog_since)
+            active_tokens = tokens.list_changed(tx, asked.catalog_since)
         else:
-            found = tokens.list_active(tx)
-        messages = replies.token_routing(found)
+            active_tokens = tokens.list_active(tx)
+        messages = replies.token_routing(active_tokens)
         size_bytes = sum(message.ByteSize() + _TAG_BYTES for message in messages)
         if size_bytes > page.room_bytes and page.is_begun:
             return place
@@ -239,4 +239,4 @@ def _decode(asked: PageRequest) -> PagePosition:
 
 
 def _bound_to(packed: bytes, asked: PageRequest) -> bytes:
-    return repr((packed, "GetIngestStreamsForNursery", asked.wanted, asked.catalog_since)).encode()
+    return repr((packed, "GetIngestStreamsForNursery", asked.scope, asked.catalog_since)).encode()

@@ -152,11 +152,11 @@ def periods(rows: Iterable[PeriodRow]) -> list[nursery_pb2.RoutingPeriod]:
 
 
 def token_routing(
-    found: Iterable[IngestToken],
+    tokens: Iterable[IngestToken],
 ) -> list[nursery_pb2.IngestTokenRoutingInfo]:
     """The current routing of tokens, empty for a revoked one."""
     messages = []
-    for token in found:
+    for token in tokens:
         message = nursery_pb2.IngestTokenRoutingInfo(token_id=str(token.id))
         if token.revoked_at is None:
             message.traces_dataset_id = str(token.routing.traces or "")

@@ -17,9 +17,10 @@ from meta.store.engine import Transaction
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
-from segments.keys import BabyKey, ObjectKey, QuarantineKey, parse_key
+from segments.keys import BabyKey, MarkerKey, ObjectKey, QuarantineKey, parse_key
 
 OBJECTS_MAX = 1_000
+ORPHAN_AGE_SECS_MAX = 10**9
 _KEY_CHARACTERS_MAX = 1_024
 _CONDEMN = "condemn the object, then delete it"
 _LEDGER_REPAIRS = {"TASK_INPUT_DEAD": "cancel the task", "STATS": "store the recount"}
@@ -53,34 +54,46 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
         """
         began: datetime | None = None
         through = ""
+        orphan_age = self._settings.lifetimes.orphan_min_age
         async for request in request_iterator:
             if began is None:
                 now = await asyncio.to_thread(self._transactions.read, consistency.clock)
                 began = now[0]
                 through = checks.text(request.resume_after, "resume_after")
+                if request.HasField("orphan_age_secs"):
+                    orphan_age = checks.count(
+                        request.orphan_age_secs, "orphan_age_secs", high=ORPHAN_AGE_SECS_MAX
+                    )
             stretch = await asyncio.to_thread(_checked, request, through)
-            async for reply in stepped(self._compared(stretch, began)):
+            async for reply in stepped(self._compared(stretch, began, orphan_age)):
                 yield reply
             through = stretch.through
             if stretch.is_last:
                 async for reply in stepped(self._ledger()):
                     yield reply
-                yield pb.CheckConsistencyResponse(checked_through=through, complete=True)
+                streams = await asyncio.to_thread(
+                    self._transactions.read, consistency.count_streams
+                )
+                yield pb.CheckConsistencyResponse(
+                    checked_through=through, complete=True, num_streams=streams
+                )
                 return
 
     def _compared(
-        self, stretch: _Stretch, began: datetime
+        self, stretch: _Stretch, began: datetime, orphan_age: float
     ) -> Iterator[pb.CheckConsistencyResponse]:
         """The findings of a page of the listing, in bounded replies."""
         strangers = dict(stretch.objects)
+        counts = []
         for read in (consistency.expected_segments, consistency.expected_babies):
-            after = stretch.after
+            after, count = stretch.after, 0
             while True:
                 expected = self._transactions.read(
                     lambda tx, read=read, after=after: read(  # type: ignore[misc]
                         tx, after, stretch.through, began
                     )
                 )
+                count += len(expected)
                 findings = list(_matched(expected, strangers))
                 if findings:
                     yield pb.CheckConsistencyResponse(
@@ -89,27 +102,17 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
                 if len(expected) < ROWS_AT_ONCE:
                     break
                 after = expected[-1].object_key
-        findings = self._transactions.read(lambda tx: self._strangers(tx, strangers))
-        yield pb.CheckConsistencyResponse(findings=findings, checked_through=stretch.through)
-
-    def _strangers(self, tx: Transaction, objects: dict[str, pb.ListedObject]) -> list[pb.Finding]:
-        """Objects without a row, except those that a writer may still register."""
-        _, now_nanos = consistency.clock(tx)
-        oldest_nanos = now_nanos - int(self._settings.lifetimes.orphan_min_age * 1e9)
-        names = {key: parse_key(key) for key in objects}
-        streams = consistency.stream_facts(
-            tx, [name.stream_id for name in names.values() if isinstance(name, BabyKey)]
-        )
+            counts.append(count)
         findings = []
-        for key, name in names.items():
-            if name is None:
-                message = "the name is none that this system gives"
-                findings.append(_finding(pb.FINDING_KIND_OBJECT_UNREGISTERED, key, "", message))
-            elif objects[key].modified_at_nanos <= oldest_nanos and _is_garbage(name, streams):
-                message = "no row refers to the object"
-                kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
-                findings.append(_finding(kind, key, "", message, _CONDEMN))
-        return findings
+        if strangers:
+            findings = self._transactions.read(lambda tx: _strangers(tx, strangers, orphan_age))
+        yield pb.CheckConsistencyResponse(
+            findings=findings,
+            checked_through=stretch.through,
+            num_objects=len(stretch.objects),
+            num_segments=counts[0],
+            num_babies=counts[1],
+        )
 
     def _ledger(self) -> Iterator[pb.CheckConsistencyResponse]:
         """Findings among the rows, each kind in a snapshot of its own."""
@@ -130,6 +133,28 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
             ]
             if findings:
                 yield pb.CheckConsistencyResponse(findings=findings, checked_through=LAST_KEY)
+
+
+def _strangers(
+    tx: Transaction, objects: dict[str, pb.ListedObject], orphan_age: float
+) -> list[pb.Finding]:
+    """Objects without a row, except those that a writer may still register."""
+    _, now_nanos = consistency.clock(tx)
+    oldest_nanos = now_nanos - int(orphan_age * 1e9)
+    names = {key: parse_key(key) for key in objects}
+    streams = consistency.stream_facts(
+        tx, [name.stream_id for name in names.values() if isinstance(name, BabyKey)]
+    )
+    findings = []
+    for key, name in names.items():
+        if name is None:
+            message = "the name is none that this system gives"
+            findings.append(_finding(pb.FINDING_KIND_OBJECT_UNREGISTERED, key, "", message))
+        elif objects[key].modified_at_nanos <= oldest_nanos and _is_garbage(name, streams):
+            message = "no row refers to the object"
+            kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
+            findings.append(_finding(kind, key, "", message, _CONDEMN))
+    return findings
 
 
 def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
@@ -175,8 +200,8 @@ def _matched(
 
 
 def _is_garbage(name: ObjectKey, streams: dict[str, StreamFacts]) -> bool:
-    """False for objects that may still be used: the tail of a stream, the quarantine."""
-    if isinstance(name, QuarantineKey):
+    """False for objects that may still be used: the tail of a stream, the quarantine, markers."""
+    if isinstance(name, QuarantineKey | MarkerKey):
         return False
     if not isinstance(name, BabyKey):
         return True

@@ -16,6 +16,7 @@ from meta.store import (
     dataset_layouts,
     dataset_settings,
     datasets,
+    excess_allowances,
     versions,
 )
 from meta.store.dataset_layouts import PromotedColumnRow
@@ -64,7 +65,14 @@ class DatasetAdminCalls(operations_pb2_grpc.OperationsServiceServicer):
             promoted = promoted_columns.checked(
                 request.settings.promoted_columns.columns, _PROMOTED_FIELD
             )
-        settings = self._transactions.write(lambda tx: _change(tx, dataset_id, changes, promoted))
+        allowed = None
+        if request.settings.HasField("excess_events_allowed"):
+            allowed = checks.count(
+                request.settings.excess_events_allowed, "settings.excess_events_allowed"
+            )
+        settings = self._transactions.write(
+            lambda tx: _change(tx, dataset_id, changes, promoted, allowed)
+        )
         return operations_pb2.SetDatasetSettingsResponse(settings=settings)
 
     def GetDatasetSettings(
@@ -125,6 +133,7 @@ def _change(
     dataset_id: UUID,
     changes: dict[str, int],
     promoted: tuple[PromotedColumnRow, ...] | None,
+    allowed: int | None,
 ) -> operations_pb2.DatasetSettings:
     datasets.lock_settings(tx, dataset_id)
     old: DatasetSettings = dataset_settings.read(tx, dataset_id)
@@ -132,6 +141,9 @@ def _change(
     dataset_settings.write(tx, dataset_id, new)
     if new != old:
         audit.note(tx, "SetDatasetSettings", dataset_id, f"{old} became {new}")
+    if allowed is not None and allowed != excess_allowances.read(tx, dataset_id):
+        excess_allowances.write(tx, dataset_id, allowed)
+        audit.note(tx, "SetDatasetSettings", dataset_id, f"{allowed} excess events are allowed")
     layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
     if promoted is not None and promoted != layout.promoted_columns:
         promoted_columns.check_remainders(promoted, layout.promoted_columns, _PROMOTED_FIELD)
@@ -161,6 +173,7 @@ def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSetting
         promoted_columns=operations_pb2.PromotedColumns(
             columns=convert.promoted_messages(layout.promoted_columns)
         ),
+        excess_events_allowed=excess_allowances.read(tx, dataset_id),
     )
 
 

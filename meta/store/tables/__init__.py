@@ -9,6 +9,7 @@ from meta.store.tables.catalog import (
     dataset_usage,
     dataset_visibility,
     datasets,
+    excess_allowances,
     projections,
     promoted_columns,
     promoted_field_ids,
@@ -18,9 +19,19 @@ from meta.store.tables.catalog import (
     view_dataset_projections,
     views,
 )
+from meta.store.tables.checks import damaged_objects, scrub_state
+from meta.store.tables.clock import clock_gaps, clock_state
 from meta.store.tables.columns import metadata
-from meta.store.tables.merges import merge_attempts, merge_task_inputs, merge_tasks, rewrites
+from meta.store.tables.losses import losses, parked_streams, replays
+from meta.store.tables.merges import (
+    merge_attempts,
+    merge_task_inputs,
+    merge_tasks,
+    rewrite_jobs,
+    rewrites,
+)
 from meta.store.tables.nurseries import nurseries, nursery_shards
+from meta.store.tables.pins import pins
 from meta.store.tables.segments import (
     dataset_stats,
     lineage_ends,
@@ -30,7 +41,7 @@ from meta.store.tables.segments import (
     segment_lineage,
     segments,
 )
-from meta.store.tables.server import audit_log, meta_state, version_gaps
+from meta.store.tables.server import access_tokens, audit_log, meta_state, version_gaps
 from meta.store.tables.streams import (
     baby_segments,
     ingest_streams,
@@ -45,15 +56,21 @@ from meta.store.tables.streams import (
 )
 
 __all__ = [
+    "access_tokens",
     "audit_log",
     "baby_segments",
+    "clock_gaps",
+    "clock_state",
+    "damaged_objects",
     "dataset_stats",
     "dataset_usage",
     "dataset_visibility",
     "datasets",
+    "excess_allowances",
     "ingest_streams",
     "ingest_tokens",
     "lineage_ends",
+    "losses",
     "merge_attempts",
     "merge_task_inputs",
     "merge_tasks",
@@ -63,16 +80,21 @@ __all__ = [
     "nursery_shards",
     "object_identities",
     "offset_checkpoints",
+    "parked_streams",
+    "pins",
     "projections",
     "promoted_columns",
     "promoted_field_ids",
     "registration_segments",
     "registrations",
+    "replays",
+    "rewrite_jobs",
     "rewrites",
     "routing_changes",
     "routing_periods",
     "schema_columns",
     "schemas",
+    "scrub_state",
     "segment_lineage",
     "segments",
     "sharding_fields",

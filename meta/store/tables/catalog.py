@@ -33,6 +33,9 @@ datasets = Table(
     moment("purged_at"),
     # Versions below it may have lost objects: FindSegments answers VERSION_EXPIRED.
     Column("deletion_horizon", BigInteger, nullable=False, server_default=text("0")),
+    # The horizon as pins know it. Where it differs, a server that knows no pins has raised the
+    # other: pins below that one are void.
+    Column("pins_horizon", BigInteger),
     Column("event_retention_secs", BigInteger),
     Column("created_retention_secs", BigInteger),
     Column("tombstone_grace_secs", BigInteger),
@@ -57,6 +60,12 @@ Index(
     datasets.c.is_default,
     unique=True,
     postgresql_where=datasets.c.is_default,
+)
+
+Index(
+    "datasets_purging_index",
+    datasets.c.key,
+    postgresql_where=text("deleted_at IS NOT NULL AND purged_at IS NULL"),
 )
 
 # Versions [from_version, to_version) at which a dataset's segments are visible.
@@ -114,6 +123,14 @@ dataset_usage = Table(
     Column("slot", Integer, primary_key=True),
     Column("records", BigInteger, nullable=False),
     postgresql_with={"fillfactor": "50"},
+)
+
+# Events that registrations may hold beyond their baby segments' records; each takes its excess.
+excess_allowances = Table(
+    "excess_allowances",
+    metadata,
+    Column("dataset_id", Uuid, ForeignKey("datasets.id", ondelete="CASCADE"), primary_key=True),
+    Column("events", BigInteger, nullable=False),
 )
 
 schemas = Table(

@@ -19,6 +19,6 @@ def now(name: str) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
-def moment(name: str) -> Column[object]:
-    """A moment, null until it has come."""
-    return Column(name, DateTime(timezone=True))
+def moment(name: str, key: str | None = None) -> Column[object]:
+    """A moment, null until it has come; `key` is its name in Python if that differs."""
+    return Column(name, DateTime(timezone=True), key=key or name)

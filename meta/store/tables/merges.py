@@ -1,9 +1,13 @@
 """Merge tasks, their inputs and their attempts."""
 
+from uuid import UUID
+
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     CheckConstraint,
     Column,
+    DateTime,
     Index,
     Integer,
     SmallInteger,
@@ -14,6 +18,8 @@ from sqlalchemy import (
 )
 
 from meta.store.tables.columns import metadata, moment, now
+
+_EPOCH = "1970-01-01 00:00:00+00"
 
 merge_tasks = Table(
     "merge_tasks",
@@ -50,6 +56,10 @@ merge_tasks = Table(
     Column("total_compressed_size", BigInteger, nullable=False),
     Column("start_ns", BigInteger, nullable=False),
     Column("end_ns", BigInteger, nullable=False),
+    # Outputs beside output_segment_id; null where there are none.
+    Column("more_output_ids", ARRAY(Uuid)),
+    # The rewrite job that it belongs to, until the job has counted it.
+    Column("rewrite_id", Uuid),
     CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
 )
 # Two ways to be free: never held back, or held back until a time that has passed.
@@ -74,6 +84,12 @@ Index(
     merge_tasks.c.dataset_key,
     merge_tasks.c.id,
     postgresql_where=merge_tasks.c.state == 1,
+)
+Index(
+    "merge_tasks_rewrite_index",
+    merge_tasks.c.rewrite_id,
+    merge_tasks.c.state,
+    postgresql_where=merge_tasks.c.rewrite_id.is_not(None),
 )
 Index(
     "merge_tasks_finished_index",
@@ -112,4 +128,44 @@ rewrites = Table(
     Column("dataset_filter", Text, primary_key=True),
     Column("version", BigInteger, nullable=False),
     now("started_at"),
+)
+
+# Rewrites that create a few tasks at a time; see meta.store.rewrite_jobs.
+rewrite_jobs = Table(
+    "rewrite_jobs",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("dataset_key", Integer, nullable=False),
+    # 1 running, 2 paused, 3 done, 4 cancelled.
+    Column("state", SmallInteger, nullable=False),
+    # Segments of this format take no part; null = all do. So do the bounds of event time.
+    Column("format_version", Integer),
+    Column("start_ns", BigInteger),
+    Column("end_ns", BigInteger),
+    # Segments of later versions take no part.
+    Column("version", BigInteger, nullable=False),
+    Column("tasks_max", Integer, nullable=False),
+    Column("bytes_per_sec", BigInteger),
+    Column("allowance_bytes", BigInteger, nullable=False, server_default=text("0")),
+    # The last segment that was given a task, in order of creation.
+    Column("cursor_at", DateTime(timezone=True), nullable=False, server_default=_EPOCH),
+    Column("cursor_id", Uuid, nullable=False, server_default=str(UUID(int=0))),
+    Column("total_segments", BigInteger, nullable=False, server_default=text("0")),
+    Column("total_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("done_segments", BigInteger, nullable=False, server_default=text("0")),
+    Column("done_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("active_ms", BigInteger, nullable=False, server_default=text("0")),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("due_at", DateTime(timezone=True), nullable=False),
+    Column("advanced_at", DateTime(timezone=True), nullable=False),
+    # When it last created tasks; null = never. Whose turn it is while few may be created.
+    moment("planned_at"),
+    moment("finished_at"),
+    CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
+)
+Index(
+    "rewrite_jobs_unfinished_index",
+    rewrite_jobs.c.dataset_key,
+    unique=True,
+    postgresql_where=rewrite_jobs.c.state < 3,
 )

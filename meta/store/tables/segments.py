@@ -56,12 +56,20 @@ segments = Table(
     Column("object_name", Text, nullable=False),
     # Merges between the nursery's segment and this one.
     Column("merge_count", SmallInteger, nullable=False, server_default=text("0")),
-    # A merge could not read it; an operator releases it.
-    moment("quarantined_at"),
-    # A serialized SegmentFacts; null where the writer did not say.
+    # Excluded from merging: a merge could not read it; an operator releases it. 0.1.0 named the
+    # column, which is shared with its servers.
+    moment("quarantined_at", key="excluded_at"),
+    # A serialized SegmentFacts; null where the writer did not say, empty if the object's footer was
+    # read later and does not say either.
     Column("facts", LargeBinary),
     # Bit n is set if there are records of signal n; null where that is not known.
     Column("signals", SmallInteger),
+    # The format that its writer named; null where it named none.
+    Column("format_version", Integer),
+    # CRC-32C of the object; null where it is not known yet.
+    Column("crc32c", BigInteger),
+    # When the object was read for it, where its writer did not send it.
+    moment("crc32c_read_at"),
     CheckConstraint("start_ns <= end_ns", name="range"),
     CheckConstraint("tombstone_version > created_version", name="lifetime"),
     CheckConstraint("(tombstone_version IS NULL) = (tombstone_at IS NULL)", name="tombstone"),
@@ -107,7 +115,7 @@ Index(
 Index(
     "segments_quarantined_index",
     segments.c.id,
-    postgresql_where=segments.c.quarantined_at.is_not(None),
+    postgresql_where=segments.c.excluded_at.is_not(None),
 )
 Index(
     "segments_event_end_index",
@@ -122,6 +130,25 @@ Index(
     segments.c.tombstone_at,
     segments.c.id,
     postgresql_where=segments.c.tombstone_version.is_not(None),
+)
+# What feeds of changes look at.
+Index(
+    "segments_created_index",
+    segments.c.dataset_key,
+    segments.c.created_version,
+    segments.c.id,
+)
+Index(
+    "segments_removed_index",
+    segments.c.dataset_key,
+    segments.c.tombstone_version,
+    segments.c.id,
+    postgresql_where=segments.c.tombstone_version.is_not(None),
+)
+Index(
+    "segments_unread_index",
+    segments.c.id,
+    postgresql_where=text("facts IS NULL AND tombstone_version IS NULL"),
 )
 # For servers of 0.1.0 beside this release.
 Index(

@@ -11,6 +11,8 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
+    Uuid,
     text,
 )
 from sqlalchemy.sql import func
@@ -54,4 +56,20 @@ audit_log = Table(
     Column("rpc", Text, nullable=False),
     Column("subject_id", Text, nullable=False),
     Column("detail", Text, nullable=False),
+    # Who called; "" before this was kept.
+    Column("principal", Text, nullable=False, server_default=text("''")),
+)
+
+access_tokens = Table(
+    "access_tokens",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("hint", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("expires_at", DateTime(timezone=True)),
+    Column("revoked_at", DateTime(timezone=True)),
+    UniqueConstraint("digest", name="access_tokens_digest_key"),
 )

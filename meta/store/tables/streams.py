@@ -117,6 +117,10 @@ baby_segments = Table(
     now("committed_at"),
     # When the baby was reaped; its row stays 24 h longer.
     moment("reaped_at"),
+    # CRC-32C of the object; null where it is not known yet.
+    Column("crc32c", BigInteger),
+    # When the object was read for it, where its writer did not send it.
+    moment("crc32c_read_at"),
 )
 Index(
     "baby_segments_reaped_index",

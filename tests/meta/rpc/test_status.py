@@ -6,16 +6,15 @@ from google.rpc import error_details_pb2, status_pb2
 
 from meta.client import typed_error
 from meta.errors import (
-    BY_REASON,
     DOMAIN,
     Code,
     InvalidArgument,
     MetaError,
     Overloaded,
     Unavailable,
-    from_status,
 )
 from meta.rpc import status
+from meta.status_errors import BY_REASON, from_status
 from tests.support.meta.server import MetaServer
 
 

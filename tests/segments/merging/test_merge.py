@@ -20,7 +20,8 @@ from segments.merging.kway_merge import BLOCK_BATCHES, merge_sorted
 from segments.merging.merge import MergeInput
 from segments.offsets import OffsetSpan
 from segments.parquet import row_groups
-from segments.parquet.footer import BatchPart, SegmentFooter
+from segments.parquet.footer import SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.schema import PromotedColumn, SegmentSpec, sort_columns
 from segments.parquet.sorting import sort_by

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from segments.errors import CorruptObject
 from segments.offsets import OffsetSpan, coalesce
-from segments.parquet import footer as footers
+from segments.parquet import lineage
 from segments.parquet.footer import (
     FORMAT_VERSION_MAX,
-    BatchPart,
-    LineageTooLarge,
     SectionContent,
     SegmentContent,
     SegmentFooter,
@@ -24,6 +22,7 @@ from segments.parquet.footer import (
     encode_footer,
     merged_footer,
 )
+from segments.parquet.lineage import BatchPart, LineageTooLarge
 from segments.parquet.schema import PromotedColumn
 
 ranges = st.lists(
@@ -82,7 +81,7 @@ def test_a_merge_carries_everything_of_its_inputs(
 def test_a_merge_of_more_lineage_than_a_footer_takes_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(footers, "LINEAGE_BYTES_MAX", 3_000)
+    monkeypatch.setattr(lineage, "LINEAGE_BYTES_MAX", 3_000)
     inputs = [
         SegmentFooter("d", "p", (), tuple(OffsetSpan(str(uuid4()), n, n) for n in range(60)))
         for _ in range(2)

@@ -3,7 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from segments.parquet.promoted import JsonValue, Unconvertible, convert, promote
+from segments.parquet.promoted import promote
+from segments.parquet.promoted_values import JsonValue, Unconvertible, convert
 from segments.parquet.schema import PromotedColumn
 
 NANOS = 10**9

@@ -15,7 +15,13 @@ from segments.merging.merge import MergeInput, MergeOrder, merge_segments
 from segments.parquet import small_writer
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.schema import PromotedColumn, SegmentSpec
-from segments.parquet.small_writer import NotSmall, SmallSection, SmallSegment, small_format
+from segments.parquet.small_writer import (
+    TINY_ROWS_MAX,
+    NotSmall,
+    SmallSection,
+    SmallSegment,
+    small_format,
+)
 from segments.parquet.upload import upload_segment, upload_small_segment
 from segments.signals import SIGNALS, Signal
 from segments.store.folder import FolderStore
@@ -103,6 +109,24 @@ def test_a_small_file_has_one_row_group_a_section_and_no_page_index() -> None:
     assert {"signal", "service_name", "timestamp", "trace_id"} <= with_statistics
     (trace_id,) = (c for c in columns if c.path_in_schema == "trace_id")
     assert trace_id.bloom_filter_length > 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("rows", "codec"),
+    [(TINY_ROWS_MAX, "UNCOMPRESSED"), (TINY_ROWS_MAX + 1, "ZSTD")],
+    ids=["tiny", "small"],
+)
+def test_numbers_of_a_tiny_file_are_not_compressed(rows: int, codec: str) -> None:
+    table = rows_of("logs", rows)
+
+    (segment,) = made([{"logs": table}])
+
+    group = pq.read_metadata(pa.BufferReader(segment.body)).row_group(0)
+    columns = (group.column(i) for i in range(group.num_columns))
+    codecs = {column.path_in_schema: column.compression for column in columns}
+    assert codecs["timestamp"] == codec
+    assert codecs["body"] == "ZSTD", "text is compressed in both"
+    assert pq.read_table(pa.BufferReader(segment.body)).num_rows == rows
 
 
 def test_small_and_large_segments_merge(tmp_path: Path, store: ObjectStore) -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from segments.keys import attempt_prefix, merged_prefix
 from segments.offsets import OffsetSpan
-from segments.parquet.footer import BatchPart, SegmentFooter, merged_footer
+from segments.parquet.footer import SegmentFooter, footer_of_days, merged_footer
+from segments.parquet.lineage import DAY_MAX, DAY_MIN, BatchPart
 from segments.rebuild.plan import BabyFound, SegmentFound, plan
 from tests.support.inventories import (
     DATASET,
@@ -19,17 +20,21 @@ from tests.support.inventories import (
     uuid,
 )
 
+# A record is (stream, offset, part, day).
+Held = Counter[tuple[str, int, int, int]]
+DAYS = range(3)
+
 
 @dataclass
 class World:
-    """A run: what the bucket holds, and what meta knew. A record is (stream, offset, part)."""
+    """A run: what the bucket holds, and what meta knew."""
 
     draw: st.DataObject
     stamps: dict[str, list[bool]] = field(default_factory=lambda: {s: [] for s in STREAMS})
     reaped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, -1))
     merged: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, -1))
     parts: dict[str, int] = field(default_factory=dict)
-    records: dict[str, Counter[tuple[str, int, int]]] = field(default_factory=dict)
+    records: dict[str, Held] = field(default_factory=dict)
     bucket: dict[str, SegmentFound] = field(default_factory=dict)
     live: set[str] = field(default_factory=set)
     count: int = 0
@@ -78,14 +83,20 @@ class World:
             batch = BatchPart(batch_id, part, parts if part == parts else 0)
             spans = tuple(OffsetSpan(s, o, o) for s, o in share)
             footer = SegmentFooter(DATASET, "nursery", (batch,), spans)
-            # A baby's records lie on one day or the other.
-            held = Counter((s, o, n) for s, o in share for n in (1, 2) if min(n, parts) == part)
+            # A baby's records lie in one file of the batch or the other.
+            held = Counter(
+                (s, o, n, day)
+                for s, o in share
+                for n in (1, 2)
+                if min(n, parts) == part
+                for day in DAYS
+            )
             key = f"{merged_prefix(DATASET)}{self.new_id()}.parquet"
             self.add(key, footer, held)
             keys.append(key)
         return keys
 
-    def add(self, key: str, footer: SegmentFooter, held: Counter[tuple[str, int, int]]) -> None:
+    def add(self, key: str, footer: SegmentFooter, held: Held) -> None:
         self.bucket[key] = found(key, footer)
         self.records[key] = held
 
@@ -93,17 +104,31 @@ class World:
         inputs = [key for key in sorted(self.live) if self.flip()]
         if not inputs:
             return
-        key = f"{attempt_prefix(DATASET, self.new_id(), 1)}{self.new_id()}.parquet"
+        prefix = attempt_prefix(DATASET, self.new_id(), 1)
         footer = merged_footer(DATASET, "merge", [self.bucket[k].footer for k in inputs])
-        self.add(key, footer, sum((self.records[k] for k in inputs), Counter()))
-        if self.flip():
+        held = sum((self.records[k] for k in inputs), Held())
+        is_crash = self.flip()
+        keys = []
+        for first, last in self.days_of_outputs(held):
+            key = f"{prefix}{self.new_id()}.parquet"
+            own = Held({record: n for record, n in held.items() if first <= record[3] <= last})
+            # A crash between the puts leaves any of them.
+            if not (is_crash and self.flip()):
+                self.add(key, footer_of_days(footer, first, last), own)
+                keys.append(key)
+        if not is_crash:
             self.live -= set(inputs)
-            self.live.add(key)
+            self.live |= set(keys)
+
+    def days_of_outputs(self, held: Held) -> list[tuple[int, int]]:
+        """Divide all days such that each output has records."""
+        starts = [day for day in sorted({record[3] for record in held})[1:] if self.flip()]
+        return list(zip((DAY_MIN, *starts), (*(day - 1 for day in starts), DAY_MAX), strict=True))
 
     def collect(self) -> None:
         """Delete some of what is tombstoned, and reap; orphans are younger."""
         registered = set(self.bucket) - self.live
-        held = sum((self.records[k] for k in self.live), Counter())
+        held = sum((self.records[k] for k in self.live), Held())
         for key in sorted(registered):
             if not self.records[key] - held and self.flip():
                 del self.bucket[key]
@@ -134,16 +159,17 @@ def test_any_history_comes_back_with_every_record_once(data: st.DataObject) -> N
 
     offsets = {s.stream_id: {e.merged_offset for e in s.entries} for s in rebuilt.streams}
     tops = {s: max(offsets.get(s, set()), default=-1) for s in STREAMS}
-    visible = sum((world.records[key] for key in live_of(rebuilt)), Counter())
-    assert visible == Counter(
-        (stream, offset, part)
+    visible = sum((world.records[key] for key in live_of(rebuilt)), Held())
+    assert visible == Held(
+        (stream, offset, part, day)
         for stream, stamps in world.stamps.items()
         for offset, is_stamped in enumerate(stamps[: tops[stream] + 1])
         if is_stamped
         for part in (1, 2)
+        for day in DAYS
     )
     # What was registered is seen, or its babies are there and are merged again: where a batch that
     # was written in full and never registered overlaps it, the bucket does not tell them apart.
-    registered = sum((world.records[key] for key in world.live), Counter())
-    assert all(offset > world.reaped[stream] for stream, offset, _ in registered - visible)
+    registered = sum((world.records[key] for key in world.live), Held())
+    assert all(offset > world.reaped[stream] for stream, offset, *_ in registered - visible)
     assert not rebuilt.warnings

@@ -6,7 +6,8 @@ import pytest
 
 from segments.keys import merged_prefix
 from segments.offsets import OffsetSpan
-from segments.parquet.footer import BatchPart, SegmentFooter
+from segments.parquet.footer import SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.parquet.schema import SegmentSpec
 from segments.rebuild.exact_cover import choose, components
 from segments.rebuild.plan import SegmentFound, plan
@@ -15,6 +16,7 @@ from tests.support.inventories import (
     STREAM,
     STREAMS,
     baby,
+    divided,
     found,
     live_of,
     merged,
@@ -27,6 +29,11 @@ Ranges = tuple[tuple[int, int], ...]
 A, B, C, D, E = (raw(n, (n, n)) for n in range(5))
 AB, CD, BC = merged(10, A, B), merged(11, C, D), merged(12, B, C)
 ABCD = merged(20, AB, CD)
+# One merge, divided at day 5, and again at day 9; and a merge of one day's files.
+AB_1, AB_2 = divided(30, 5, A, B)
+AB_3, AB_4 = divided(31, 9, A, B)
+AB_1C = merged(32, AB_1, C)
+AB_21, AB_22 = divided(33, 9, AB_2, C)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +44,16 @@ ABCD = merged(20, AB, CD)
         pytest.param([A, AB, CD, ABCD, E], [ABCD, E], id="an output of outputs as well"),
         pytest.param([AB, C, D, BC, A], [AB, C, D], id="an abandoned output overlaps a live one"),
         pytest.param([BC, AB, A, D], [A, BC, D], id="the other way round"),
+        pytest.param([A, B, C, AB_1, AB_2], [AB_1, AB_2, C], id="all outputs of a divided merge"),
+        pytest.param([A, B, AB_1], [A, B], id="one output alone, the earlier"),
+        pytest.param([A, B, AB_2], [A, B], id="one output alone, the later"),
+        pytest.param([B, AB_1, AB_2], [AB_1, AB_2], id="an input is deleted already"),
+        pytest.param([A, B, AB_1, AB_3, AB_4], [AB_3, AB_4], id="a second attempt, other days"),
+        pytest.param([AB_2, AB_3, AB_4], [AB_3, AB_4], id="the second one is left"),
+        pytest.param([AB_1C, AB_2], [AB_1C, AB_2], id="one output was merged on"),
+        pytest.param([A, B, C, AB_1C, AB_2], [AB_1C, AB_2], id="its inputs are there still"),
+        pytest.param([AB_1, AB_21, AB_22], [AB_1, AB_21, AB_22], id="divided again"),
+        pytest.param([AB_1, AB_2, AB_21, C], [AB_1, AB_2, C], id="divided again, one is missing"),
         pytest.param([raw(1, (0, 4)), raw(2, (0, 4))], [raw(2, (0, 4))], id="written twice"),
         pytest.param(
             [raw(1, (0, 4)), raw(2, (0, 2)), raw(3, (3, 9))],
@@ -100,6 +117,18 @@ def test_a_larger_batch_does_not_win_over_the_one_that_was_registered_before() -
 
     assert live_of(rebuilt) == {raw(1).key}
     assert merged_offset(rebuilt) == 5
+
+
+def test_a_batch_beyond_a_baby_that_nothing_holds_does_not_win_over_a_registered_one() -> None:
+    """A nursery died between two batches: the larger one would be dropped after the choice."""
+    abandoned, registered = raw(1, (0, 0), (6, 6)), raw(2, (0, 0))
+    babies = [baby(offset) for offset in range(1, 5)] + [baby(5, DATASET), baby(6, DATASET)]
+
+    rebuilt = plan([abandoned, registered], babies)
+
+    assert live_of(rebuilt) == {registered.key}
+    assert merged_offset(rebuilt) == 4
+    assert not rebuilt.warnings
 
 
 def test_a_batch_covers_what_any_of_its_files_covers() -> None:

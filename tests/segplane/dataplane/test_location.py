@@ -123,10 +123,10 @@ class CountedLocator(Locator):
 
     calls = 0
 
-    def ask(self) -> None:
+    def ask(self, deadline_secs: float = 10.0) -> None:
         """Ask, and count."""
         self.calls += 1
-        super().ask()
+        super().ask(deadline_secs)
 
 
 def test_readiness_makes_one_authenticated_call_while_meta_stays(meta_server: MetaServer) -> None:

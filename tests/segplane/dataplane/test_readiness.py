@@ -1,9 +1,7 @@
 """Readiness of meta as the processes check it."""
 
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from meta.client import MetaClient
 from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness
 from segplane.preflight import claim_ports
+from tests.support.meta.process import meta_process
 from tests.support.waiting import wait_until
 
 # Five seconds to notice, less the two between checks.
@@ -26,33 +25,40 @@ def address() -> str:
 
 
 @pytest.fixture
-def meta_process(
-    address: str, database_url: str, tmp_path: Path
-) -> Iterator["subprocess.Popen[bytes]"]:
-    environment = {
-        **os.environ,
-        "META_BIND": address,
-        "META_DATABASE_URL": database_url,
-        "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
-        "META_THREADS": "4",
-    }
-    with subprocess.Popen([sys.executable, "-P", "-m", "meta"], env=environment) as process:
+def meta(address: str, database_url: str, tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    with meta_process(address, database_url, tmp_path / "objects") as process:
         yield process
-        process.kill()
 
 
 def test_a_meta_that_hangs_is_noticed_and_so_is_its_return(
-    address: str, meta_process: "subprocess.Popen[bytes]"
+    address: str, meta: "subprocess.Popen[bytes]"
 ) -> None:
     with MetaClient(address) as client:
         readiness = MetaReadiness(address, Locator(client, "test"))
         wait_until(readiness.check, "meta is ready", seconds=60)
 
-        meta_process.send_signal(signal.SIGSTOP)
+        meta.send_signal(signal.SIGSTOP)
         began = time.monotonic()
         assert not readiness.check()
         took_secs = time.monotonic() - began
-        meta_process.send_signal(signal.SIGCONT)
+        meta.send_signal(signal.SIGCONT)
 
         assert took_secs < CHECK_SECS
         wait_until(readiness.check, "meta is ready again", seconds=10)
+
+
+def test_a_meta_that_hangs_after_its_health_answered_is_noticed_as_soon(
+    address: str, meta: "subprocess.Popen[bytes]"
+) -> None:
+    def healthy_for_the_last_time(_: str) -> bool:
+        meta.send_signal(signal.SIGSTOP)
+        return True
+
+    with MetaClient(address) as client:
+        wait_until(MetaReadiness(address, Locator(client, "test")).check, "meta is ready")
+        readiness = MetaReadiness(address, Locator(client, "test"), healthy_for_the_last_time)
+
+        began = time.monotonic()
+        assert not readiness.check()
+
+        assert time.monotonic() - began < CHECK_SECS

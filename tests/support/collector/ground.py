@@ -10,6 +10,7 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2, nursery_pb2
 from segments.baby import Baby, decode_baby
 from segments.keys import baby_key
+from segments.signals import Signal
 from segments.store.interface import ObjectStore
 from tests.support.meta.server import MetaServer
 
@@ -89,6 +90,15 @@ class Ground:
     def committed_babies(self) -> list[Baby]:
         """Read every committed baby that has an object."""
         return [self.baby(stream, offset) for stream, offset, _ in self.commits()]
+
+    def committed_counts(self) -> dict[str, dict[Signal, int]]:
+        """Count the committed records by dataset (empty: none) and signal."""
+        counts: dict[str, dict[Signal, int]] = {}
+        for baby in self.committed_babies():
+            for part in baby.parts:
+                of_dataset = counts.setdefault(part.dataset_id or "", {})
+                of_dataset[part.signal] = of_dataset.get(part.signal, 0) + part.num_records
+        return counts
 
     def committed_ids(self) -> list[str]:
         """The ids of all log records in committed babies, sorted."""

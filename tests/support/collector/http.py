@@ -28,10 +28,14 @@ class HttpAnswer:
 
 
 def post(
-    collector: CollectorProcess, body: bytes, headers: dict[str, str], signal: Signal = "logs"
+    collector: CollectorProcess,
+    body: bytes,
+    headers: dict[str, str],
+    signal: Signal = "logs",
+    timeout: float = 20.0,
 ) -> HttpAnswer:
     """Send one request on a connection of its own."""
-    connection = http.client.HTTPConnection("127.0.0.1", collector.http_port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", collector.http_port, timeout=timeout)
     try:
         connection.request("POST", f"/v1/{signal}", body, headers)
         response = connection.getresponse()

@@ -14,6 +14,7 @@ from sqlalchemy import text
 
 from meta.config import Settings
 from meta.errors import MetaError
+from meta.services.operations.pins import PinCalls
 from meta.services.segment_deletion import SegmentDeletionServicer
 from meta.services.segment_lookup import SegmentLookupServicer
 from meta.store import (
@@ -40,7 +41,7 @@ from meta.store.stream_datasets import EntryMove, NewEntry
 from meta.store.streams import Stop
 from meta.store.versions import Version
 from meta.transactions import Transactions
-from meta.v1 import segment_deletion_pb2, segment_lookup_pb2
+from meta.v1 import operations_pb2, segment_deletion_pb2, segment_lookup_pb2
 from segments.keys import attempt_prefix, join_key, merged_prefix
 from segments.offsets import OffsetSpan
 from tests.support.meta.server import MetaServer
@@ -65,6 +66,7 @@ class InProcessScene:
         self.transactions = Transactions(server.running.database)
         self.settings: Settings = server.settings
         self._lookup = SegmentLookupServicer(self.transactions, self.settings)
+        self._pins = PinCalls(self.transactions, self.settings)
         self._deletion = SegmentDeletionServicer(self.transactions, self.settings)
 
     def dataset(self) -> UUID:
@@ -127,7 +129,7 @@ class InProcessScene:
 
     def complete(self, task_id: UUID, output: NewSegment) -> str:
         """Complete a task; answers "DONE" or why not."""
-        work = Completion(task_id, output)
+        work = Completion(task_id, (output,))
         (answer,) = self.transactions.write(lambda tx: merge_completions.complete_batch(tx, [work]))
         if isinstance(answer, MetaError):
             raise answer
@@ -161,6 +163,17 @@ class InProcessScene:
     def confirm(self, *ids: str) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
         request = segment_deletion_pb2.ConfirmTombstoneDeletionRequest(segment_ids=ids)
         return self._deletion.ConfirmTombstoneDeletion(request, NO_CONTEXT)
+
+    def pin(self, name: str, version: int) -> str:
+        """Pin a version; returns the pin's id."""
+        request = operations_pb2.PinVersionRequest(
+            pin_id=str(uuid4()), owner="reader", dataset_name=name, version=version
+        )
+        return self._pins.PinVersion(request, NO_CONTEXT).pin.id
+
+    def renew(self, pin_id: str) -> str:
+        request = operations_pb2.RenewPinRequest(pin_id=pin_id)
+        return self._pins.RenewPin(request, NO_CONTEXT).pin.id
 
     def rows(self, statement: str, **values: object) -> list[tuple[object, ...]]:
         """Read the tables themselves."""

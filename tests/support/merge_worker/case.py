@@ -22,9 +22,12 @@ from meta.v1.operations_pb2 import (
     GetServerStateRequest,
 )
 from segments.keys import join_key, new_merged_key, split_key
+from segments.offsets import OffsetSpan
 from segments.parquet.footer import SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.registration import segment_facts
 from tests.support.merge_worker.scripted import DEADLINE_SECS, Here
 from tests.support.parquet.rows import PLAIN, Row, plain, rows_of, write_segment
 
@@ -42,14 +45,18 @@ class Case:
         self.dataset_id = client.catalog.CreateDataset(request).id
         state = client.operations.GetServerState(GetServerStateRequest())
         self.bucket: CloudBucket = state.bucket
+        self.stream_id = str(uuid4())
         self.store: ObjectStore = open_store(location(self.bucket))
         self.store.probe()  # Makes the folder.
 
-    def save(self, seed: int) -> list[Row]:
-        """Write and register a segment; returns its rows."""
-        table = rows_of("logs", 40, seed=seed, times=DAY_NANOS)
+    def save(
+        self, seed: int, days: int = 1, format_version: int = 2, *, has_facts: bool = False
+    ) -> list[Row]:
+        """Write and register a segment with rows of some days; returns its rows."""
+        table = rows_of("logs", 40, seed=seed, times=days * DAY_NANOS)
         key, path = new_merged_key(self.dataset_id), self.folder / f"{uuid4()}.parquet"
-        footer = SegmentFooter(self.dataset_id, "test")
+        batch, span = BatchPart(f"batch-{seed}", 1, 1), OffsetSpan(self.stream_id, seed, seed)
+        footer = SegmentFooter(self.dataset_id, "test", (batch,), (span,), format_version)
         _, facts = write_segment(path, {"logs": table}, PLAIN, footer)
         self.store.put_file_if_absent(key, path)
         prefix, name = split_key(key)
@@ -62,10 +69,27 @@ class Case:
             cloud_object_key=CloudObjectKey(
                 prefix=CloudObjectPrefix(bucket=self.bucket, prefix=prefix), key=name
             ),
+            facts=segment_facts(facts.content) if has_facts else None,
         )
         request = ingestion_pb2.SaveSegmentsRequest(segments=[segment])
         self.client.ingestion.SaveSegments(request)
         return plain(table)
+
+    def register(self, key: str, like: SegmentInfo) -> None:
+        """Register an object with the facts of another one."""
+        prefix, name = split_key(key)
+        segment = CreateSegment(
+            dataset_id=like.dataset_id,
+            time_range=like.time_range,
+            size_bytes=like.size_bytes,
+            compressed_size_bytes=like.compressed_size_bytes,
+            number_of_events=like.number_of_events,
+            cloud_object_key=CloudObjectKey(
+                prefix=CloudObjectPrefix(bucket=self.bucket, prefix=prefix), key=name
+            ),
+        )
+        request = ingestion_pb2.SaveSegmentsRequest(segments=[segment])
+        self.client.ingestion.SaveSegments(request)
 
     def plan(self) -> int:
         """Have meta plan merges; returns how many tasks there are."""
@@ -105,6 +129,11 @@ class Signalling(Here):
     def run(self, task: ClaimedTask) -> Outcome:
         self._left -= 1
         return super().run(task)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no task is left after the one that runs."""
+        return self._left <= 0
 
     def check(self) -> None:
         if self._left <= 0:

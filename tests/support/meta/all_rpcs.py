@@ -11,10 +11,11 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingest_token_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
+from segments.keys import quarantine_key
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
-from tests.support.meta.segments import DAY, WorkerDriver, Writer
+from tests.support.meta.segments import DAY, WorkerDriver, Writer, segment_of
 
 
 class Watched:
@@ -42,6 +43,8 @@ def live(client: Any) -> None:
     _catalog(client, dataset)
     _streams(client, dataset)
     _segments(client, dataset)
+    _access(client)
+    _read_footers(client)
     _end(client)
 
 
@@ -113,14 +116,55 @@ def _streams(client: Any, dataset: str) -> None:
         segment=nursery.segment(dataset),
         more=[nursery.segment(dataset)],
     )
-    nursery.register(dataset, (stream, 2, 3))
+    client.operations.ParkStream(
+        ops.ParkStreamRequest(stream_id=stream, offset=3, reason="it is missing")
+    )
+    client.operations.SkipOffset(
+        ops.SkipOffsetRequest(
+            stream_id=stream,
+            offset=3,
+            acceptance=ops.LossAcceptance(accept_loss=True, actor="operator"),
+        )
+    )
     nursery.stop(stream, 4)
     nursery.register(dataset, (stream, 3, 4))
     nursery.reap(stream, 4)
     nursery.remove_entry(stream, dataset, 4)
+    _quarantine(client, dataset, stream)
     catalog.revoke(token)
     client.ingest_token.DeleteIngestToken(
         ingest_token_pb2.DeleteIngestTokenRequest(token_id=token.id)
+    )
+
+
+def _quarantine(client: Any, dataset: str, stream: str) -> None:
+    keys = [quarantine_key(stream, 0, stream, "logs", index) for index in range(2)]
+    consent = ops.LossAcceptance(accept_loss=True, actor="operator")
+    client.operations.BeginReplay(
+        ops.BeginReplayRequest(object_key=keys[0], dataset_id=dataset, acceptance=consent)
+    )
+    client.operations.CompleteReplay(
+        ops.CompleteReplayRequest(
+            object_key=keys[0], segments=[segment_of(dataset, key="replayed.parquet")]
+        )
+    )
+    client.operations.DropPayload(ops.DropPayloadRequest(object_key=keys[1], acceptance=consent))
+
+
+def _damage(client: Any, writer: Writer, dataset: str) -> None:
+    (damaged,) = writer.save(segment_of(dataset, key="damaged.parquet"))
+    client.operations.HideSegment(
+        ops.HideSegmentRequest(
+            segment_id=damaged,
+            acceptance=ops.LossAcceptance(accept_loss=True, actor="operator"),
+        )
+    )
+    client.operations.ReplaceSegment(
+        ops.ReplaceSegmentRequest(
+            segment_id=damaged,
+            segment=segment_of(dataset, key="healed.parquet"),
+            acceptance=ops.LossAcceptance(actor="operator"),
+        )
     )
 
 
@@ -137,6 +181,7 @@ def _segments(client: Any, dataset: str) -> None:
             cursor=first.page.next_cursor,
         )
     )
+    _damage(client, writer, dataset)
     worker.plan(min_age_secs=0, dataset_name="web")
     failed = worker.poll()
     worker.fail(failed, failed_segment_id=failed.segments[0].id)
@@ -147,6 +192,8 @@ def _segments(client: Any, dataset: str) -> None:
     worker.complete(task.task_id, worker.output(task, key=f"{uuid4()}.parquet"))
     writer.get(*(one.id for one in task.segments))
     client.janitor.RewriteAllSegments(janitor_pb2.RewriteAllSegmentsRequest(dataset_name="web"))
+    _pins(client)
+    _rewrites(client)
     claimed = worker.poll()
     client.janitor.UnclaimMergeTask(
         janitor_pb2.UnclaimMergeTaskRequest(task_id=claimed.task_id, min_claimed_secs=1)
@@ -156,9 +203,65 @@ def _segments(client: Any, dataset: str) -> None:
     client.operations.CondemnObjects(
         ops.CondemnObjectsRequest(object_keys=[f"dataset/{dataset}/merged/{uuid4()}.parquet"])
     )
+    client.operations.RepairCatalog(
+        ops.RepairCatalogRequest(
+            repairs=[ops.Repair(kind=ops.FINDING_KIND_STATS, subject_id=dataset)]
+        )
+    )
+    (stored, *_) = client.operations.ListStoredObjects(ops.ListStoredObjectsRequest()).objects
+    client.operations.ReportObjectChecks(
+        ops.ReportObjectChecksRequest(
+            checks=[ops.ObjectCheck(object_key=stored.object_key, damage="a flipped bit")],
+            position=ops.ScrubPosition(checked_through=stored.object_key, objects=1),
+        )
+    )
     client.operations.LeaseNurseryShards(ops.LeaseNurseryShardsRequest(nursery_id="nursery"))
     client.operations.ReleaseDeletionHold(ops.ReleaseDeletionHoldRequest())
     client.operations.ReleaseSegment(ops.ReleaseSegmentRequest(segment_id=claimed.segments[0].id))
+
+
+def _pins(client: Any) -> None:
+    dataset = client.catalog.GetDataset(cat.GetDatasetRequest(name="web")).id
+    since = client.operations.GetServerState(ops.GetServerStateRequest()).version
+    client.operations.ListDatasetChanges(
+        ops.ListDatasetChangesRequest(dataset_name="web", since_version=since)
+    )
+    client.operations.ListUnmergedBabies(ops.ListUnmergedBabiesRequest(dataset_id=dataset))
+    version = None
+    for pin_id in (str(uuid4()), str(uuid4())):
+        request = ops.PinVersionRequest(
+            pin_id=pin_id, owner="reader", dataset_name="web", version=version, lease_secs=60
+        )
+        version = client.operations.PinVersion(request).pin.version
+        client.operations.RenewPin(ops.RenewPinRequest(pin_id=pin_id, lease_secs=60))
+        client.operations.ListPins(ops.ListPinsRequest(dataset_name="web", owner="reader"))
+        client.operations.ReleasePin(ops.ReleasePinRequest(pin_id=pin_id, by_operator=True))
+
+
+def _rewrites(client: Any) -> None:
+    dataset = client.catalog.GetDataset(cat.GetDatasetRequest(name="web")).id
+    create = ops.CreateRewriteJobRequest(id=str(uuid4()), dataset_id=dataset, format_version=2)
+    job = client.operations.CreateRewriteJob(create).rewrite
+    pause = ops.UpdateRewriteJobRequest(id=job.id, state=ops.REWRITE_JOB_STATE_PAUSED, tasks_max=3)
+    client.operations.UpdateRewriteJob(pause)
+    client.operations.ListRewriteJobs(ops.ListRewriteJobsRequest(dataset_id=dataset))
+    client.operations.GetSegmentFormats(ops.GetSegmentFormatsRequest(dataset_id=dataset))
+
+
+def _access(client: Any) -> None:
+    created = client.operations.CreateAccessToken(
+        ops.CreateAccessTokenRequest(subject="nursery-eu", role="nursery", expires_secs=60)
+    )
+    client.operations.ListAccessTokens(ops.ListAccessTokensRequest())
+    revoke = ops.RevokeAccessTokenRequest(token_id=created.token.id)
+    client.operations.RevokeAccessToken(revoke)
+    client.operations.ListAuditRecords(ops.ListAuditRecordsRequest(rpc="RevokeAccessToken"))
+
+
+def _read_footers(client: Any) -> None:
+    unread = client.operations.ListUnreadSegments(ops.ListUnreadSegmentsRequest(limit=1))
+    read = ops.ReadSegment(segment_id=unread.next_after_segment_id)
+    client.operations.SetSegmentFacts(ops.SetSegmentFactsRequest(segments=[read]))
 
 
 def _end(client: Any) -> None:

@@ -102,6 +102,7 @@ class WorkerDriver:
 
     client: MetaClient
     worker_id: str = "worker"
+    outputs_max: int = 0
 
     def plan(self, **filters: object) -> janitor_pb2.CreateMergeTasksResponse:
         request = janitor_pb2.CreateMergeTasksRequest(**filters)  # type: ignore[arg-type]
@@ -109,7 +110,9 @@ class WorkerDriver:
 
     def find_task(self) -> merge_task_pb2.SegmentMergeTaskInfo | None:
         """Claim a task, if there is one."""
-        request = merge_task_pb2.PollForSegmentMergeTaskRequest(worker_id=self.worker_id)
+        request = merge_task_pb2.PollForSegmentMergeTaskRequest(
+            worker_id=self.worker_id, outputs_max=self.outputs_max
+        )
         reply = self.client.merge_task.PollForSegmentMergeTask(request)
         return reply.task if reply.HasField("task") else None
 
@@ -144,11 +147,26 @@ class WorkerDriver:
             ),
         )
 
+    def output_of_day(
+        self, task: merge_task_pb2.SegmentMergeTaskInfo, day: int, events: int
+    ) -> common_pb2.CreateSegment:
+        """Describe the output that holds one day of the task's inputs."""
+        output = self.output(task, key=f"day-{day}.parquet", events=events)
+        whole = output.time_range
+        whole.start_time = max(whole.start_time, EPOCH + day * DAY)
+        whole.end_time = min(whole.end_time, EPOCH + (day + 1) * DAY - 1)
+        return output
+
     def complete(
-        self, task_id: str, output: common_pb2.CreateSegment
+        self,
+        task_id: str,
+        output: common_pb2.CreateSegment,
+        *more: common_pb2.CreateSegment,
     ) -> merge_task_pb2.CompleteSegmentMergeTaskResponse:
         return self.client.merge_task.CompleteSegmentMergeTask(
-            merge_task_pb2.CompleteSegmentMergeTaskRequest(task_id=task_id, merged_segment=output)
+            merge_task_pb2.CompleteSegmentMergeTaskRequest(
+                task_id=task_id, merged_segment=output, more_segments=more
+            )
         )
 
     def fail(
@@ -171,11 +189,14 @@ class WorkerDriver:
             )
         )
 
-    def merge_all(self) -> int:
-        """Complete every open task; answers how many."""
+    def merge_all(self, format_version: int = 0) -> int:
+        """Complete every open task; answers how many. The outputs name a format unless it is 0."""
         done = 0
         while (task := self.find_task()) is not None:
-            reply = self.complete(task.task_id, self.output(task))
+            output = self.output(task)
+            if format_version:
+                output.facts.format_version = format_version
+            reply = self.complete(task.task_id, output)
             assert reply.WhichOneof("result") == "success", reply
             done += 1
         return done

@@ -148,9 +148,11 @@ class CollectorDriver:
         """Put and commit a baby."""
         self.commit(self.put(*texts, is_stamped=is_stamped))
 
-    def commit(self, baby: Baby) -> None:
-        """Commit the baby that was put last."""
+    def commit(self, baby: Baby, num_records: int | None = None) -> None:
+        """Commit the baby that was put last, with its own number of records or another one."""
         start_time, end_time = baby.time_range()
+        if num_records is None:
+            num_records = sum(_records(body) for part in baby.parts for body in part.slices)
         self.client.ingestion.CommitOffset(
             ingestion_pb2.CommitOffsetRequest(
                 stream_id=self.stream_id,
@@ -158,7 +160,7 @@ class CollectorDriver:
                 start_time=start_time,
                 end_time=end_time,
                 size_bytes=len(encode_baby(baby)),
-                num_records=sum(_records(body) for part in baby.parts for body in part.slices),
+                num_records=num_records,
                 flush_id=baby.flush_id,
                 dataset_ids=baby.dataset_ids,
             )

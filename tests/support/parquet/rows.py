@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from segments.offsets import OffsetSpan
-from segments.parquet.footer import BatchPart, SegmentFacts, SegmentFooter
+from segments.parquet.footer import SegmentFacts, SegmentFooter
+from segments.parquet.lineage import BatchPart
 from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.sorting import sort_table
 from segments.parquet.writer import SegmentWriter

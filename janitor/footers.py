@@ -1,0 +1,78 @@
+"""Reads the footers of segments whose writers did not tell meta what is in them.
+
+These are segments of release 0.1.0, and those of clients that know the published contract only.
+Each is read once: meta lists it no more, whether its footer told something or not.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import structlog
+
+from janitor.jobs import Tools
+from meta.client import location
+from meta.v1.common_pb2 import SegmentInfo
+from meta.v1.operations_pb2 import ListUnreadSegmentsRequest, ReadSegment, SetSegmentFactsRequest
+from segments.errors import CorruptObject, ObjectMissing
+from segments.keys import join_key
+from segments.parquet.content import read_content
+from segments.parquet.footer import SegmentContent
+from segplane.dataplane.registration import segment_facts
+
+log = structlog.get_logger()
+SEGMENTS_PAGE = 100
+READS_AT_ONCE = 4
+
+
+def read_footers(tools: Tools) -> None:
+    """Tell meta the content of all segments that it does not know, page by page."""
+    after = ""
+    with ThreadPoolExecutor(READS_AT_ONCE) as pool:
+        while not tools.shutdown.is_requested:
+            page = tools.meta.operations.ListUnreadSegments(
+                ListUnreadSegmentsRequest(after_segment_id=after, limit=SEGMENTS_PAGE)
+            )
+            _report(tools, list(pool.map(partial(_read, tools), page.segments)))
+            after = page.next_after_segment_id
+            if not after:
+                return
+
+
+def _report(tools: Tools, read: Sequence[ReadSegment]) -> None:
+    if not read:
+        return
+    reply = tools.meta.operations.SetSegmentFacts(SetSegmentFactsRequest(segments=read))
+    untold = sum(not segment.HasField("facts") for segment in read)
+    log.info("footers_read", segments=len(read), recorded=reply.recorded, untold=untold)
+
+
+def _read(tools: Tools, segment: SegmentInfo) -> ReadSegment:
+    """Read one footer; without facts if it is not one of ours or disagrees with meta."""
+    try:
+        content = _content(tools, segment)
+    except (CorruptObject, ObjectMissing, ValueError) as error:
+        log.info("footer_unreadable", segment_id=segment.id, error=str(error))
+        content = None
+    facts = segment_facts(content) if content and content.sections else None
+    return ReadSegment(segment_id=segment.id, facts=facts)
+
+
+def _content(tools: Tools, segment: SegmentInfo) -> SegmentContent | None:
+    at = segment.cloud_object_key
+    if location(at.prefix.bucket) != tools.meta_location:
+        return None
+    read = read_content(tools.store, join_key(at.prefix.prefix, at.key))
+    stored, times = read.stored, segment.time_range
+    says = (stored.footer.dataset_id, stored.rows, stored.start_time, stored.end_time)
+    registered = (
+        segment.dataset_id,
+        segment.number_of_events,
+        times.start_time,
+        times.end_time,
+    )
+    if says != registered:
+        raise CorruptObject(
+            f"the footer says (dataset, rows, start, end) {says}, registered are {registered}"
+        )
+    return read.content

@@ -1,0 +1,138 @@
+"""The scrub: reads every stored object again and again at a set rate and reports damage to meta.
+
+Its position is in meta, so that another janitor goes on where this one ends.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from meta import metrics
+from meta.client import MetaClient
+from meta.process import Shutdown
+from meta.v1 import operations_pb2 as pb
+from segments.errors import StoreError, StoreUnusable
+from segments.store.interface import ObjectStore
+from segplane.dataplane.object_checks import CheckedObject, check_stored, list_stored, report
+
+log = structlog.get_logger()
+PAGE_OBJECTS = 200
+# A piece of a pass ends after this, so that what it found is told soon.
+PIECE_SECS = 30.0
+# So many objects in a row without an answer: the store is away.
+UNANSWERED_MAX = 3
+
+
+@dataclass(slots=True)
+class Pace:
+    """Keeps reads at a rate by waiting; `wait` ends early on shutdown."""
+
+    bytes_per_sec: float
+    wait: Callable[[float], object]
+    now: Callable[[], float] = time.monotonic
+    size_bytes: int = 0
+    began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.now()
+
+    def after(self, size_bytes: int) -> None:
+        """Wait until this many more bytes were allowed."""
+        self.size_bytes += size_bytes
+        early_secs = self.size_bytes / self.bytes_per_sec - self.secs
+        if early_secs > 0:
+            self.wait(early_secs)
+
+    @property
+    def secs(self) -> float:
+        """Seconds since the start."""
+        return self.now() - self.began
+
+
+def scrub_piece(
+    meta: MetaClient,
+    store: ObjectStore,
+    shutdown: Shutdown,
+    pace: Pace,
+    *,
+    pass_secs: float,
+) -> bool:
+    """Check the next objects; false if no pass is due, as the last began less than `pass_secs` ago.
+
+    Raises StoreError where the store does not answer; what was checked before is kept.
+    """
+    position = _position(meta, pass_secs)
+    if position is None:
+        return False
+    page = list_stored(meta, position.checked_through, limit=PAGE_OBJECTS)
+    checked: list[CheckedObject] = []
+    unanswered = 0
+    try:
+        for stored in page.objects:
+            if shutdown.is_requested or pace.secs > PIECE_SECS:
+                break
+            try:
+                checked.append(check_stored(store, stored, on_bytes=pace.after))
+                unanswered = 0
+            except StoreUnusable:
+                raise
+            except StoreError as error:
+                # One object must not hold up the others, but this may be the whole store.
+                unanswered += 1
+                if unanswered == UNANSWERED_MAX:
+                    del checked[len(checked) - unanswered + 1 :]
+                    raise
+                log.warning("scrub_unanswered", object_key=stored.object_key, error=str(error))
+                checked.append(CheckedObject(stored, 0, 0, "", is_read=False))
+    finally:
+        is_whole = len(checked) == len(page.objects)
+        _advance(position, checked, page.next_after if is_whole else None)
+        _report(meta, checked, position)
+    return True
+
+
+def _position(meta: MetaClient, pass_secs: float) -> pb.ScrubPosition | None:
+    """The position to go on from: in the pass that was begun, else the start, once it is due."""
+    state = meta.operations.GetScrubState(pb.GetScrubStateRequest())
+    metrics.DAMAGED_OBJECTS.set(state.damaged_objects)
+    now = time.time_ns()
+    if not state.HasField("position"):
+        return pb.ScrubPosition(began_at_nanos=now)
+    if not state.position.is_complete:
+        return state.position
+    if now - state.position.began_at_nanos < pass_secs * 1e9:
+        return None
+    return pb.ScrubPosition(began_at_nanos=now)
+
+
+def _advance(
+    position: pb.ScrubPosition, checked: list[CheckedObject], next_after: str | None
+) -> None:
+    """Move behind what was checked; `next_after` is known where that is the whole page."""
+    position.objects += len(checked)
+    position.size_bytes += sum(one.size_bytes for one in checked)
+    if checked:
+        position.checked_through = checked[-1].stored.object_key
+    if next_after is not None:
+        position.checked_through = next_after
+        position.is_complete = not next_after
+
+
+def _report(meta: MetaClient, checked: list[CheckedObject], position: pb.ScrubPosition) -> None:
+    reply = report(meta, [one for one in checked if one.is_read], position)
+    metrics.DAMAGED_OBJECTS.set(reply.damaged_objects)
+    metrics.SCRUBBED_BYTES.inc(sum(one.size_bytes for one in checked))
+    # What was deleted meanwhile, because nothing needs it, is not damaged.
+    damaged_keys = set(reply.damaged_keys)
+    for one in checked:
+        if one.damage and one.stored.object_key in damaged_keys:
+            log.error(
+                "object_damaged",
+                object_key=one.stored.object_key,
+                segment_id=one.stored.segment_id,
+                damage=one.damage,
+            )
+    if position.is_complete:
+        log.info("scrub_completed", objects=position.objects, size_bytes=position.size_bytes)

@@ -1,0 +1,189 @@
+"""Roles of callers, and which of them may make which call: a row per RPC, all else is denied."""
+
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+
+HEALTH_METHODS = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
+_REFLECTION_METHODS = tuple(
+    f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
+    for version in ("v1", "v1alpha")
+)
+
+
+class Role(Enum):
+    """The kind of a caller. An admin may make every call."""
+
+    INGEST = "ingest"
+    NURSERY = "nursery"
+    MERGE = "merge"
+    JANITOR = "janitor"
+    READER = "reader"
+    CATALOG = "catalog"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A caller: a subject that outlives its credentials, and its role."""
+
+    subject: str
+    role: Role
+
+    def may_call(self, method: str) -> bool:
+        """True if the role may call `/package.Service/Method`."""
+        return self.role is Role.ADMIN or self.role in _ALLOWED.get(method, frozenset())
+
+
+# Callers of a server that requires no authentication, and holders of META_AUTH_TOKEN.
+ANONYMOUS = Principal("anonymous", Role.ADMIN)
+SHARED_TOKEN = Principal("META_AUTH_TOKEN", Role.ADMIN)
+current: ContextVar[Principal] = ContextVar("principal", default=ANONYMOUS)
+
+_I, _N, _M, _J, _R, _C = (
+    Role.INGEST,
+    Role.NURSERY,
+    Role.MERGE,
+    Role.JANITOR,
+    Role.READER,
+    Role.CATALOG,
+)
+_EVERY = (_I, _N, _M, _J, _R, _C)
+_ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
+    "CatalogService": {
+        "ListDatasources": (_R, _C),
+        "CreateDataset": (_C,),
+        "GetDataset": (_R, _C),
+        "ListDatasets": (_R, _C),
+        "DeleteDataset": (_C,),
+        "SetShardingFields": (_C,),
+        "GetShardingFields": (_R, _C),
+        "CreateSchema": (_C,),
+        "GetSchema": (_R, _C),
+        "ListSchemas": (_R, _C),
+        "UpdateSchema": (_C,),
+        "DeleteSchema": (_C,),
+        "CreateView": (_C,),
+        "GetView": (_R, _C),
+        "ListViews": (_R, _C),
+        "UpdateView": (_C,),
+        "DeleteView": (_C,),
+        "CreateProjection": (_C,),
+        "GetProjection": (_R, _C),
+        "ListProjections": (_R, _C),
+        "UpdateProjection": (_C,),
+        "DeleteProjection": (_C,),
+        "LinkViewDatasetProjection": (_C,),
+        "UnlinkViewDatasetProjection": (_C,),
+        "ListViewDatasetProjections": (_R, _C),
+    },
+    "IngestionService": {
+        # The location of the objects, which every process asks for; it holds no credential.
+        "DownloadConfig": _EVERY,
+        "SaveSegments": (_I,),
+        "RegisterForStream": (_I,),
+        # A nursery commits what a dead collector has put.
+        "CommitOffset": (_I, _N),
+    },
+    "IngestTokenService": {
+        "CreateIngestToken": (_C,),
+        "ValidateIngestToken": (_I,),
+        "RevokeIngestToken": (_C,),
+        "DeleteIngestToken": (_C,),
+        "ListIngestTokens": (_C,),
+        "GetIngestToken": (_C,),
+        "UpdateIngestTokenRouting": (_C,),
+    },
+    "NurseryService": {
+        "GetIngestStreamsForNursery": (_N,),
+        "MarkStreamStopped": (_I, _N),
+        "RegisterMergedSegment": (_N,),
+        "UpdateDeletedOffset": (_N,),
+        "DeleteIngestStreamDataset": (_N,),
+    },
+    "MergeTaskService": {
+        "PollForSegmentMergeTask": (_M,),
+        "CompleteSegmentMergeTask": (_M,),
+        "FailSegmentMergeTask": (_M,),
+    },
+    "SegmentDeletionService": {
+        "GetTombstonedSegmentsForDeletion": (_J,),
+        "ConfirmTombstoneDeletion": (_J,),
+    },
+    "SegmentLookupService": {
+        "FindSegments": (_R,),
+        "GetSegmentsByIds": (_R,),
+    },
+    "JanitorService": {
+        "GetJanitorStats": (_J, _R, _C),
+        "GetSegmentSizeStats": (_J, _R, _C),
+        "ListMergeTasks": (_J, _C),
+        "GetMergeTask": (_J, _C),
+        # A worker that stops gives its tasks back at once.
+        "UnclaimMergeTask": (_J, _M),
+        "CreateMergeTasks": (_J,),
+        "RewriteAllSegments": (_C,),
+    },
+    "OperationsService": {
+        "CondemnObjects": (_J,),
+        "HeartbeatMergeTask": (_M,),
+        "GetOffsetsAt": (_R,),
+        "LocateOffset": (_R,),
+        "GetCommittedFlushes": (_I,),
+        "UndeleteDataset": (_C,),
+        "SetDatasetSettings": (_C,),
+        "GetDatasetSettings": (_R, _C),
+        "ExplainMergePlan": (_J, _C),
+        "CheckConsistency": (_J,),
+        "GetServerState": _EVERY,
+        "ReleaseSegment": (),
+        "CreateRewriteJob": (_C,),
+        "UpdateRewriteJob": (_C,),
+        "ListRewriteJobs": (_J, _C),
+        "GetSegmentFormats": (_J, _R, _C),
+        "GetUsage": (_I, _C),
+        "LeaseNurseryShards": (_N,),
+        "ReleaseDeletionHold": (),
+        "PinVersion": (_R,),
+        "RenewPin": (_R,),
+        "ReleasePin": (_R,),
+        "ListPins": (_R,),
+        "ListUnmergedBabies": (_R,),
+        "ListDatasetChanges": (_R,),
+        "WatchDataset": (_R,),
+        "ParkStream": (_N,),
+        "ListParkedStreams": (_N, _J, _C),
+        # Whoever accepts a loss is a person.
+        "SkipOffset": (),
+        "HideSegment": (),
+        "ReplaceSegment": (),
+        "BeginReplay": (),
+        "CompleteReplay": (),
+        "DropPayload": (),
+        "ListLosses": (_J, _R, _C),
+        "RepairCatalog": (),
+        "ListStoredObjects": (_J,),
+        "ListUnreadSegments": (_J,),
+        "SetSegmentFacts": (_J,),
+        "ReportObjectChecks": (_J,),
+        "ListDamagedObjects": (_J, _C),
+        "GetScrubState": (_J, _C),
+        "CreateAccessToken": (),
+        "ListAccessTokens": (),
+        "RevokeAccessToken": (),
+        "ListAuditRecords": (),
+    },
+}
+_ALLOWED = {
+    f"/meta.v1.{service}/{rpc}": frozenset(roles)
+    for service, rpcs in _ROWS.items()
+    for rpc, roles in rpcs.items()
+} | {method: frozenset(_EVERY) for method in _REFLECTION_METHODS}
+
+
+def rows() -> Iterator[tuple[str, str, tuple[Role, ...]]]:
+    """Service, RPC and the roles beside admin that may call it."""
+    for service, rpcs in _ROWS.items():
+        for rpc, roles in rpcs.items():
+            yield service, rpc, roles

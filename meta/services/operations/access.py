@@ -1,0 +1,134 @@
+"""Access tokens of services and people, and the audit log."""
+
+from datetime import UTC, datetime
+
+import grpc
+
+from meta.access import Role
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.services import checks, pages
+from meta.store import access_tokens, audit, token_secrets
+from meta.store.access_tokens import AccessToken, NewAccessToken
+from meta.store.engine import Transaction
+from meta.store.token_secrets import TokenHasher
+from meta.transactions import Transactions
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import operations_pb2_grpc
+
+ACCESS_TOKENS_MAX = 1_000
+EXPIRES_SECS_MAX = 10 * 366 * 86_400
+AUDIT_LIMIT = 100
+AUDIT_LIMIT_MAX = 1_000
+
+
+class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The calls of OperationsService about access."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+        self._hasher = TokenHasher(settings.token_pepper)
+
+    def CreateAccessToken(
+        self, request: pb.CreateAccessTokenRequest, context: grpc.ServicerContext
+    ) -> pb.CreateAccessTokenResponse:
+        """Create a token; its plaintext is in this reply only."""
+        subject = checks.new_name(request.subject, "subject")
+        role = _role(request.role)
+        expires_secs = None
+        if request.HasField("expires_secs"):
+            expires_secs = checks.count(
+                request.expires_secs, "expires_secs", low=1, high=EXPIRES_SECS_MAX
+            )
+        plaintext = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
+
+        def work(tx: Transaction) -> AccessToken:
+            new = NewAccessToken(
+                subject,
+                role.value,
+                self._hasher.digest(tx, plaintext),
+                token_secrets.hint(plaintext),
+                expires_secs,
+            )
+            token = access_tokens.create(
+                tx, new, tokens_max=ACCESS_TOKENS_MAX, kept_secs=self._settings.lifetimes.audit
+            )
+            audit.note(tx, "CreateAccessToken", token.id, f"subject {subject!r}, {role.value}")
+            return token
+
+        token = self._transactions.write(work)
+        return pb.CreateAccessTokenResponse(plaintext_token=plaintext, token=_message(token))
+
+    def ListAccessTokens(
+        self, request: pb.ListAccessTokensRequest, context: grpc.ServicerContext
+    ) -> pb.ListAccessTokensResponse:
+        """Page through the tokens, ended ones too."""
+        window = pages.window(request.pagination, "ListAccessTokens")
+        page = self._transactions.read(lambda tx: access_tokens.list_page(tx, window))
+        return pb.ListAccessTokensResponse(
+            tokens=map(_message, page.items), pagination=pages.answer(page, "ListAccessTokens")
+        )
+
+    def RevokeAccessToken(
+        self, request: pb.RevokeAccessTokenRequest, context: grpc.ServicerContext
+    ) -> pb.RevokeAccessTokenResponse:
+        """End a token; servers refuse it within 3 s."""
+        token_id = checks.uuid(request.token_id, "token_id")
+
+        def work(tx: Transaction) -> AccessToken:
+            token = access_tokens.revoke(tx, token_id)
+            audit.note(tx, "RevokeAccessToken", token.id, f"subject {token.subject!r}")
+            return token
+
+        return pb.RevokeAccessTokenResponse(token=_message(self._transactions.write(work)))
+
+    def ListAuditRecords(
+        self, request: pb.ListAuditRecordsRequest, context: grpc.ServicerContext
+    ) -> pb.ListAuditRecordsResponse:
+        """Read the audit log, newest first."""
+        limit = checks.limit(request.limit, default=AUDIT_LIMIT, most=AUDIT_LIMIT_MAX)
+        before_id = checks.count(request.before_id, "before_id")
+        for field in ("rpc", "subject_id", "principal"):
+            checks.text(getattr(request, field), field)
+        records = self._transactions.read(
+            lambda tx: audit.list_newest(
+                tx, before_id, request.rpc, request.subject_id, request.principal, limit
+            )
+        )
+        messages = [
+            pb.AuditRecord(
+                id=record.id,
+                at=_text(record.at),
+                rpc=record.rpc,
+                subject_id=record.subject_id,
+                detail=record.detail,
+                principal=record.principal,
+            )
+            for record in records
+        ]
+        return pb.ListAuditRecordsResponse(records=messages)
+
+
+def _role(name: str) -> Role:
+    try:
+        return Role(name)
+    except ValueError:
+        known = ", ".join(role.value for role in Role)
+        raise InvalidArgument(f"role is {name!r}, not one of {known}", field="role") from None
+
+
+def _message(token: AccessToken) -> pb.AccessToken:
+    return pb.AccessToken(
+        id=str(token.id),
+        subject=token.subject,
+        role=token.role,
+        token_hint=token.hint,
+        created_at=_text(token.created_at),
+        expires_at=_text(token.expires_at),
+        revoked_at=_text(token.revoked_at),
+    )
+
+
+def _text(moment: datetime | None) -> str:
+    return "" if moment is None else moment.astimezone(UTC).isoformat()

@@ -1,0 +1,101 @@
+"""Pins: leases on a dataset at a version."""
+
+import grpc
+
+from meta.config import Settings
+from meta.services import checks, pages
+from meta.store import audit, pin_lists, pins
+from meta.store.engine import Transaction
+from meta.store.pins import NewPin, PinRow
+from meta.transactions import Transactions
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import operations_pb2_grpc
+
+LEASE_SECS = 300
+LEASE_SECS_MAX = 10**9
+
+
+class PinCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The calls of OperationsService about pins."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def PinVersion(
+        self, request: pb.PinVersionRequest, context: grpc.ServicerContext
+    ) -> pb.PinVersionResponse:
+        """Keep a dataset readable at a version for a lease."""
+        version = checks.count(request.version, "version")
+        new = NewPin(
+            id=checks.uuid(request.pin_id, "pin_id"),
+            owner=checks.name(request.owner, "owner"),
+            dataset_name=checks.name(request.dataset_name, "dataset_name"),
+            version=version if request.HasField("version") else None,
+            lease_secs=_lease_secs(request.lease_secs),
+        )
+        limits, grace_secs = self._settings.pins, self._settings.lifetimes.tombstone_grace
+        pin = self._transactions.write(lambda tx: pins.take(tx, new, limits, grace_secs))
+        return pb.PinVersionResponse(pin=_message(pin))
+
+    def RenewPin(
+        self, request: pb.RenewPinRequest, context: grpc.ServicerContext
+    ) -> pb.RenewPinResponse:
+        """Extend the lease of a pin."""
+        pin_id = checks.uuid(request.pin_id, "pin_id")
+        lease_secs, limits = _lease_secs(request.lease_secs), self._settings.pins
+        pin = self._transactions.write(lambda tx: pins.renew(tx, pin_id, lease_secs, limits))
+        return pb.RenewPinResponse(pin=_message(pin))
+
+    def ReleasePin(
+        self, request: pb.ReleasePinRequest, context: grpc.ServicerContext
+    ) -> pb.ReleasePinResponse:
+        """End a pin at once."""
+        pin_id = checks.uuid(request.pin_id, "pin_id")
+
+        def work(tx: Transaction) -> bool:
+            released = pins.release(tx, pin_id)
+            if released is not None and request.by_operator:
+                owner, version = released
+                audit.note(tx, "ReleasePin", pin_id, f"owner {owner!r}, version {version}")
+            return released is not None
+
+        return pb.ReleasePinResponse(success=self._transactions.write(work))
+
+    def ListPins(
+        self, request: pb.ListPinsRequest, context: grpc.ServicerContext
+    ) -> pb.ListPinsResponse:
+        """Page through the pins whose lease lasts."""
+        dataset_name = owner = None
+        if request.HasField("dataset_name"):
+            dataset_name = checks.name(request.dataset_name, "dataset_name")
+        if request.HasField("owner"):
+            owner = checks.name(request.owner, "owner")
+        listed = ("ListPins", dataset_name, owner)
+        window = pages.window(request.pagination, *listed)
+        page = self._transactions.read(
+            lambda tx: pin_lists.list_page(tx, window, dataset_name, owner)
+        )
+        return pb.ListPinsResponse(
+            pins=map(_message, page.items), pagination=pages.answer(page, *listed)
+        )
+
+
+def _lease_secs(value: int) -> int:
+    return checks.limit(value, "lease_secs", default=LEASE_SECS, most=LEASE_SECS_MAX)
+
+
+def _message(pin: PinRow) -> pb.Pin:
+    return pb.Pin(
+        id=str(pin.id),
+        owner=pin.owner,
+        dataset_id=str(pin.dataset_id),
+        dataset_name=pin.dataset_name,
+        version=pin.version,
+        created_at_nanos=pin.created_at_nanos,
+        expires_at_nanos=pin.expires_at_nanos,
+        ends_at_nanos=pin.ends_at_nanos,
+        left_secs=pin.left_secs,
+        held_segments=pin.held_segments,
+        held_bytes=pin.held_bytes,
+    )

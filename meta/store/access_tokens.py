@@ -1,0 +1,118 @@
+"""Access tokens of services and people: digests, subjects, roles, expiry."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, bindparam, func, insert, or_, select, text, update
+from sqlalchemy.sql import and_
+
+from meta.errors import NotFound, QuotaExceeded
+from meta.store import keyset
+from meta.store.engine import Transaction
+from meta.store.tables import access_tokens
+from segments.ids import new_uuid7
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """An access token without its secret; `expires_at` None = never."""
+
+    id: UUID
+    subject: str
+    role: str
+    hint: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+_COLUMNS = (
+    access_tokens.c.id,
+    access_tokens.c.subject,
+    access_tokens.c.role,
+    access_tokens.c.hint,
+    access_tokens.c.created_at,
+    access_tokens.c.expires_at,
+    access_tokens.c.revoked_at,
+)
+_IS_VALID = and_(
+    access_tokens.c.revoked_at.is_(None),
+    or_(access_tokens.c.expires_at.is_(None), access_tokens.c.expires_at > func.now()),
+)
+_ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS)
+_BY_IDS = _ALL.where(access_tokens.c.id == func.any(bindparam("ids")))
+_LISTED: Select[*tuple[Any, ...]] = select(
+    access_tokens.c.id, func.octet_length(access_tokens.c.subject)
+)
+_VALID = select(access_tokens.c.digest, access_tokens.c.subject, access_tokens.c.role).where(
+    _IS_VALID
+)
+_COUNT_VALID = select(func.count()).select_from(access_tokens).where(_IS_VALID)
+_LOCK = text("LOCK TABLE access_tokens IN SHARE ROW EXCLUSIVE MODE")
+# Ended tokens are listed for as long as the audit log names them.
+_FORGET = text("""
+    DELETE FROM access_tokens
+    WHERE coalesce(revoked_at, expires_at) < now() - make_interval(secs => :kept_secs)
+""")
+_INSERT = insert(access_tokens).returning(*_COLUMNS)
+_REVOKE = (
+    update(access_tokens)
+    .where(access_tokens.c.id == bindparam("token_id"))
+    .values(revoked_at=func.coalesce(access_tokens.c.revoked_at, func.now()))
+    .returning(*_COLUMNS)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccessToken:
+    """An access token to create; `expires_secs` None = it never expires."""
+
+    subject: str
+    role: str
+    digest: bytes
+    hint: str
+    expires_secs: int | None
+
+
+def create(
+    tx: Transaction, new: NewAccessToken, *, tokens_max: int, kept_secs: float
+) -> AccessToken:
+    """Create a token, and forget those that ended long ago. Raises QuotaExceeded."""
+    tx.execute(_LOCK)
+    tx.execute(_FORGET, {"kept_secs": kept_secs})
+    if tx.execute(_COUNT_VALID).scalar_one() >= tokens_max:
+        raise QuotaExceeded(f"there are {tokens_max} valid access tokens, the most there may be")
+    expires_at = None
+    if new.expires_secs is not None:
+        expires_at = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, new.expires_secs)
+    statement = _INSERT.values(
+        id=new_uuid7(),
+        subject=new.subject,
+        role=new.role,
+        digest=new.digest,
+        hint=new.hint,
+        expires_at=expires_at,
+    )
+    return AccessToken(*tx.execute(statement).one())
+
+
+def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[AccessToken]:
+    """One page of the tokens, ended ones too."""
+    page: keyset.Page[UUID] = keyset.read(tx, _LISTED, window, {})
+    by_id = {row.id: AccessToken(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
+
+
+def revoke(tx: Transaction, token_id: UUID) -> AccessToken:
+    """End a token; of one that has ended, nothing changes. Raises NotFound."""
+    row = tx.execute(_REVOKE, {"token_id": token_id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such access token", token_id=token_id)
+    return AccessToken(*row)
+
+
+def list_valid(tx: Transaction) -> dict[bytes, tuple[str, str]]:
+    """Subject and role of every token that is valid now, by digest."""
+    return {bytes(digest): (subject, role) for digest, subject, role in tx.execute(_VALID)}

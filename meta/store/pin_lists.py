@@ -1,0 +1,68 @@
+"""Lists and totals of pins."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, bindparam, func, select, text
+
+from meta.store import keyset
+from meta.store.engine import Transaction
+from meta.store.pins import PIN_COLUMNS, PinRow
+from meta.store.tables import datasets, pins
+
+
+@dataclass(frozen=True, slots=True)
+class PinTotals:
+    """Pins whose lease lasts; the age is that of the oldest, in seconds."""
+
+    number: int
+    held_bytes: int
+    oldest_secs: float
+
+
+_LISTED: Select[*tuple[Any, ...]] = (
+    select(pins.c.id, func.octet_length(pins.c.owner) + func.octet_length(datasets.c.name))
+    .join(datasets, datasets.c.key == pins.c.dataset_key)
+    .where(pins.c.expires_at > func.now())
+)
+_OF_DATASET = datasets.c.name == bindparam("dataset_name")
+_OF_OWNER = pins.c.owner == bindparam("owner")
+_BY_IDS = text(
+    f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
+    " WHERE p.id = ANY(:ids)"
+)
+_TOTALS = text("""
+    SELECT count(*), coalesce(sum(held_bytes), 0)::float8,
+           coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8
+    FROM pins WHERE expires_at > now()
+""")
+_FORGET = text("DELETE FROM pins WHERE expires_at <= now()")
+
+
+def list_page(
+    tx: Transaction, window: keyset.Window, dataset_name: str | None, owner: str | None
+) -> keyset.Page[PinRow]:
+    """One page of the pins of a dataset, of an owner, or of all."""
+    statement = _LISTED
+    if dataset_name is not None:
+        statement = statement.where(_OF_DATASET)
+    if owner is not None:
+        statement = statement.where(_OF_OWNER)
+    values = {"dataset_name": dataset_name, "owner": owner}
+    page: keyset.Page[UUID] = keyset.read(
+        tx, statement, window, {key: value for key, value in values.items() if value is not None}
+    )
+    by_id = {row[0]: PinRow(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
+
+
+def totals(tx: Transaction) -> PinTotals:
+    """Number of pins, and the bytes that they hold."""
+    number, held_bytes, oldest_secs = tx.execute(_TOTALS).one()
+    return PinTotals(int(number), int(held_bytes), float(oldest_secs))
+
+
+def forget_expired(tx: Transaction) -> int:
+    """Remove pins whose lease is over; returns how many."""
+    return tx.execute(_FORGET).rowcount

@@ -1,0 +1,277 @@
+"""Pins: leases on a dataset at a version, which keep the segments that it shows from deletion.
+
+A version is readable at or above its dataset's deletion horizon, or while it is pinned. Held are
+the segments with created <= pin < tombstone. Taking a pin and raising the horizon lock the
+dataset's row, and whoever raises it removes the pins that have expired: a pin that is a row holds
+all of its segments, whatever the clocks say.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import text
+
+from meta.errors import NameTaken, NotFound, QuotaExceeded, VersionExpired
+from meta.store import lookup, timelines
+from meta.store.ages import NOW
+from meta.store.engine import TimelineChanged, Transaction, run_in
+
+# Any number, the same in every release: pins are counted and taken one after the other.
+LOCK_KEY = 7_310_579_241_902_116
+
+
+@dataclass(frozen=True, slots=True)
+class PinLimits:
+    """Bounds of pins: seconds, numbers, and compressed bytes of tombstoned segments."""
+
+    lease_secs: float = 3_600.0
+    age_secs: float = 86_400.0
+    per_owner: int = 1_000
+    total: int = 10_000
+    held_bytes_per_owner: int = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class NewPin:
+    """A pin to take; `version` None means the current one."""
+
+    id: UUID
+    owner: str
+    dataset_name: str
+    version: int | None
+    lease_secs: float
+
+
+@dataclass(frozen=True, slots=True)
+class PinRow:
+    """A pin and what it held when it was taken or last renewed; times in nanoseconds."""
+
+    id: UUID
+    owner: str
+    dataset_id: UUID
+    dataset_name: str
+    version: int
+    created_at_nanos: int
+    expires_at_nanos: int
+    ends_at_nanos: int
+    # Rounded down; 0 once it has expired.
+    left_secs: int
+    held_segments: int
+    held_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The tombstoned segments that a version shows."""
+
+    segments: int
+    size_bytes: int
+    oldest_tombstone_at: datetime | None
+
+
+PIN_COLUMNS = """
+    p.id, p.owner, d.id, d.name, p.version,
+    (extract(epoch FROM p.created_at) * 1000000)::bigint * 1000,
+    (extract(epoch FROM p.expires_at) * 1000000)::bigint * 1000,
+    (extract(epoch FROM p.ends_at) * 1000000)::bigint * 1000,
+    greatest(0, floor(extract(epoch FROM p.expires_at - clock_timestamp())))::bigint,
+    p.held_segments, p.held_bytes
+"""
+_TAKE_TURNS = text("SELECT pg_advisory_xact_lock(:key)")
+_FIND = text(
+    f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
+    f" WHERE p.id = :id AND p.expires_at > {NOW}"
+)
+_FORGET_EXPIRED = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
+_COUNT = text("SELECT count(*), count(*) FILTER (WHERE owner = :owner) FROM pins")
+_LOCK_HORIZONS = text(
+    "SELECT key FROM datasets WHERE key = ANY(:keys) ORDER BY key FOR NO KEY UPDATE"
+)
+_END_VOID = text(f"""
+    DELETE FROM pins p USING datasets d
+    WHERE d.key = p.dataset_key AND d.key = ANY(:keys)
+      AND (p.expires_at <= {NOW} OR (
+        p.version < d.deletion_horizon AND d.pins_horizon IS DISTINCT FROM d.deletion_horizon))
+""")  # noqa: S608
+_AGREE = text("""
+    UPDATE datasets SET pins_horizon = deletion_horizon
+    WHERE key = ANY(:keys) AND pins_horizon IS DISTINCT FROM deletion_horizon
+""")
+_PINNED = text(
+    "SELECT DISTINCT dataset_key, version FROM pins WHERE dataset_key = ANY(:keys)"
+    " ORDER BY dataset_key, version"
+)
+_HELD = text("""
+    SELECT count(*), coalesce(sum(compressed_size_bytes), 0)::bigint, min(tombstone_at)
+    FROM segments WHERE dataset_key = :key AND tombstone_version IS NOT NULL
+      AND tombstone_version > :version AND created_version <= :version
+""")
+_HELD_BY_OTHERS = text(
+    "SELECT coalesce(sum(held_bytes), 0)::bigint FROM pins WHERE owner = :owner AND id <> :id"
+)
+# However often a version is pinned, nothing is held longer than the age after its grace.
+_INSERT = text("""
+    WITH bound AS (
+      SELECT least(clock_timestamp(), cast(:oldest AS timestamptz) + make_interval(
+               secs => coalesce(nullif(tombstone_grace_secs, 0), :grace)))
+             + make_interval(secs => :age) AS ends_at
+      FROM datasets WHERE key = :key)
+    INSERT INTO pins (id, owner, dataset_key, version, created_at, expires_at, ends_at,
+                      held_segments, held_bytes)
+    SELECT :id, :owner, :key, :version, clock_timestamp(),
+           least(ends_at, clock_timestamp() + make_interval(secs => :lease)), ends_at,
+           :held_segments, :held_bytes
+    FROM bound WHERE ends_at > clock_timestamp()
+""")
+_LOCK = text("SELECT owner, dataset_key, version FROM pins WHERE id = :id FOR UPDATE")
+_RENEW = text(f"""
+    UPDATE pins SET held_segments = :held_segments, held_bytes = :held_bytes,
+           expires_at = least(ends_at, greatest(
+             expires_at, clock_timestamp() + make_interval(secs => :lease)))
+    WHERE id = :id AND expires_at > {NOW}
+""")  # noqa: S608
+_RELEASE = text("DELETE FROM pins WHERE id = :id RETURNING owner, version")
+
+
+def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> PinRow:
+    """Take a pin, or return the one that an earlier call with the same id took.
+
+    Raises NotFound, VersionExpired, QuotaExceeded, NameTaken for another pin's id.
+    """
+    tx.execute(_TAKE_TURNS, {"key": LOCK_KEY})
+    existing = find(tx, new.id)
+    if existing is not None:
+        return _repeated(existing, new)
+    tx.execute(_FORGET_EXPIRED)
+    _check_numbers(tx, new.owner, limits)
+    key, version = _lock_readable(tx, new)
+    held = _held(tx, key, version)
+    _check_bytes(tx, new.owner, new.id, held, limits)
+    values = {
+        "id": new.id,
+        "owner": new.owner,
+        "key": key,
+        "version": version,
+        "oldest": held.oldest_tombstone_at,
+        "grace": grace_secs,
+        "age": limits.age_secs,
+        "lease": min(new.lease_secs, limits.lease_secs),
+        "held_segments": held.segments,
+        "held_bytes": held.size_bytes,
+    }
+    if tx.execute(_INSERT, values).rowcount == 0:
+        raise VersionExpired(
+            f"pins have held segments of the version for {limits.age_secs:g} s already",
+            version=version,
+        )
+    return _get(tx, new.id)
+
+
+def renew(tx: Transaction, pin_id: UUID, lease_secs: float, limits: PinLimits) -> PinRow:
+    """Extend the lease of a pin, up to its end. Raises NotFound, QuotaExceeded."""
+    row = tx.execute(_LOCK, {"id": pin_id}).one_or_none()
+    if row is not None:
+        held = _held(tx, row.dataset_key, row.version)
+        _check_bytes(tx, row.owner, pin_id, held, limits)
+        values = {
+            "id": pin_id,
+            "lease": min(lease_secs, limits.lease_secs),
+            "held_segments": held.segments,
+            "held_bytes": held.size_bytes,
+        }
+        tx.execute(_RENEW, values)
+    return _get(tx, pin_id)
+
+
+def release(tx: Transaction, pin_id: UUID) -> tuple[str, int] | None:
+    """End a pin at once; returns its owner and version, None if there was none."""
+    row = tx.execute(_RELEASE, {"id": pin_id}).one_or_none()
+    return None if row is None else (row.owner, row.version)
+
+
+def find(tx: Transaction, pin_id: UUID) -> PinRow | None:
+    """The pin with this id, unless its lease has expired."""
+    row = tx.execute(_FIND, {"id": pin_id}).one_or_none()
+    return None if row is None else PinRow(*row)
+
+
+def lock_horizons(tx: Transaction, dataset_keys: Sequence[int]) -> Mapping[int, list[int]]:
+    """Lock the horizons of datasets and return their pinned versions, ascending.
+
+    Pins that have expired, or are void, are removed: they hold nothing from here on.
+    """
+    values = {"keys": list(dataset_keys)}
+    tx.execute(_LOCK_HORIZONS, values)
+    tx.execute(_END_VOID, values)
+    tx.execute(_AGREE, values)
+    pinned: dict[int, list[int]] = {}
+    for key, version in tx.execute(_PINNED, values):
+        pinned.setdefault(key, []).append(version)
+    return pinned
+
+
+def holds(pinned: Sequence[int], created_version: int, tombstone_version: int) -> bool:
+    """True if one of the ascending versions shows a segment of this lifetime."""
+    first = bisect_left(pinned, created_version)
+    return first < len(pinned) and pinned[first] < tombstone_version
+
+
+def _repeated(existing: PinRow, new: NewPin) -> PinRow:
+    same = (existing.owner, existing.dataset_name) == (new.owner, new.dataset_name)
+    if not same or new.version not in (None, existing.version):
+        raise NameTaken("another pin has this id", pin_id=new.id)
+    return existing
+
+
+def _check_numbers(tx: Transaction, owner: str, limits: PinLimits) -> None:
+    total, own = tx.execute(_COUNT, {"owner": owner}).one()
+    if own >= limits.per_owner:
+        raise QuotaExceeded(f"{owner!r} has {own} pins already", limit=limits.per_owner)
+    if total >= limits.total:
+        raise QuotaExceeded(f"there are {total} pins already", limit=limits.total)
+
+
+def _lock_readable(tx: Transaction, new: NewPin) -> tuple[int, int]:
+    """Lock the dataset's row, then check that the version can be read; returns both."""
+    version = _version(tx, new.version)
+    (dataset,) = lookup.visible_datasets(tx, [new.dataset_name], version)
+    lock_horizons(tx, [dataset.key])
+    version = _version(tx, new.version)
+    (locked,) = lookup.visible_datasets(tx, [new.dataset_name], version)
+    if locked.key != dataset.key:
+        # Deleted and created again meanwhile.
+        raise NotFound("there is no such dataset", dataset_name=new.dataset_name)
+    return locked.key, version
+
+
+def _version(tx: Transaction, requested: int | None) -> int:
+    try:
+        snapshot = lookup.snapshot(tx)
+    except TimelineChanged:
+        timelines.check(run_in(tx))
+        snapshot = lookup.snapshot(tx)
+    return lookup.readable_version(tx, snapshot, requested, field="version")
+
+
+def _held(tx: Transaction, dataset_key: int, version: int) -> Held:
+    return Held(*tx.execute(_HELD, {"key": dataset_key, "version": version}).one())
+
+
+def _check_bytes(tx: Transaction, owner: str, pin_id: UUID, held: Held, limits: PinLimits) -> None:
+    others = int(tx.execute(_HELD_BY_OTHERS, {"owner": owner, "id": pin_id}).scalar_one())
+    if others + held.size_bytes > limits.held_bytes_per_owner:
+        raise QuotaExceeded(
+            f"pins of {owner!r} would hold {others + held.size_bytes} bytes of segments that are"
+            f" to be deleted, more than {limits.held_bytes_per_owner}",
+            limit=limits.held_bytes_per_owner,
+        )
+
+
+def _get(tx: Transaction, pin_id: UUID) -> PinRow:
+    pin = find(tx, pin_id)
+    if pin is None:
+        raise NotFound("there is no such pin: it has expired or was released", pin_id=pin_id)
+    return pin

@@ -1,0 +1,59 @@
+"""Streams that wait at a baby segment, and what operators have given up or replayed."""
+
+from sqlalchemy import ARRAY, BigInteger, Column, Index, SmallInteger, Table, Text, Uuid
+
+from meta.store.tables.columns import metadata, now
+
+# The lowest baby segment that a stream cannot pass; without effect once it is merged.
+parked_streams = Table(
+    "parked_streams",
+    metadata,
+    Column("stream_id", Uuid, primary_key=True),
+    Column("offset", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    now("parked_at"),
+)
+
+# The loss ledger, kept permanently: records that an operator has accepted to lose.
+losses = Table(
+    "losses",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    # A LossKind.
+    Column("kind", SmallInteger, nullable=False),
+    Column("stream_id", Uuid),
+    Column("offset", BigInteger),
+    # Null where the baby segment had no stamps.
+    Column("dataset_id", Uuid),
+    Column("segment_id", Uuid),
+    Column("object_key", Text),
+    # Null where it is not known.
+    Column("records", BigInteger),
+    # From this version on they are missing.
+    Column("version", BigInteger, nullable=False),
+    now("lost_at"),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    # From this version on they are back.
+    Column("withdrawn_version", BigInteger),
+)
+Index("losses_stream_index", losses.c.stream_id, losses.c.offset)
+Index("losses_segment_index", losses.c.segment_id)
+
+# Payloads of the quarantine that an operator has decided on, kept permanently: a nursery may put
+# the same payload there again.
+replays = Table(
+    "replays",
+    metadata,
+    Column("object_key", Text(collation="C"), primary_key=True),
+    # A ReplayState.
+    Column("state", SmallInteger, nullable=False),
+    # The dataset that a replay goes to, from its beginning on.
+    Column("dataset_id", Uuid),
+    # At which its records are visible, or are lost.
+    Column("version", BigInteger),
+    Column("segment_ids", ARRAY(Uuid)),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    now("changed_at"),
+)

@@ -1,0 +1,58 @@
+"""Writes one payload of the quarantine as merged segments, by the nursery's own decoding.
+
+Its files name a batch of their own and no baby segment: the records of its baby are in other
+segments. Batch and keys follow from the payload's key, so that a second attempt writes no second
+copy.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from nursery.dataset_execution import DatasetExecution, OpenBatch
+from nursery.decoding import RoutedPayload, decode_pass
+from nursery.payload import Payload
+from nursery.results import WrittenSegment
+from nursery.segment_files import write_segments
+from nursery.tasks import DatasetWork
+from segments.keys import merged_prefix
+from segments.otlp.wire import UndecodableSlice
+from segments.parquet.schema import SegmentSpec
+from segments.store.interface import ObjectStore
+
+
+@dataclass(slots=True)
+class _ReplayBatch(OpenBatch):
+    def key(self, dataset_id: str, part: int) -> str:
+        return f"{merged_prefix(dataset_id)}{_derived(f'{self.batch_id} {part}')}.parquet"
+
+
+def write_payload(
+    store: ObjectStore,
+    payload: Payload,
+    object_key: str,
+    dataset_id: str,
+    spec: SegmentSpec,
+    folder: Path,
+) -> list[WrittenSegment]:
+    """Decode a payload and write its records; `folder` is an empty folder on local disk.
+
+    Raises UndecodableSlice, StoreError, CorruptObject.
+    """
+    work = DatasetWork(dataset_id, spec, ())
+    execution = DatasetExecution(0, work)
+    for piece in payload.pieces():
+        for failed in decode_pass(piece.signal, [RoutedPayload(execution, piece)]):
+            raise UndecodableSlice(failed.error)
+    columns = execution.take_columns()
+    # In the footer they would make a rebuild take the file for a copy of the baby's own segment.
+    columns.babies = set()
+    if not columns.rows:
+        return []
+    batch = _ReplayBatch(batch_id=_derived(object_key))
+    return write_segments(store, work, columns, folder, batch, is_last=True)
+
+
+def _derived(text: str) -> str:
+    return str(UUID(bytes=hashlib.blake2b(text.encode(), digest_size=16).digest()))

@@ -1,0 +1,117 @@
+"""Software bill of materials of `requirements/all.lock`: CycloneDX 1.6, and a list of licences.
+
+`make sbom` runs it in .venv, whose packages are those of the lock file. The same lock file gives
+the same bytes: there is no time and no random number in them.
+"""
+
+import json
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageMetadata, PackageNotFoundError, distribution, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+LOCK = Path(__file__).with_name("all.lock")
+LICENCE_CHARACTERS_MAX = 80
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A locked package; `licence` is an SPDX expression or the words of its own metadata."""
+
+    name: str
+    version: str
+    licence: str
+    is_expression: bool
+
+
+def main() -> int:
+    """Write both files into the folder given; exit code 1 if a licence is unknown."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    components = read_components(LOCK)
+    (folder / "segplane.cdx.json").write_text(json.dumps(document(components), indent=2) + "\n")
+    lines = [f"{one.name} {one.version}: {one.licence}" for one in components]
+    (folder / "licences.txt").write_text("\n".join(lines) + "\n")
+    unknown = [one.name for one in components if one.licence == UNKNOWN]
+    sys.stdout.write(f"{len(components)} components, in {folder}\n")
+    if unknown:
+        sys.stderr.write(f"without a known licence: {', '.join(unknown)}\n")
+    return 1 if unknown else 0
+
+
+def read_components(lock: Path) -> list[Component]:
+    """Read the packages of a lock file that this platform installs, by name.
+
+    Raises PackageNotFoundError for one that is not installed, ValueError for another version.
+    """
+    found = []
+    for line in lock.read_text().splitlines():
+        if not line or line.startswith((" ", "#")):
+            continue
+        requirement = Requirement(line.rstrip("\\ "))
+        if requirement.marker is not None and not requirement.marker.evaluate():
+            continue
+        found.append(_component(requirement))
+    return sorted(found, key=lambda one: one.name)
+
+
+def document(components: list[Component]) -> dict[str, object]:
+    """The bill of materials in CycloneDX's JSON form."""
+    own = {"type": "application", "name": "segplane", "version": version("segplane")}
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": own},
+        "components": [_as_json(one) for one in components],
+    }
+
+
+def _component(requirement: Requirement) -> Component:
+    name = canonicalize_name(requirement.name)
+    try:
+        metadata = distribution(name).metadata
+    except PackageNotFoundError as error:
+        raise PackageNotFoundError(f"{name} is not installed: run make setup") from error
+    if metadata["Version"] not in requirement.specifier:
+        raise ValueError(f"{requirement} is locked, {metadata['Version']} is installed")
+    expression = _field(metadata, "License-Expression")
+    licence = expression or _in_words(
+        metadata.get_all("Classifier") or [], _field(metadata, "License")
+    )
+    return Component(name, metadata["Version"], licence, is_expression=bool(expression))
+
+
+def _field(metadata: PackageMetadata, name: str) -> str:
+    return metadata[name] if name in metadata else ""  # noqa: SIM401 - it has no get()
+
+
+def _in_words(classifiers: list[str], text: str) -> str:
+    names = [c.rpartition(" :: ")[2] for c in classifiers if c.startswith("License :: ")]
+    if names:
+        return ", ".join(names)
+    first = text.strip().splitlines()[:1]
+    return first[0][:LICENCE_CHARACTERS_MAX] if first and first[0] else UNKNOWN
+
+
+def _as_json(component: Component) -> dict[str, object]:
+    purl = f"pkg:pypi/{component.name}@{component.version}"
+    licence: dict[str, object] = {"license": {"name": component.licence}}
+    if component.is_expression:
+        licence = {"expression": component.licence}
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": component.name,
+        "version": component.version,
+        "purl": purl,
+        "licenses": [licence],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Markers in the bucket: segments that are hidden, and objects that were replaced.
+
+A catalog that is rebuilt from the bucket reads them, so that neither is live again. The object that
+replaces another one lies in the same folder.
+"""
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+
+from segments.errors import ObjectExists
+from segments.keys import (
+    HIDDEN_ROOT,
+    REPLACED_ROOT,
+    MarkerKey,
+    hidden_key,
+    parse_key,
+    replaced_key,
+)
+from segments.store.interface import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """Keys of hidden segments, and pairs of a replaced key and the one that replaces it."""
+
+    hidden: frozenset[str]
+    replaced: frozenset[tuple[str, str]]
+
+    def reason(self, key: str, present: Collection[str]) -> str:
+        """Reason that an object is not live, "" if no marker says so.
+
+        A replacement counts once its object is `present`, because its marker comes first.
+        """
+        pairs = [(old, new) for old, new in self.replaced if new in present]
+        # Of two copies, the one of a command that was killed and the next one's, one counts.
+        rivals = {old for old, new in pairs if new == key}
+        if any(old == key or (old in rivals and new > key) for old, new in pairs):
+            return "replaced"
+        return "hidden" if key in self.hidden else ""
+
+
+def mark_hidden(store: ObjectStore, object_key: str) -> None:
+    """Mark a segment as hidden; repeating it changes nothing."""
+    with suppress(ObjectExists):
+        store.put_if_absent(hidden_key(object_key), b"hidden\n")
+
+
+def mark_replaced(store: ObjectStore, object_key: str, new_key: str) -> None:
+    """Mark an object as replaced; repeating it changes nothing."""
+    with suppress(ObjectExists):
+        store.put_if_absent(replaced_key(object_key, new_key), b"replaced\n")
+
+
+def read_markers(store: ObjectStore) -> Markers:
+    """Read all markers of a bucket; there are few."""
+    hidden, replaced = set[str](), set[tuple[str, str]]()
+    for root in (HIDDEN_ROOT, REPLACED_ROOT):
+        for info in store.list(root):
+            match parse_key(info.key):
+                case MarkerKey(object_key, is_replaced=False):
+                    hidden.add(object_key)
+                case MarkerKey(object_key, is_replaced=True):
+                    folder, name = object_key.rpartition("/")[0], info.key.rpartition("/")[2]
+                    replaced.add((object_key, f"{folder}/{name}"))
+    return Markers(frozenset(hidden), frozenset(replaced))

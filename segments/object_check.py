@@ -1,0 +1,112 @@
+"""Reads an object whole and compares it with what is known of it."""
+
+import contextlib
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import google_crc32c
+
+from segments.baby import decode_baby
+from segments.errors import CorruptObject, ObjectMissing, StoreUnavailable
+from segments.keys import BabyKey, parse_key
+from segments.store.interface import ObjectStore
+
+BLOCK_BYTES = 4 << 20
+_PARQUET_MAGIC = b"PAR1"
+_BATCH_ROWS = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class KnownObject:
+    """Known facts of an object; size 0 and checksum None = not known."""
+
+    key: str
+    size_bytes: int
+    crc32c: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectReading:
+    """Outcome of one read of an object; damage "" = the object is sound."""
+
+    size_bytes: int
+    crc32c: int
+    damage: str
+
+
+def check_object(
+    store: ObjectStore,
+    known: KnownObject,
+    *,
+    read_pages: bool,
+    on_bytes: Callable[[int], None] = lambda _: None,
+) -> ObjectReading:
+    """Read an object once; `on_bytes` is called after each block with its size.
+
+    `read_pages` also decodes what is stored: every page of a segment, a baby's messages. Without
+    it that is done for a baby whose checksum is not known. Raises StoreError where the store
+    gives no answer: that proves nothing.
+    """
+    try:
+        body = _Body(store, known.key, on_bytes)
+        damage = _differs(known, body)
+        if not damage and (read_pages or known.crc32c is None):
+            _read_content(store, known.key, body, read_pages=read_pages)
+    except ObjectMissing:
+        return ObjectReading(0, 0, "the object is missing")
+    except CorruptObject as error:
+        return ObjectReading(body.size_bytes, body.crc32c, f"its content cannot be read: {error}")
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise StoreUnavailable(f"{known.key} cannot be read: {error}") from error
+        return ObjectReading(0, 0, f"the disk cannot read it: {error}")
+    return ObjectReading(body.size_bytes, body.crc32c, damage)
+
+
+class _Body:
+    """Size, checksum and ends of an object, read in blocks; of a baby all of its bytes."""
+
+    def __init__(self, store: ObjectStore, key: str, on_bytes: Callable[[int], None]) -> None:
+        self.size_bytes = self.crc32c = 0
+        self.is_baby = isinstance(parse_key(key), BabyKey)
+        self.first = self.last = b""
+        blocks: list[bytes] = []
+        with store.open_input(key) as source:
+            while block := source.read(BLOCK_BYTES):
+                self.crc32c = google_crc32c.extend(self.crc32c, block)
+                self.size_bytes += len(block)
+                self.first = self.first or block[:4]
+                self.last = (self.last + block[-4:])[-4:]
+                if self.is_baby:
+                    blocks.append(block)
+                on_bytes(len(block))
+        self.baby = b"".join(blocks)
+
+
+def _differs(known: KnownObject, body: _Body) -> str:
+    if known.size_bytes and body.size_bytes != known.size_bytes:
+        return f"it has {body.size_bytes} bytes, {known.size_bytes} are registered"
+    if known.crc32c is not None and body.crc32c != known.crc32c:
+        return f"its CRC-32C is {body.crc32c:08x}, {known.crc32c:08x} is registered"
+    return ""
+
+
+def _read_content(store: ObjectStore, key: str, body: _Body, *, read_pages: bool) -> None:
+    """Decode what is stored; raises CorruptObject."""
+    if body.is_baby:
+        decode_baby(body.baby)
+    elif not body.first == body.last == _PARQUET_MAGIC:
+        raise CorruptObject("it does not begin and end as a Parquet file does")
+    elif read_pages:
+        _read_pages(store, key)
+
+
+def _read_pages(store: ObjectStore, key: str) -> None:
+    # pyarrow is no part of the janitor's install.
+    from segments.parquet.reader import SegmentFile
+
+    with contextlib.closing(SegmentFile(store.open_input(key))) as segment:
+        for signal in segment.signals:
+            for _ in segment.batches(signal, _BATCH_ROWS):
+                pass

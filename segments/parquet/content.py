@@ -1,0 +1,79 @@
+"""The content of a stored segment, read from its footer, whatever release wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from segments.parquet.footer import (
+    SectionContent,
+    SegmentContent,
+    StoredFooter,
+    content_of,
+    decode_footer,
+)
+from segments.parquet.reader import corruption_found, groups_by_signal
+from segments.parquet.stored_columns import FORMAT_NANOSECONDS
+from segments.signals import Signal
+from segments.store.interface import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFooter:
+    """A segment's footer; `content` is None where it does not tell the time bounds a signal.
+
+    `size_bytes` is the size before compression.
+    """
+
+    stored: StoredFooter
+    content: SegmentContent | None
+    size_bytes: int
+
+
+def read_content(store: ObjectStore, key: str) -> ReadFooter:
+    """Read the footer of a segment and no row; raises CorruptObject, ObjectMissing."""
+    with store.open_input(key) as source, corruption_found("not a readable Parquet file"):
+        metadata = pq.read_metadata(pa.PythonFile(source, mode="r"))
+    stored = decode_footer(metadata.metadata)
+    groups = range(metadata.num_row_groups)
+    size_bytes = sum(metadata.row_group(i).total_byte_size for i in groups)
+    return ReadFooter(stored, content_of(stored) or _counted(metadata, stored), size_bytes)
+
+
+def _counted(metadata: pq.FileMetaData, stored: StoredFooter) -> SegmentContent | None:
+    """The content of a file of 0.1.0: its row groups have the exact bounds of their times."""
+    if stored.footer.format_version != FORMAT_NANOSECONDS:
+        return None
+    sections: dict[Signal, SectionContent] = {}
+    for signal, groups in groups_by_signal(metadata, stored).items():
+        bounds = [_time_bounds(metadata.row_group(number)) for number in groups]
+        known = [pair for pair in bounds if pair is not None]
+        if len(known) < len(bounds):
+            return None
+        start, end = min(low for low, _ in known), max(high for _, high in known)
+        sections[signal] = SectionContent(stored.rows_by_signal[signal], start, end)
+    return SegmentContent(FORMAT_NANOSECONDS, sections) if _agrees(sections, stored) else None
+
+
+def _time_bounds(group: pq.RowGroupMetaData) -> tuple[int, int] | None:
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.path_in_schema == "timestamp":
+            statistics = column.statistics
+            if statistics is None or not statistics.has_min_max:
+                return None
+            low: Any = statistics.min_raw
+            high: Any = statistics.max_raw
+            return low, high
+    return None
+
+
+def _agrees(sections: Mapping[Signal, SectionContent], stored: StoredFooter) -> bool:
+    """Whether the sections together are the file, as its footer has it."""
+    start = min((section.start_time for section in sections.values()), default=None)
+    end = max((section.end_time for section in sections.values()), default=None)
+    return (start, end) == (stored.start_time, stored.end_time)

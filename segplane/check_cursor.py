@@ -1,0 +1,96 @@
+"""Positions of checks in a file, so that an interrupted check goes on where it stopped."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+# Kept in memory, in the file and in the output; the rest is only counted.
+KEPT_MAX = 10_000
+
+
+class CursorRefused(Exception):
+    """A cursor file cannot be used; the message is one line that says why."""
+
+
+@dataclass(slots=True)
+class DataCursor:
+    """Position of `segplane fsck --data`: everything up to `after_key` was checked.
+
+    Objects are chosen by `sample` (a share of all) and `seed`. `damaged` and `unread` are rows of
+    (key, segment id, text); unread are those for which the store gave no answer.
+    """
+
+    sample: float = 1.0
+    since: int = 0
+    seed: int = 0
+    after_key: str = ""
+    objects: int = 0
+    size_bytes: int = 0
+    secs: float = 0.0
+    num_damaged: int = 0
+    num_unread: int = 0
+    damaged: list[list[str]] = field(default_factory=list)
+    unread: list[list[str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class CatalogCursor:
+    """Position of `segplane fsck`: all keys up to `after_key` were compared.
+
+    `findings` are rows of (kind, object key, subject id, message, repair), `orphans` keys.
+    """
+
+    orphan_age_secs: int = 86_400
+    after_key: str = ""
+    is_complete: bool = False
+    streams: int = 0
+    segments: int = 0
+    babies: int = 0
+    objects: int = 0
+    num_findings: int = 0
+    num_orphans: int = 0
+    foreign: int = 0
+    findings: list[list[str]] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+
+
+Cursor = TypeVar("Cursor")
+
+
+def load(path: Path, begin: Cursor, fixed: tuple[str, ...]) -> Cursor:
+    """Read the position of a check, or begin one where there is no file.
+
+    The fields `fixed` are the check's options: those of the file must be those of `begin`. Raises
+    CursorRefused.
+    """
+    try:
+        stored: Any = json.loads(path.read_text())
+    except FileNotFoundError:
+        return begin
+    except (OSError, ValueError) as error:
+        raise CursorRefused(f"{path} cannot be read as a cursor file: {error}") from error
+    names = {f.name for f in fields(begin)}  # type: ignore[arg-type]
+    if not isinstance(stored, dict) or stored.pop("check", None) != type(begin).__name__:
+        raise CursorRefused(f"{path} is no cursor file of this check: delete it to begin anew")
+    for name in fixed:
+        if stored.get(name) != getattr(begin, name):
+            raise CursorRefused(
+                f"{path} is of a check with {name} = {stored.get(name)}, not"
+                f" {getattr(begin, name)}: repeat its options, or delete it to begin anew"
+            )
+    if set(stored) != names:
+        raise CursorRefused(f"{path} is of another release: delete it to begin anew")
+    return type(begin)(**stored)
+
+
+def save(path: Path, cursor: object) -> None:
+    """Write the position, so that a crash leaves the file of before or this one."""
+    content = {"check": type(cursor).__name__, **asdict(cursor)}  # type: ignore[call-overload]
+    temporary = path.with_name(f"{path.name}.new")
+    with temporary.open("w") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,113 @@
+"""segplane access, audit: credentials of services and people, and what they changed."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from meta.access import Role
+from meta.v1 import catalog_pb2
+from meta.v1 import operations_pb2 as pb
+from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.output import NONE, AsJson, print_json, print_table
+from segplane.times import parse_age
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Create, list and revoke access tokens, with which services and people call meta.",
+)
+PAGE_LIMIT = 1_000
+
+
+@app.command()
+def create(
+    role: Annotated[
+        Role, typer.Option(help="What its holder may do: docs/access.md has the calls.")
+    ],
+    subject: Annotated[str, typer.Option(help="Whose it is, such as nursery-eu.")],
+    expires: Annotated[
+        str, typer.Option(metavar="DURATION", help="Lifetime, such as 90d or 12h; '' = no end.")
+    ] = "90d",
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Create a token. Its secret is printed once and not stored.
+
+    Give it to a process as <PROCESS>_META_AUTH_TOKEN, to this command as
+    SEGPLANE_META_AUTH_TOKEN.
+    """
+    request = pb.CreateAccessTokenRequest(subject=subject, role=role.value)
+    if expires:
+        try:
+            request.expires_secs = int(parse_age(expires).total_seconds())
+        except ValueError as error:
+            raise usage(f"--expires: {error}") from None
+    with connect(address) as client:
+        reply = client.operations.CreateAccessToken(request)
+    print(reply.plaintext_token)
+    print(f"access token {reply.token.id}; keep the line above, it is not stored", file=sys.stderr)
+
+
+@app.command("list")
+def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """List the tokens; ended ones are listed for 90 days."""
+    request = pb.ListAccessTokensRequest(pagination=catalog_pb2.PaginationRequest(limit=PAGE_LIMIT))
+    tokens = list[pb.AccessToken]()
+    with connect(address) as client:
+        while True:
+            reply = client.operations.ListAccessTokens(request)
+            tokens += reply.tokens
+            if not reply.pagination.next_cursor:
+                break
+            request.pagination.after = reply.pagination.next_cursor
+    if as_json:
+        print_json(tokens)
+        return
+    rows = [
+        (
+            token.id,
+            token.subject,
+            token.role,
+            f"...{token.token_hint}",
+            token.created_at,
+            token.expires_at or NONE,
+            token.revoked_at or NONE,
+        )
+        for token in tokens
+    ]
+    print_table(("id", "subject", "role", "token", "created", "expires", "revoked"), rows)
+
+
+@app.command()
+def revoke(
+    token_id: Annotated[str, typer.Argument(help="Token id, as `access list` shows it.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Revoke a token; every server refuses it within 3 s."""
+    with connect(address) as client:
+        client.operations.RevokeAccessToken(pb.RevokeAccessTokenRequest(token_id=token_id))
+
+
+def audit(
+    rpc: Annotated[str, typer.Option(help="Only one call, such as DeleteDataset.")] = "",
+    subject_id: Annotated[str, typer.Option(help="Only what concerns this id.")] = "",
+    principal: Annotated[str, typer.Option(help="Only what this caller did.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Most records.")] = 100,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """List what operators and administrators changed, newest first."""
+    request = pb.ListAuditRecordsRequest(rpc=rpc, subject_id=subject_id, principal=principal)
+    records = list[pb.AuditRecord]()
+    with connect(address) as client:
+        while len(records) < limit:
+            request.limit = min(PAGE_LIMIT, limit - len(records))
+            page = client.operations.ListAuditRecords(request).records
+            records += page
+            if len(page) < request.limit:
+                break
+            request.before_id = page[-1].id
+    if as_json:
+        print_json(records)
+        return
+    rows = [(r.at, r.principal or NONE, r.rpc, r.subject_id, r.detail) for r in records]
+    print_table(("at", "principal", "call", "subject", "detail"), rows)

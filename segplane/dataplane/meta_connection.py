@@ -1,0 +1,18 @@
+"""A process's connection to meta, from its settings."""
+
+from meta.client import MetaClient
+from meta.process import ConfigError
+from segplane.dataplane.settings import ProcessSettings
+
+
+def connect(settings: ProcessSettings) -> MetaClient:
+    """Open a client of meta. Raises ConfigError if its files cannot be used."""
+    try:
+        return MetaClient(
+            settings.meta_address,
+            auth_token=settings.meta_auth_token,
+            auth_token_file=settings.meta_auth_token_file,
+            tls=settings.meta_tls,
+        )
+    except ValueError as error:
+        raise ConfigError(f"connection to meta: {error}") from error

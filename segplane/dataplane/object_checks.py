@@ -1,0 +1,104 @@
+"""Checks stored objects against what meta knows of them; two failing reads are proof of damage."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from meta.client import MetaClient
+from meta.v1 import operations_pb2 as pb
+from segments.object_check import KnownObject, ObjectReading, check_object
+from segments.store.interface import ObjectStore
+
+DAMAGE_CHARACTERS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedObject:
+    """An object and the outcome of its check; `damage` "" = it is sound.
+
+    `is_read` is false where the store gave no answer, which proves nothing.
+    """
+
+    stored: pb.StoredObject
+    size_bytes: int
+    crc32c: int
+    damage: str
+    is_read: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPage:
+    """A page of stored objects; the next one begins after `next_after`, "" = it is the last."""
+
+    objects: Sequence[pb.StoredObject]
+    next_after: str
+    total_objects: int
+    total_size_bytes: int
+
+
+def list_stored(
+    client: MetaClient, after: str, *, limit: int, since: int = 0, with_totals: bool = False
+) -> ObjectPage:
+    """List the objects behind a key that must exist."""
+    request = pb.ListStoredObjectsRequest(
+        after_key=after, limit=limit, since_version=since, with_totals=with_totals
+    )
+    reply = client.operations.ListStoredObjects(request)
+    return ObjectPage(
+        reply.objects, reply.next_after_key, reply.total_objects, reply.total_size_bytes
+    )
+
+
+def check_stored(
+    store: ObjectStore,
+    stored: pb.StoredObject,
+    *,
+    read_pages: bool = False,
+    on_bytes: Callable[[int], None] = lambda _: None,
+) -> CheckedObject:
+    """Read an object, and once more from the start if the first read found damage.
+
+    Damage on the way to us must not count. Raises StoreError where the store gives no answer.
+    """
+    crc32c = stored.crc32c if stored.HasField("crc32c") else None
+    known = KnownObject(stored.object_key, stored.size_bytes, crc32c)
+
+    def read() -> ObjectReading:
+        return check_object(store, known, read_pages=read_pages, on_bytes=on_bytes)
+
+    reading = read()
+    if reading.damage:
+        reading = read()
+    return CheckedObject(stored, reading.size_bytes, reading.crc32c, reading.damage)
+
+
+def report(
+    client: MetaClient,
+    checked: Sequence[CheckedObject],
+    position: pb.ScrubPosition | None = None,
+) -> pb.ReportObjectChecksResponse:
+    """Tell meta what it does not know yet, and the scrub's position."""
+    checks = [
+        pb.ObjectCheck(
+            object_key=one.stored.object_key, damage=_printable(one.damage), crc32c=one.crc32c
+        )
+        for one in checked
+        if one.damage or one.stored.is_damaged or not one.stored.HasField("crc32c")
+    ]
+    request = pb.ReportObjectChecksRequest(checks=checks, position=position)
+    return client.operations.ReportObjectChecks(request)
+
+
+def list_damaged(client: MetaClient) -> Iterator[pb.DamagedObject]:
+    """Read every page of the objects whose damage is proven."""
+    request = pb.ListDamagedObjectsRequest()
+    while True:
+        reply = client.operations.ListDamagedObjects(request)
+        yield from reply.objects
+        if not reply.next_after_key:
+            return
+        request.after_key = reply.next_after_key
+
+
+def _printable(text: str) -> str:
+    """Reduce text to what meta takes."""
+    return "".join(c if c.isprintable() else " " for c in text)[:DAMAGE_CHARACTERS_MAX]

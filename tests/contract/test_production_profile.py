@@ -1,0 +1,109 @@
+"""SEGPLANE_PROFILE=production refuses unsafe settings, all at once."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from meta.process import ConfigError, Environment
+from tests.support.certificates import Authority
+
+PRODUCTION = {"SEGPLANE_PROFILE": "production"}
+WORKERS = ("collector", "nursery", "merge_worker", "janitor")
+
+
+def _refused(process: str, values: dict[str, str]) -> list[str]:
+    """The settings that a process refuses, a line each."""
+    try:
+        import_module(f"{process}.config").load(
+            Environment(f"{process.upper()}_", PRODUCTION | values)
+        )
+    except ConfigError as error:
+        return str(error).split("\n  - ")[1:]
+    return []
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> dict[str, str]:
+    files = Authority(tmp_path / "tls").issue("server")
+    return {"TLS_CERT_FILE": str(files.cert), "TLS_KEY_FILE": str(files.key)}
+
+
+def _prefixed(process: str, values: dict[str, str]) -> dict[str, str]:
+    return {f"{process.upper()}_{name}": value for name, value in values.items()}
+
+
+def test_meta_names_every_unsafe_setting_at_once() -> None:
+    unsafe = {
+        "META_DATABASE_URL": "postgresql://user@db/segplane",
+        "META_OBJECT_STORE_URL": "s3://bucket?endpoint=http://store:9000&region=eu",
+        "META_ALLOW_UNAUTHENTICATED": "true",
+        "META_UNSAFE_SHORT_GRACE": "true",
+        "META_ORPHAN_MIN_AGE_SECS": "0",
+        "META_DATASET_GRACE_SECS": "1",
+        "META_AUDIT_SECS": "1",
+        "META_TOKEN_PEPPER": "short",
+        "META_METRICS_PORT": "9464",
+        "META_METRICS_HOST": "0.0.0.0",
+    }
+
+    refused = "\n".join(_refused("meta", unsafe))
+
+    for name in (*unsafe, "META_TLS_CERT_FILE", "META_REQUIRE_AUTHENTICATION"):
+        if name != "META_METRICS_PORT":
+            assert name in refused, refused
+
+
+def test_meta_takes_safe_settings(certificate: dict[str, str]) -> None:
+    safe = {
+        "META_DATABASE_URL": "postgresql://user@db/segplane?sslmode=verify-full",
+        "META_OBJECT_STORE_URL": "s3://bucket?endpoint=https://store:9000&region=eu",
+        "META_BIND": "0.0.0.0:9500",
+        "META_REQUIRE_AUTHENTICATION": "true",
+        "META_ORPHAN_MIN_AGE_SECS": "3600",
+        "META_METRICS_PORT": "9464",
+        "META_METRICS_HOST": "0.0.0.0",
+        **_prefixed("meta", certificate),
+    }
+
+    assert _refused("meta", safe) == []
+    assert len(_refused("meta", safe | {"META_ORPHAN_MIN_AGE_SECS": "3599"})) == 1
+    socket = {"META_DATABASE_URL": "postgresql://user@/segplane?host=/run/postgresql"}
+    assert _refused("meta", safe | socket) == []
+    plain = {"META_DATABASE_URL": "postgresql://user@db/segplane"}
+    assert _refused("meta", safe | plain | {"PGSSLMODE": "require"}) == []
+    assert len(_refused("meta", safe | plain | {"PGSSLMODE": "prefer"})) == 1
+
+
+@pytest.mark.parametrize("process", WORKERS)
+def test_a_process_must_reach_meta_safely(
+    process: str, certificate: dict[str, str], tmp_path: Path
+) -> None:
+    unsafe = _prefixed(process, {"META_ADDRESS": "meta:9500", "METRICS_HOST": "0.0.0.0"})
+    unsafe |= _prefixed(process, {"METRICS_PORT": "9464"})
+    safe = unsafe | _prefixed(process, certificate)
+    safe |= _prefixed(
+        process, {"META_CA_FILE": str(tmp_path / "tls/ca.pem"), "META_AUTH_TOKEN": "segp_x"}
+    )
+    if process == "collector":
+        open_ports = {"COLLECTOR_GRPC_BIND": "0.0.0.0:4317", "COLLECTOR_HTTP_BIND": "[::]:4318"}
+        unsafe |= open_ports
+        safe |= open_ports
+
+    assert len(_refused(process, unsafe)) == (5 if process == "collector" else 3)
+    assert _refused(process, safe) == []
+
+
+def test_a_refused_start_ends_with_2_and_an_unknown_profile_too() -> None:
+    for profile, said in (("production", "META_ADDRESS"), ("prod", "SEGPLANE_PROFILE is 'prod'")):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "janitor"],
+            env={**os.environ, "SEGPLANE_PROFILE": profile, "JANITOR_META_ADDRESS": "meta:9500"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, said in done.stderr) == (2, True)

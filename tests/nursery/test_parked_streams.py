@@ -1,0 +1,159 @@
+"""A stream waits at a baby segment that is missing; no other stream waits with it."""
+
+import json
+
+import pytest
+from structlog.testing import capture_logs
+from typer.testing import CliRunner, Result
+
+from meta.metrics import NURSERY
+from meta.v1 import operations_pb2 as pb
+from nursery.loop import Nursery
+from segments.keys import baby_key
+from segplane.__main__ import app
+from segplane.dataplane.clocks import Clock
+from tests.support.clock import SettableClock
+from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import CollectorDriver, nursery, texts
+
+
+@pytest.fixture
+def other(collector: CollectorDriver) -> CollectorDriver:
+    """Give a second stream of the same dataset."""
+    return CollectorDriver(collector.client, collector.dataset_id)
+
+
+def lose(collector: CollectorDriver, offset: int) -> bytes:
+    """Remove a baby's object; returns its bytes."""
+    key = baby_key(collector.stream_id, offset)
+    body = collector.store.get(key)
+    collector.store.delete([key])
+    return body
+
+
+def restore(collector: CollectorDriver, offset: int, body: bytes) -> None:
+    collector.store.put_if_absent(baby_key(collector.stream_id, offset), body)
+
+
+def run_until_parked(collector: CollectorDriver, driver: Nursery) -> None:
+    for _ in range(4):
+        driver.cycle()
+    listed = collector.client.operations.ListParkedStreams(pb.ListParkedStreamsRequest())
+    assert [s.stream_id for s in listed.streams] == [collector.stream_id]
+
+
+def segplane(meta_server: MetaServer, *arguments: str) -> Result:
+    environment = {"SEGPLANE_META_ADDRESS": meta_server.address}
+    return CliRunner().invoke(app, arguments, env=environment)
+
+
+def test_a_missing_baby_parks_its_stream_and_no_other(
+    meta_server: MetaServer, collector: CollectorDriver, other: CollectorDriver
+) -> None:
+    for text in ("a", "b", "c"):
+        collector.send(text)
+        other.send(f"other {text}")
+    lose(collector, 1)
+
+    with capture_logs() as events:
+        run_until_parked(collector, nursery(collector.client))
+
+    assert texts(collector) == ["a", "other a", "other b", "other c"]
+    assert NURSERY.get_sample_value("segplane_nursery_parked_streams") == 1
+    (parked,) = [e for e in events if e["event"] == "baby_unreadable"]
+    assert (parked["offset"], parked["retry_secs"]) == (1, 10)
+    listed = segplane(meta_server, "streams", "list").stdout
+    assert f"parked: {collector.stream_id} at offset 1 since" in listed
+    assert "ObjectMissing" in segplane(meta_server, "streams", "show", collector.stream_id).stdout
+
+
+def test_a_parked_stream_goes_on_by_itself_once_its_baby_is_back(
+    collector: CollectorDriver, other: CollectorDriver
+) -> None:
+    for text in ("a", "b"):
+        collector.send(text)
+    body = lose(collector, 0)
+    clock = SettableClock()
+    driver = nursery(collector.client, clock=Clock(monotonic=clock))
+    run_until_parked(collector, driver)
+
+    restore(collector, 0, body)
+    driver.cycle()
+    assert texts(collector) == []
+    clock.now += 10.0
+    for _ in range(2):
+        driver.cycle()
+
+    assert texts(collector) == ["a", "b"]
+    listed = collector.client.operations.ListParkedStreams(pb.ListParkedStreamsRequest())
+    assert not listed.streams
+    assert NURSERY.get_sample_value("segplane_nursery_parked_streams") == 0
+
+
+def test_another_attempt_costs_the_other_streams_nothing(
+    collector: CollectorDriver, other: CollectorDriver
+) -> None:
+    collector.send("a")
+    lose(collector, 0)
+    clock = SettableClock()
+    driver = nursery(collector.client, clock=Clock(monotonic=clock))
+    run_until_parked(collector, driver)
+
+    for number in range(3):
+        clock.now += 600.0
+        other.send(f"other {number}")
+        driver.cycle()
+
+        assert len(texts(collector)) == number + 1
+
+
+def test_a_skipped_baby_is_never_merged_even_if_it_comes_back(
+    meta_server: MetaServer, collector: CollectorDriver
+) -> None:
+    for text in ("a", "b", "c"):
+        collector.send(text)
+    body = lose(collector, 1)
+    driver = nursery(collector.client)
+    run_until_parked(collector, driver)
+
+    refused = segplane(meta_server, "streams", "skip", collector.stream_id, "1")
+    skip = ("streams", "skip", collector.stream_id, "1", "--accept-loss", "--reason", "disk")
+    done = segplane(meta_server, *skip)
+    restore(collector, 1, body)
+    for fresh in (driver, nursery(collector.client)):
+        for _ in range(3):
+            fresh.cycle()
+
+    assert refused.exit_code == 2
+    assert done.exit_code == 0
+    assert texts(collector) == ["a", "c"]
+    (loss,) = json.loads(segplane(meta_server, "losses", "--json").stdout)
+    assert (loss["offset"], loss["records"], loss["reason"]) == ("1", "1", "disk")
+    checked = segplane(meta_server, "fsck", "--deep")
+    assert checked.exit_code == 0
+    assert f"accepted loss: baby segment {collector.stream_id}/1" in checked.stdout
+
+
+def test_a_damaged_stream_without_datasets_ends_after_a_skip(
+    meta_server: MetaServer, collector: CollectorDriver
+) -> None:
+    foreign = "00000000-0000-7000-8000-000000000000"
+    collector.dataset_id, own = foreign, collector.dataset_id
+    for text in ("a", "b"):
+        collector.send(text)
+    collector.dataset_id = own
+    lose(collector, 0)
+    clock = SettableClock()
+    driver = nursery(collector.client, clock=Clock(monotonic=clock))
+    run_until_parked(collector, driver)
+
+    done = segplane(meta_server, "streams", "skip", collector.stream_id, "0", "--accept-loss")
+    clock.now += 10.0
+    for _ in range(3):
+        driver.cycle()
+
+    assert done.exit_code == 0, done.stderr
+    info = collector.info()
+    assert info is not None
+    assert info.deleted_offset == 1
+    assert len(list(collector.store.list("quarantine/"))) == 2

@@ -1,0 +1,193 @@
+"""A damaged segment is hidden, put back or replaced; a rebuild from the bucket follows."""
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from typer.testing import Result
+
+from meta.config import Settings
+from meta.v1 import operations_pb2 as pb
+from segments.keys import hidden_key
+from segments.markers import mark_replaced
+from segments.parquet.reader import read_segment
+from segplane.rebuild import read_plan
+from tests.support.command_line import RunCommand
+from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
+from tests.support.visible_segments import find, key_of, texts
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A folder for the objects."""
+    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
+    return meta_settings
+
+
+@pytest.fixture
+def collector(meta_server: MetaServer) -> CollectorDriver:
+    """Give a collector two of whose babies are merged, a segment each."""
+    driver = CollectorDriver(meta_server.client, dataset(meta_server.client))
+    for text in ("a", "b"):
+        driver.send(text)
+        nursery(meta_server.client).cycle()
+    assert seen(driver) == ["a", "b"]
+    return driver
+
+
+def seen(collector: CollectorDriver) -> list[str]:
+    return texts(collector.client, collector.store)
+
+
+def path_of(collector: CollectorDriver, key: str) -> Path:
+    return Path("/", collector.store.location.path, key)
+
+
+def segment_of(collector: CollectorDriver, text: str) -> tuple[str, str]:
+    """Id and key of the segment that holds a text."""
+    for segment in find(collector.client):
+        key = key_of(segment)
+        if text in read_segment(collector.store, key)["logs"]["body"].to_pylist():
+            return segment.id, key
+    raise AssertionError(text)
+
+
+def damage(path: Path) -> bytes:
+    """Flip a byte in the middle; returns the sound bytes."""
+    sound = path.read_bytes()
+    path.chmod(0o644)
+    path.write_bytes(sound[:200] + bytes([sound[200] ^ 1]) + sound[201:])
+    return sound
+
+
+def rebuilt_keys(collector: CollectorDriver) -> set[str]:
+    return {one.found.key for one in read_plan(collector.store).segments}
+
+
+def reasons(collector: CollectorDriver) -> dict[str, str]:
+    return {one.key: one.reason for one in read_plan(collector.store).dropped}
+
+
+def clean(run: RunCommand) -> str:
+    checked = run("fsck", "--deep")
+    assert checked.exit_code == 0, checked.stdout
+    return checked.stdout
+
+
+def test_a_missing_segment_is_hidden_and_the_check_is_clean(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    segment, key = segment_of(collector, "a")
+    path_of(collector, key).unlink()
+    assert run("fsck").exit_code == 1
+
+    refused = run("segments", "hide", segment)
+    done = run("segments", "hide", segment, "--accept-loss", "--reason", "disk")
+
+    assert refused.exit_code == 2
+    assert done.exit_code == 0, done.stderr
+    assert "1 records" in done.stdout
+    assert seen(collector) == ["b"]
+    assert f"accepted loss: segment {segment}" in clean(run)
+    (loss,) = json.loads(run("losses", "--json").stdout)
+    assert (loss["segment_id"], loss["records"], loss["reason"]) == (segment, "1", "disk")
+
+
+def test_a_hidden_segment_is_put_back_from_its_own_object(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    segment, key = segment_of(collector, "a")
+    run("segments", "hide", segment, "--accept-loss")
+    assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
+    assert reasons(collector) == {key: "hidden"}
+
+    done = run("segments", "unhide", segment)
+    again = run("segments", "unhide", segment)
+
+    assert done.exit_code == again.exit_code == 0, done.stderr
+    assert done.stdout == again.stdout
+    assert seen(collector) == ["a", "b"]
+    assert "withdrawn loss" in clean(run)
+    assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
+    assert reasons(collector) == {key: "replaced"}
+
+
+def test_a_damaged_segment_is_replaced_by_a_sound_copy(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path
+) -> None:
+    segment, key = segment_of(collector, "a")
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(damage(path_of(collector, key)))
+
+    done = run("segments", "replace", segment, str(copy))
+
+    assert done.exit_code == 0, done.stderr
+    assert seen(collector) == ["a", "b"]
+    clean(run)
+    assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
+
+
+def test_files_that_are_not_the_segments_are_refused(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path
+) -> None:
+    segment, key = segment_of(collector, "a")
+    _, other_key = segment_of(collector, "b")
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(path_of(collector, key).read_bytes()[:-1])
+    other = path_of(collector, other_key)
+
+    def refusal(*arguments: str) -> str:
+        done: Result = run("segments", *arguments)
+        assert done.exit_code == 1
+        return done.stderr
+
+    assert "is no sound segment" in refusal("replace", segment, str(broken))
+    assert "is no sound segment" in refusal("replace", segment, str(tmp_path / "absent"))
+    assert "hold different nursery batches" in refusal("replace", segment, str(other))
+    assert "is live, not hidden" in refusal("unhide", segment)
+    path_of(collector, key).unlink()
+    assert "none of the segment's" in refusal("replace", segment, str(other))
+    run("segments", "hide", segment, "--accept-loss")
+    assert "is missing" in refusal("unhide", segment)
+    assert seen(collector) == ["b"]
+
+
+def test_a_kill_between_hiding_and_marking_is_repaired_by_a_repetition(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    segment, key = segment_of(collector, "a")
+    acceptance = pb.LossAcceptance(accept_loss=True, actor="op")
+    collector.client.operations.HideSegment(
+        pb.HideSegmentRequest(segment_id=segment, acceptance=acceptance)
+    )
+    assert key in rebuilt_keys(collector)
+
+    done = run("segments", "hide", segment, "--accept-loss")
+
+    assert done.exit_code == 0
+    assert key not in rebuilt_keys(collector)
+    assert collector.store.head(hidden_key(key))
+    assert len(json.loads(run("losses", "--json").stdout)) == 1
+
+
+@pytest.mark.parametrize("is_put", [False, True], ids=["after the marker", "after the put"])
+def test_a_kill_before_a_replacement_is_registered_loses_and_doubles_nothing(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path, is_put: bool
+) -> None:
+    segment, key = segment_of(collector, "a")
+    _, other_key = segment_of(collector, "b")
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(path_of(collector, key).read_bytes())
+    new_key = f"{key.rpartition('/')[0]}/{uuid4()}.parquet"
+    mark_replaced(collector.store, key, new_key)
+    if is_put:
+        collector.store.put_file_if_absent(new_key, copy)
+
+    assert rebuilt_keys(collector) == {new_key if is_put else key, other_key}
+    done = run("segments", "replace", segment, str(copy))
+
+    assert done.exit_code == 0, done.stderr
+    assert seen(collector) == ["a", "b"]
+    assert len(rebuilt_keys(collector)) == 2

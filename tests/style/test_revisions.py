@@ -1,0 +1,23 @@
+"""Migrations form one line: two changes that took the same number are noticed before they meet."""
+
+import re
+from pathlib import Path
+
+VERSIONS = Path(__file__).parents[2] / "meta" / "migrations" / "versions"
+_REVISION = re.compile(r'^revision = "(\w+)"$', re.MULTILINE)
+_BEFORE = re.compile(r'^down_revision = (?:"(\w+)"|None)$', re.MULTILINE)
+
+
+def test_each_revision_follows_the_one_of_the_number_before() -> None:
+    files = sorted(VERSIONS.glob("[0-9]*.py"))
+    assert len(files) >= 10
+
+    before = None
+    for number, path in enumerate(files, start=1):
+        text = path.read_text()
+        revision, down = _REVISION.search(text), _BEFORE.search(text)
+        assert revision is not None, path.name
+        assert down is not None, path.name
+        assert path.name.startswith(f"{number:04}_"), f"{path.name}: the next number is {number:04}"
+        assert (revision[1], down[1]) == (f"{number:04}", before), path.name
+        before = revision[1]

@@ -1,0 +1,25 @@
+"""A meta as a process of its own, which a test may suspend or kill."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def meta_process(
+    address: str, database_url: str, objects: Path
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run `python -m meta`; it is starting when this returns, and is killed at the end."""
+    environment = {
+        **os.environ,
+        "META_BIND": address,
+        "META_DATABASE_URL": database_url,
+        "META_OBJECT_STORE_URL": objects.as_uri(),
+        "META_THREADS": "4",
+    }
+    with subprocess.Popen([sys.executable, "-P", "-m", "meta"], env=environment) as process:
+        yield process
+        process.kill()

@@ -22,6 +22,7 @@ log = structlog.get_logger()
 
 # A dataset without exports for this long is no longer in the call.
 IDLE_SECS = 60.0
+_UNKNOWN_USAGE = "usage of the dataset cannot be checked now"
 
 
 @dataclass(slots=True, eq=False)
@@ -64,17 +65,20 @@ class Quotas:
         now = self._used_at[dataset_id] = self.clock()
         allowance = self._fresh(dataset_id)
         if allowance is None:
-            allowance = await self._refreshed(dataset_id)
+            allowance = await self._refreshed(dataset_id, now)
         elif now - allowance.asked_at > self.trust_secs / 3:
             self._refresh()
-        USAGE_AGE_SECONDS.set(now - allowance.asked_at)
+        USAGE_AGE_SECONDS.set(max(0.0, now - allowance.asked_at))
         if allowance.is_spent:
             raise Refused(_spent(allowance.usage))
         return allowance.usage.ingest_limits
 
     def take(self, dataset_id: str, num_records: int) -> Allowance:
         """Count accepted records; raises Refused if the quota was reached meanwhile."""
-        allowance = self._allowances[dataset_id]
+        allowance = self._allowances.get(dataset_id)
+        if allowance is None:
+            # Forgotten while the export's conversion waited for its turn.
+            raise unavailable(_UNKNOWN_USAGE)
         if allowance.is_spent:
             raise Refused(_spent(allowance.usage))
         allowance.own_records += num_records
@@ -86,14 +90,22 @@ class Quotas:
             return None
         return allowance
 
-    async def _refreshed(self, dataset_id: str) -> Allowance:
+    async def _refreshed(self, dataset_id: str, came_at: float) -> Allowance:
+        """Wait for usage that is fresh, or was asked for after the export came at `came_at`.
+
+        The latter counts however long the answer took: on a machine so busy that answers take
+        longer than they are trusted, every export would be refused otherwise.
+        """
         # Twice: the call under way may have started before this dataset was in use.
         for _ in range(2):
             await asyncio.shield(self._refresh())
+            allowance = self._allowances.get(dataset_id)
+            if allowance is not None and allowance.asked_at >= came_at:
+                return allowance
             allowance = self._fresh(dataset_id)
             if allowance is not None:
                 return allowance
-        raise unavailable("usage of the dataset cannot be checked now")
+        raise unavailable(_UNKNOWN_USAGE)
 
     def _refresh(self) -> "asyncio.Task[None]":
         if self._refresh_task is None:
@@ -118,7 +130,7 @@ class Quotas:
             usages = await self.ingestion.usages(list(self._used_at))
         except MetaError as error:
             log.warning("usage_check_failed", reason=error.reason, error=error.message)
-            raise unavailable("usage of the dataset cannot be checked now") from error
+            raise unavailable(_UNKNOWN_USAGE) from error
         for usage in usages:
             self._allowances[usage.dataset_id] = Allowance(usage, asked_at)
 

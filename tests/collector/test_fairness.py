@@ -16,7 +16,8 @@ from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.process import CollectorProcess, StartCollector, Stub
 
 MIB = 1024 * 1024
-LATENCY_SECS_MAX = 3.0
+# Half of what an export may take; `benchmarks hostile_senders` measures what they do take.
+LATENCY_SECS_MAX = 15.0
 # Twice the memory of one token: a message on the way is held in the buffers it was read into.
 STALLED_GROWTH_BYTES_MAX = (2 * 128 + 150) * MIB
 STALLED_BODIES = 80
@@ -82,7 +83,7 @@ def slowest_export(stub: Stub, token: GroundToken, seconds: float) -> float:
     slowest, until = 0.0, time.monotonic() + seconds
     while time.monotonic() < until:
         began = time.perf_counter()
-        stub.export(token.token_secret, log_export(str(began)))
+        stub.send(token.token_secret, log_export(str(began)))
         slowest = max(slowest, time.perf_counter() - began)
     return slowest
 

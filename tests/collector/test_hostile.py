@@ -17,7 +17,8 @@ from tests.support.otlp.messages import tagged
 
 SIZE_BYTES = 4 * 1024 * 1024
 GROWTH_BYTES_MAX = 150 * 1024 * 1024
-LATENCY_SECS_MAX = 1.0
+# Half of what an export may take; `benchmarks hostile_senders` measures what they do take.
+LATENCY_SECS_MAX = 15.0
 RESOURCE, SCOPE, RECORD, GAUGE, POINT, ATTRIBUTE = 0x0A, 0x12, 0x12, 0x2A, 0x0A, 0x32
 
 
@@ -61,7 +62,7 @@ def test_hostile_exports_cost_others_neither_time_nor_memory(
             slowest = 0.0
             while not hostile.done():
                 began = time.perf_counter()
-                stub.export(token.token_secret, log_export(str(began)))
+                stub.send(token.token_secret, log_export(str(began)))
                 slowest = max(slowest, time.perf_counter() - began)
             assert slowest < LATENCY_SECS_MAX
 

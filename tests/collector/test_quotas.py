@@ -1,11 +1,13 @@
 """Records a month: a dataset over its limit takes no more, whatever else its token routes to."""
 
+from collections.abc import Sequence
+
 import grpc
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-from collector.ingestion import Ingestion
-from collector.quotas import Quotas
+from collector.ingestion import Ingestion, MonthlyUsage
+from collector.quotas import IDLE_SECS, Quotas
 from collector.refusal import Refused
 from meta.errors import Code
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
@@ -142,6 +144,53 @@ def test_an_answer_that_ran_out_is_trusted_no_more_while_meta_is_away(ground: Gr
             await quotas.check(token.dataset_id)
         assert caught.value.refusal.code is Code.UNAVAILABLE
         assert caught.value.refusal.retry_after_secs == 1.0
+
+    run(steps())
+
+
+class SlowIngestion(Ingestion):
+    """Meta's calls, of which one for usage takes so long by the collector's clock."""
+
+    def __init__(self, ground: Ground, clock: SettableClock, seconds: float) -> None:
+        super().__init__(ground.client, "c")
+        self._clock, self._seconds = clock, seconds
+
+    async def usages(self, dataset_ids: Sequence[str]) -> list[MonthlyUsage]:
+        """Answer late."""
+        usages = await super().usages(dataset_ids)
+        self._clock.now += self._seconds
+        return usages
+
+
+def test_an_answer_that_takes_longer_than_it_is_trusted_counts_for_who_waited(
+    ground: Ground,
+) -> None:
+    token, clock = ground.new_token(), SettableClock(0.0)
+    set_limit(ground, token.dataset_id, 10)
+    quotas = Quotas(SlowIngestion(ground, clock, 9.0), 5.0, clock)
+
+    async def steps() -> None:
+        await quotas.check(token.dataset_id)
+        assert not quotas.may_take(token.dataset_id)
+        # Within the limit when the export came, and no later count is known.
+        quotas.take(token.dataset_id, 10)
+        with pytest.raises(Refused):
+            quotas.take(token.dataset_id, 1)
+
+    run(steps())
+
+
+def test_an_export_whose_dataset_was_forgotten_meanwhile_is_sent_again(ground: Ground) -> None:
+    token, other, clock = ground.new_token(), ground.new_token(), SettableClock(0.0)
+    quotas = Quotas(Ingestion(ground.client, "c"), 5.0, clock)
+
+    async def steps() -> None:
+        await quotas.check(token.dataset_id)
+        clock.now = IDLE_SECS + 1
+        await quotas.check(other.dataset_id)
+        with pytest.raises(Refused) as caught:
+            quotas.take(token.dataset_id, 1)
+        assert caught.value.refusal.code is Code.UNAVAILABLE
 
     run(steps())
 

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ from segments.signals import Signal
 from tests.support.collector.ground import GroundToken
 
 DEADLINE_SECS = 30.0
+# How long a sender goes on to send an export, and its pause in between.
+SEND_SECS, RETRY_SECS = 90.0, 0.2
+RETRYABLE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 LOGS_METHOD = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 
 
@@ -31,6 +35,19 @@ class Stub:
         """Export and wait for the acknowledgement."""
         reply: bytes = self.start(token_secret, payload, signal, timeout).result()
         return reply
+
+    def send(self, token_secret: str, payload: bytes, signal: Signal = "logs") -> bytes:
+        """Export as senders do: once more after each answer that tells to, for a while."""
+        until = time.monotonic() + SEND_SECS
+        while True:
+            call = self.start(token_secret, payload, signal)
+            error = call.exception()
+            if error is None:
+                reply: bytes = call.result()
+                return reply
+            if error.code() not in RETRYABLE or time.monotonic() > until:
+                raise error
+            time.sleep(RETRY_SECS)
 
     def start(
         self, token_secret: str, payload: bytes, signal: Signal = "logs", timeout: float = 20.0

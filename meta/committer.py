@@ -28,10 +28,12 @@ from meta.store.engine import Conflict, Transaction
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 BATCH_MAX = 256
-# Under load callers return together: wait a little so that the next batch is larger. A batch costs
-# 0.45 ms of CPU and one database commit, whatever its size.
+# Under load callers return together: wait a little so that the next batch is larger, since a batch
+# costs 0.8 ms of CPU and one database commit beside what its calls cost. In proportion to the calls
+# that the last batch answered, so that few callers wait for nearly nobody.
 GATHER_CALLS = 64
-GATHER_SECS = 0.003
+GATHER_SECS_PER_CALL = 0.0003
+GATHER_SECS_MAX = 0.008
 log = structlog.get_logger()
 
 
@@ -61,7 +63,8 @@ class Committer(Generic[Request, Answer]):
     run_alone: Callable[[Request], Answer]
     batch_max: int = BATCH_MAX
     gather_calls: int = GATHER_CALLS
-    gather_secs: float = GATHER_SECS
+    gather_secs_per_call: float = GATHER_SECS_PER_CALL
+    gather_secs_max: float = GATHER_SECS_MAX
     _waiting: deque[_Call[Request, Answer]] = field(default_factory=deque)
     _task: asyncio.Task[None] | None = None
     # A thread of its own, so that no batch waits for a thread behind other calls.
@@ -87,7 +90,8 @@ class Committer(Generic[Request, Answer]):
             while batch := self._take():
                 await self._run(batch)
                 if self._waiting and len(self._waiting) < self.gather_calls:
-                    await asyncio.sleep(self.gather_secs)
+                    secs = len(batch) * self.gather_secs_per_call
+                    await asyncio.sleep(min(secs, self.gather_secs_max))
         finally:
             # Also after an error that nobody foresaw: the next call must start another task.
             self._task = None

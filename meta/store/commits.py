@@ -71,14 +71,14 @@ WITH asked AS MATERIALIZED (
     %(stamps)s::text[], %(shares)s::text[], %(crcs)s::bigint[])
   AS a (s, o, start_ns, end_ns, size, records, flush, stamps, shares, crc)),
 held AS MATERIALIZED (
-  SELECT h.stream_id, h.committed_offset, h.is_stopped, h.removal_count, (
-    SELECT x.removal_count FROM stream_heads x WHERE x.stream_id = h.stream_id) AS seen_count
-  FROM stream_heads h WHERE h.stream_id = ANY(%(streams)s::uuid[]) FOR UPDATE SKIP LOCKED),
+  SELECT a.*, h.committed_offset, h.is_stopped, h.removal_count, (
+    SELECT x.removal_count FROM stream_heads x WHERE x.stream_id = a.s) AS seen_count
+  FROM asked a JOIN stream_heads h ON h.stream_id = a.s FOR UPDATE OF h SKIP LOCKED),
 fresh AS MATERIALIZED (
-  SELECT a.* FROM asked a JOIN held h ON h.stream_id = a.s
-  WHERE a.o = h.committed_offset + 1 AND NOT h.is_stopped AND h.removal_count = h.seen_count
-    AND NOT EXISTS (SELECT FROM unnest(a.stamps::uuid[]) AS d WHERE NOT EXISTS (
-      SELECT FROM stream_datasets e WHERE e.stream_id = a.s AND e.dataset_id = d))),
+  SELECT * FROM held AS a
+  WHERE o = committed_offset + 1 AND NOT is_stopped AND removal_count = seen_count
+    AND (stamps = '{}' OR NOT EXISTS (SELECT FROM unnest(stamps::uuid[]) AS d WHERE NOT EXISTS (
+      SELECT FROM stream_datasets e WHERE e.stream_id = a.s AND e.dataset_id = d)))),
 babies AS (
   INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
     flush_id, dataset_ids, committed_at, crc32c)

@@ -37,7 +37,8 @@ class Bench:
             run_batch=self._run_batch,
             run_alone=self._run_alone,
             batch_max=batch_max,
-            gather_secs=gather_secs,
+            gather_secs_per_call=gather_secs,
+            gather_secs_max=gather_secs,
         )
 
     async def until_begun(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from meta.store import (
+    commits,
     lifetimes,
     lookup,
     merge_claims,
@@ -17,13 +18,14 @@ from meta.store import (
     tombstones,
     versions,
 )
+from meta.store.commits import OffsetCommit
 from meta.store.engine import Database, Transaction
 from meta.store.lifetimes import Ages, ExpiryRule
 from meta.store.lookup import Query, VisibleDataset
 from meta.store.merge_claims import Poll
 from meta.store.merge_planning import SegmentFilter
 from meta.store.stream_reads import StreamScope
-from tests.support.meta.plans import rows_read
+from tests.support.meta.plans import executions_max, rows_read
 from tests.support.meta.server import MetaServer
 
 # Rows of each table; the slow run shows that the figures do not grow with them.
@@ -134,6 +136,20 @@ def test_calls_read_no_more_than_they_return(database: Database) -> None:
     read = {name: rows_read(database, work) for name, work in CALLS.items()}
 
     assert {name: count for name, count in read.items() if count > 200} == {}
+
+
+def test_a_batch_of_commits_costs_in_proportion_to_its_calls(database: Database) -> None:
+    def work(tx: Transaction) -> object:
+        (dataset_id,) = tx.execute(text("SELECT id FROM datasets WHERE name = 'dataset 1'")).one()
+        streams = tx.execute(text("SELECT stream_id FROM stream_heads LIMIT 200")).scalars()
+        batch = [
+            OffsetCommit(stream_id, 10, 1, 2, 1, 1, b"", (dataset_id,), (1,))
+            for stream_id in streams
+        ]
+        return commits.commit_batch(tx, batch)
+
+    # A join of the calls with one another would be 40,000.
+    assert executions_max(database, work) <= 2 * 200
 
 
 def set_retention(database: Database) -> None:

@@ -8,6 +8,12 @@ from sqlalchemy import event
 from meta.store.engine import Database, Transaction
 
 
+def executions_max(database: Database, work: Callable[[Transaction], object]) -> int:
+    """Most executions of one node of a plan, in all statements of `work`; nothing of it is kept."""
+    plans = _plans(database, work, is_small=False)
+    return max(int(node["Actual Loops"]) for plan in plans for node in _nodes(plan))
+
+
 def rows_read(
     database: Database, work: Callable[[Transaction], object], *, is_small: bool = False
 ) -> int:
@@ -16,16 +22,23 @@ def rows_read(
     `is_small` says that the tables are smaller than they will be: without it the planner would read
     them whole, because that is cheaper, where it takes an index later.
     """
+    plans = _plans(database, work, is_small=is_small)
+    return sum(_own_rows(node) for plan in plans for node in _nodes(plan))
+
+
+def _plans(
+    database: Database, work: Callable[[Transaction], object], *, is_small: bool
+) -> list[dict[str, Any]]:
     statements = _statements(database, work)
-    total = 0
+    plans = []
     with database.engine.connect() as tx:
         tx.exec_driver_sql(f"SET LOCAL enable_seqscan = {'off' if is_small else 'on'}")
         for statement, parameters in statements:
             explain = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) " + statement
             (answer,) = tx.exec_driver_sql(explain, parameters).scalar_one()
-            total += sum(map(_own_rows, _nodes(answer["Plan"])))
+            plans.append(answer["Plan"])
         tx.rollback()
-    return total
+    return plans
 
 
 def _statements(database: Database, work: Callable[[Transaction], object]) -> list[tuple[str, Any]]:

@@ -1,0 +1,250 @@
+"""Types of arithmetic and comparisons."""
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+from segplane.kql.conversions import convert, or_empty
+from segplane.kql.errors import KqlError
+from segplane.kql.scope import Argument
+from segplane.kql.typed import Among, Apply, Constant, Expression, Logic, Not
+from segplane.kql.types import (
+    DATETIME_MAX,
+    DATETIME_MIN,
+    INT_MAX,
+    LONG_MAX,
+    NUMBERS,
+    ORDERED,
+    KqlType,
+    Value,
+    fits,
+)
+
+_TEMPLATES = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
+_COMPARED = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_HINTS: dict[frozenset[str], str] = {
+    frozenset(["datetime", "string"]): "write datetime(2026-01-31) or todatetime()",
+    frozenset(
+        ["timespan", "long"]
+    ): "of duration_ns there is `duration`, a timespan; or write n * 1ms",
+    frozenset(["timespan", "int"]): "multiply by a unit: n * 1ms",
+    frozenset(["string", "long"]): "convert one: tolong() or tostring()",
+    frozenset(["string", "guid"]): "write guid(...) or toguid()",
+    frozenset(["string"]): "use strcat() to join texts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Both sides of an operator, which is named as the query writes it."""
+
+    left: Argument
+    right: Argument
+    operator: str
+    offset: int
+
+    def refuse(self, hint: str = "") -> NoReturn:
+        """Refuse the types of both sides."""
+        types = (self.left.value.type, self.right.value.type)
+        if "dynamic" in types:
+            hint = hint or "convert it first: tolong(), todouble(), tostring()"
+        hint = hint or _HINTS.get(frozenset(types), "convert one of them")
+        shown = f"{types[0]} {self.operator} {types[1]}"
+        raise KqlError(self.offset, f"{shown} is not defined", hint)
+
+
+def arithmetic(operands: Operands) -> Expression:
+    """Return `left operator right` for + - * / %."""
+    left, right, operator = operands.left.value, operands.right.value, operands.operator
+    pair = (left.type, right.type)
+    if left.type in NUMBERS and right.type in NUMBERS:
+        type_ = max(pair, key=NUMBERS.index)
+        left, right = (convert(v, type_, operands.offset, operator) for v in (left, right))
+        return _applied(operands, left, right, type_, "_real" if type_ == "real" else "")
+    if pair == ("datetime", "datetime") and operator == "-":
+        return _applied(operands, left, right, "timespan", "_datetimes")
+    if pair == ("datetime", "timespan") and operator in "+-":
+        return _applied(operands, left, right, "datetime", "_datetime")
+    if pair == ("timespan", "datetime") and operator == "+":
+        return _applied(operands, right, left, "datetime", "_datetime")
+    if pair == ("timespan", "timespan") and operator in "+-%":
+        return _applied(operands, left, right, "timespan", "")
+    if pair == ("timespan", "timespan") and operator == "/":
+        return _applied(operands, left, right, "real", "_timespans")
+    return _scaled(operands)
+
+
+def _scaled(operands: Operands) -> Expression:
+    """Return a timespan times or divided by a number."""
+    left, right, operator = operands.left.value, operands.right.value, operands.operator
+    if operator == "*" and right.type == "timespan":
+        left, right = right, left
+    is_scaled = left.type == "timespan" and right.type in NUMBERS and operator in "*/"
+    if not is_scaled or (operator == "/" and operands.right.value.type not in NUMBERS):
+        operands.refuse()
+    suffix = "_timespan" if right.type == "real" else ""
+    return _applied(operands, left, right, "timespan", suffix)
+
+
+def _applied(
+    operands: Operands, left: Expression, right: Expression, type_: KqlType, suffix: str
+) -> Expression:
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        folded = _folded(operands.operator, left, right, type_)
+        if folded is not None:
+            return folded
+    template = _TEMPLATES[operands.operator] + suffix
+    return Apply(template, (left, right), type_, operands.offset, operands.operator)
+
+
+def _folded(operator: str, left: Constant, right: Constant, type_: KqlType) -> Constant | None:
+    """Return the result over constants where the query's bounds may need it: whole and exact."""
+    a, b = left.value, right.value
+    if not isinstance(a, int) or not isinstance(b, int) or operator in "/%":
+        return None
+    if left.type == "datetime" and right.type == "timespan":
+        # Whole microseconds: down, as engines do it.
+        value = a + (b if operator == "+" else -b) // 1_000
+    elif left.type == right.type == "datetime":
+        value = (a - b) * 1_000
+    else:
+        value = {"+": a + b, "-": a - b, "*": a * b}[operator]
+    low, high = _RANGES[type_]
+    return Constant(value if low <= value <= high else None, type_)
+
+
+_RANGES: dict[KqlType, tuple[int, int]] = {
+    "int": (-INT_MAX - 1, INT_MAX),
+    "long": (-LONG_MAX - 1, LONG_MAX),
+    "timespan": (-LONG_MAX - 1, LONG_MAX),
+    "datetime": (DATETIME_MIN, DATETIME_MAX),
+}
+
+
+def negated(operand: Argument) -> Expression:
+    """Return a number or timespan with its sign turned."""
+    value = operand.value
+    if value.type not in (*NUMBERS, "timespan"):
+        operand.fail(f"-{value.type} is not defined", "convert it to a number first")
+    if isinstance(value, Constant) and isinstance(value.value, int | float):
+        return Constant(-value.value, value.type)
+    return Apply("negate", (value,), value.type, operand.offset, "-")
+
+
+def unified(operands: Operands) -> tuple[Expression, Expression, KqlType]:
+    """Return both sides as one type: of numbers the wider, of a dynamic the other side's."""
+    left, right, offset = operands.left.value, operands.right.value, operands.offset
+    types = (left.type, right.type)
+    if types == ("dynamic", "dynamic"):
+        operands.refuse("convert one side: tostring(), tolong()")
+    if fits(left.type, right.type) or right.type == "dynamic" or fits(right.type, left.type):
+        type_ = left.type if fits(right.type, left.type) or right.type == "dynamic" else right.type
+    elif left.type == "dynamic":
+        type_ = right.type
+    else:
+        operands.refuse()
+    source = operands.operator
+    return convert(left, type_, offset, source), convert(right, type_, offset, source), type_
+
+
+def compared(operands: Operands) -> Expression:
+    """Return `left operator right` for < <= > >=, which null makes null and NaN false."""
+    left, right, type_ = unified(operands)
+    if type_ not in ORDERED:
+        operands.refuse(f"{type_} has no order")
+    suffix = "_real" if type_ == "real" else ""
+    if type_ == "string":
+        left, right = or_empty(left), or_empty(right)
+    template = _COMPARED[operands.operator] + suffix
+    return Apply(template, (left, right), "bool", operands.offset, operands.operator)
+
+
+def equal(operands: Operands) -> Expression:
+    """Return `left == right`."""
+    return _equality(operands, "eq")
+
+
+def unequal(operands: Operands) -> Expression:
+    """Return `left != right`."""
+    return _equality(operands, "ne")
+
+
+def _equality(operands: Operands, template: str) -> Expression:
+    left, right, type_ = unified(operands)
+    if isinstance(left, Constant) and not isinstance(right, Constant):
+        left, right = right, left
+    if type_ == "string":
+        if isinstance(right, Constant) and right.value == "":
+            template = {"eq": "isempty", "ne": "isnotempty"}[template]
+            return Apply(template, (left,), "bool", operands.offset, operands.operator)
+        if not isinstance(right, Constant):
+            left, right = or_empty(left), or_empty(right)
+    elif type_ == "real" and not _is_finite(right):
+        template += "_real"
+    elif not isinstance(right, Constant) or right.value is None:
+        template += "_pair"
+    return Apply(template, (left, right), "bool", operands.offset, operands.operator)
+
+
+def _is_finite(value: Expression) -> bool:
+    # NaN is equal to nothing in KQL, and to itself in SQL.
+    return isinstance(value, Constant) and value.value is not None and value.value == value.value
+
+
+def among(left: Argument, options: list[Argument], operator: str, offset: int) -> Expression:
+    """Return `left in (options)`, with the variants of `in`."""
+    ignores_case, is_not = operator.endswith("~"), operator.startswith("!")
+    values: list[Expression] = []
+    subject: Expression = left.value
+    for option in options:
+        if not isinstance(option.value, Constant):
+            option.fail(f"{operator} takes constants", "write a condition with == and or")
+        operands = Operands(left, option, operator, offset)
+        subject, value, _ = unified(operands)
+        values.append(value)
+    if ignores_case:
+        if subject.type != "string":
+            left.fail(f"{operator} compares texts, not {subject.type}", "use in")
+        subject = Apply("tolower", (subject,), "string", offset, operator)
+        values = [_lower(value) for value in values]
+    subject, values = _same_type(subject, values)
+    if subject.type == "string" and any(_value(v) == "" for v in values):
+        subject = or_empty(subject)
+    found: Expression = Among(subject, tuple(values))
+    return Not(found) if is_not else found
+
+
+def _same_type(
+    subject: Expression, values: list[Expression]
+) -> tuple[Expression, list[Expression]]:
+    """Bring the numbers of a list to the widest type among them."""
+    types = {value.type for value in (subject, *values)}
+    if len(types) == 1:
+        return subject, values
+    widest = max(types, key=NUMBERS.index)
+    return convert(subject, widest, 0, "in"), [convert(v, widest, 0, "in") for v in values]
+
+
+def _value(expression: Expression) -> Value:
+    return expression.value if isinstance(expression, Constant) else None
+
+
+def _lower(expression: Expression) -> Expression:
+    return Constant(str(_value(expression) or "").lower(), "string")
+
+
+def between(
+    left: Argument, low: Argument, high: Argument, operator: str, offset: int
+) -> Expression:
+    """Return `left between (low .. high)`, both ends included."""
+    if low.value.type == "datetime" and high.value.type == "timespan":
+        # KQL lets the end be a length.
+        end = arithmetic(Operands(low, high, "+", offset))
+        high = Argument(end, high.offset)
+    inside = Logic(
+        "and",
+        (
+            compared(Operands(left, low, ">=", offset)),
+            compared(Operands(left, high, "<=", offset)),
+        ),
+    )
+    return Not(inside) if operator.startswith("!") else inside

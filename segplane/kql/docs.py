@@ -1,0 +1,149 @@
+"""docs/kql.md, written from the table of operators and functions: `make gen`."""
+
+import sys
+from collections.abc import Iterable
+
+from segplane.kql import lexer, parser, relations, scope, token_stream
+from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS, Function
+from segplane.kql.dataset_table import FORMAT_COLUMNS
+from segplane.kql.types import TYPES, UNIT_NANOS
+
+_HEAD = """<!-- Written by segplane/kql/docs.py from the table in segplane/kql/catalog.py: make gen -->
+# KQL: the subset
+
+Projections and queries are written in a subset of the Kusto Query Language. A text is parsed, checked
+against types and translated to the SQL of DuckDB, Spark 4 or Trino. Whatever is not listed here is
+refused, with line, column and what to do instead; so is what an engine cannot evaluate as KQL defines it.
+The tests run every operator and function on DuckDB and on Spark; those for Trino are translated, not run.
+
+A **query** begins with a dataset or view, `union` or `print`; operators follow, each behind a `|`.
+`let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.
+A **projection** has no source: it begins with an operator and maps one record at a time, so it has
+only the operators marked so, and neither `now()` nor `ago()`.
+
+| Bound | Value |
+|---|---|
+"""
+
+_MEANING = """
+## Types
+
+{types}. Literals: `true`, `1`, `1.5`, `'text'`, `@'a\\b'`, `5m` ({units}), `datetime(2026-01-31T12:00:00Z)`,
+`timespan(1.02:03:04)`, `guid(...)`, `dynamic({{"a": [1]}})`, `int(1)`, `real(nan)`, and `long(null)` of every type but string.
+
+- Numbers widen: int, long, real. Integer division truncates; division by zero and results beyond the type's range are null.
+- Times have microseconds. The nanoseconds of a record's times are the columns `<time>_nanos`.
+- Timespans have nanoseconds. `duration` is the timespan of `duration_ns`, a long.
+- time - time is a timespan, time ± timespan a time, timespan / timespan a real, timespan * number a timespan.
+- A dynamic value beside a typed one takes its type; two dynamic ones do not compare. Before arithmetic, sort and
+  grouping it is converted: `tolong(attributes['http.response.status_code'])`.
+- `attributes['http.route']` is one key, whatever dots it has; `['attributes.http.route']` means the same.
+  A key has no quotes, brackets, backslashes, `*` or `?`.
+
+## Null, NaN and case
+
+- A text is never null: where it is stored as null it counts as `''`, in comparisons, groups and `strcat`.
+- `==` and `!=` with one null are false and true; with two they are null. `<` and its like are null. `where` keeps only true.
+- `in` and operators over texts are never null; with `!` they are true of null.
+- NaN is equal to nothing and neither less nor greater than anything. Sorted, it is beside the nulls.
+- `sort` puts nulls first if ascending and last if descending, unless told.
+- `==`, `in`, `contains_cs` and other `_cs` heed case; `=~`, `in~`, `contains`, `has`, `startswith` do not. Names of columns do,
+  but two that differ in case alone are refused: SQL does not tell them apart.
+- Columns that no name is given take that of the column or function within, as in Kusto.
+
+## Regular expressions
+
+RE2's, as Kusto documents, without what Java's engine lacks or means otherwise: groups, alternatives,
+repetitions up to 1,000, classes, `\\d \\w \\s \\b`, `\\p{{L}}` and its like, `(?i)`, `(?s)`, `(?m)`. For Spark they are
+rewritten where Java's engine means something else by `.`, `$`, `\\s` or `(?i)`.
+
+## Differences from Kusto
+
+| Here | In Kusto |
+|---|---|
+| times have microseconds, timespans nanoseconds | both have 100 ns |
+| `has` looks for a term anywhere in the text, by a regular expression | an index of terms |
+| `dcount` is exact | estimated |
+| `percentile` is the nearest rank | estimated for many values |
+| `parse` is anchored at both ends unless it ends with `*` | the same as kind=simple |
+| `tostring` of a real that is no whole number prints as the engine does | as .NET does |
+| texts become numbers and times only if the whole text is one: `[+-]?[0-9]+`, ISO 8601 | further forms |
+| a key of join that is null matches nothing | `''` matches `''` |
+| a timespan has no text, and no number becomes a timespan by itself | `tostring`, `totimespan` |
+| `decimal` is refused | a type |
+| lower and upper case are the engine's | the invariant culture's |
+| a pattern of columns has at most four `*` | any number |
+
+On Spark, `mv-expand` and dynamic values that are not converted need Spark 4. Trino has neither exact percentiles nor
+`mv-expand` in this translation: both are refused for it.
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    bounds = {
+        "characters of a text": lexer.TEXT_CHARACTERS_MAX,
+        "tokens": lexer.TOKENS_MAX,
+        "operators": parser.OPERATORS_MAX,
+        "tables": parser.SOURCES_MAX,
+        "levels of brackets, operators in a row": token_stream.NESTING_MAX,
+        "levels of expressions, with what let named": scope.LEVELS_MAX,
+        "nested steps": relations.LEVELS_MAX,
+    }
+    units = ", ".join(sorted(UNIT_NANOS, key=lambda unit: (UNIT_NANOS[unit], len(unit))))
+    sections = [
+        _HEAD + _rows((f"most {name}", f"{value:,}") for name, value in bounds.items()),
+        _MEANING.format(types=", ".join(f"`{t}`" for t in TYPES), units=units),
+        _operators(),
+        _infix(),
+        _functions("Functions", (f for f in FUNCTIONS.values() if not f.is_aggregate)),
+        _functions("Aggregates", (f for f in FUNCTIONS.values() if f.is_aggregate)),
+        _columns(),
+    ]
+    return "\n".join(section.strip("\n") + "\n" for section in sections)
+
+
+def _rows(rows: Iterable[tuple[str, ...]]) -> str:
+    return "".join("| " + " | ".join(_cell(cell) for cell in row) + " |\n" for row in rows)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _operators() -> str:
+    head = "## Operators\n\n| Operator | What it does | In projections |\n|---|---|---|\n"
+    synonyms = ", ".join(f"`{name}` is `{of}`" for name, of in SYNONYMS.items())
+    rows = ((o.syntax, o.summary, "yes" if o.is_row_by_row else "no") for o in OPERATORS.values())
+    return f"{head}{_rows(rows)}\nSynonyms: {synonyms}.\n"
+
+
+def _infix() -> str:
+    head = "## Between values\n\nThe last bind most tightly.\n\n| Operator | Meaning |\n|---|---|\n"
+    ordered = sorted(INFIX.values(), key=lambda operator: operator.precedence)
+    return head + _rows((f"`{o.name}`", o.summary) for o in ordered)
+
+
+def _functions(title: str, functions: Iterable[Function]) -> str:
+    head = f"## {title}\n\n| Function | Types | Result |\n|---|---|---|\n"
+    return head + _rows((f"`{f.name}`", _signatures(f), f.summary) for f in functions)
+
+
+def _signatures(function: Function) -> str:
+    if not function.signatures:
+        return "any"
+    return f"`{function.shown}`"
+
+
+def _columns() -> str:
+    head = "## Columns of a dataset\n\nBeside its promoted columns, which keep their own types.\n\n"
+    by_type = (
+        (f"`{type_}`", ", ".join(f"`{n}`" for n, t in FORMAT_COLUMNS.items() if t == type_))
+        for type_ in TYPES
+        if type_ in FORMAT_COLUMNS.values()
+    )
+    return f"{head}| Type | Columns |\n|---|---|\n{_rows(by_type)}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

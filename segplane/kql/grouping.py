@@ -1,0 +1,126 @@
+"""Checker of summarize: groups, aggregates, and those that give several columns."""
+
+from segplane.kql import rules, syntax
+from segplane.kql.catalog import FUNCTIONS
+from segplane.kql.conversions import or_empty
+from segplane.kql.errors import KqlError, quoted
+from segplane.kql.scalars import argument
+from segplane.kql.scope import Argument, Scope
+from segplane.kql.state import Context, State, check_names, fresh, implied_name
+from segplane.kql.typed import Aggregate, Apply, Column, Expression, rebuilt
+
+Values = dict[str, Expression]
+
+
+def summarize(operator: syntax.Operator, state: State, context: Context) -> State:
+    """Return a row for each group."""
+    by = _groups(operator, state.scope(context))
+    values: Values = {}
+    scope = state.scope(context, is_aggregated=True)
+    for index, item in enumerate(operator.items):
+        for name, value in _aggregates(item, scope, by, index):
+            if item.name is not None and name in {**by, **values}:
+                what = f"column {quoted(name)} is named twice"
+                raise KqlError(item.expression.offset, what, "rename one of them")
+            values[fresh(name, {**by, **values})] = value
+    if not by and not values:
+        raise KqlError(
+            operator.offset, "summarize computes nothing", "write summarize count() by x"
+        )
+    if all(_is_aggregate(value) for value in values.values()):
+        columns = {name: value.type for name, value in {**by, **values}.items()}
+        check_names(columns, operator.offset)
+        return State(Aggregate(state.relation, by, values, columns), columns)
+    aggregates: Values = {}
+    results = {name: _outside(value, by, aggregates) for name, value in values.items()}
+    inner = {name: value.type for name, value in {**by, **aggregates}.items()}
+    grouped = State(Aggregate(state.relation, by, aggregates, inner), inner)
+    keys: Values = {name: Column(name, value.type) for name, value in by.items()}
+    return grouped.select({**keys, **results}, operator.offset, is_named=True)
+
+
+def _is_aggregate(value: Expression) -> bool:
+    name = value.source if isinstance(value, Apply) else ""
+    return name in FUNCTIONS and FUNCTIONS[name].is_aggregate
+
+
+def _outside(value: Expression, by: Values, aggregates: Values) -> Expression:
+    """Return what is computed over aggregates, which become columns of their own.
+
+    Engines take no aggregate within TRY, and no window or path around one.
+    """
+    if _is_aggregate(value):
+        name = fresh("$aggregate", {**by, **aggregates})
+        aggregates[name] = value
+        return Column(name, value.type)
+    return rebuilt(value, lambda part: _outside(part, by, aggregates))
+
+
+def _groups(operator: syntax.Operator, scope: Scope) -> Values:
+    by: Values = {}
+    for index, item in enumerate(operator.by):
+        checked = argument(item.expression, scope)
+        if checked.value.type == "dynamic":
+            checked.fail("rows are not grouped by a dynamic value", "convert it: tostring(...)")
+        name = item.name or implied_name(item.expression) or f"Column{index + 1}"
+        value = checked.value
+        by[fresh(name, by)] = or_empty(value) if value.type == "string" else value
+    return by
+
+
+def _aggregates(
+    item: syntax.Item, scope: Scope, by: Values, index: int
+) -> list[tuple[str, Expression]]:
+    call = item.expression
+    if isinstance(call, syntax.Call) and call.name in ("arg_max", "arg_min"):
+        return _extremes(call, item.name, scope.plain(), by)
+    if isinstance(call, syntax.Call) and call.name == "percentiles":
+        return _percentiles(call, item.name, scope.plain())
+    checked = argument(call, scope)
+    return [(item.name or _default_name(call) or f"Column{index + 1}", checked.value)]
+
+
+def _default_name(expression: syntax.Expression) -> str:
+    if not isinstance(expression, syntax.Call):
+        return ""
+    first = implied_name(expression.arguments[0]) if expression.arguments else ""
+    return f"{expression.name}_{first}"
+
+
+def _percentiles(call: syntax.Call, name: str | None, scope: Scope) -> list[tuple[str, Expression]]:
+    rules.need(call.name, [argument(a, scope) for a in call.arguments], call.offset, 2, 21)
+    value, *ranks = (argument(a, scope) for a in call.arguments)
+    base = name or f"percentile_{implied_name(call.arguments[0])}"
+    found = []
+    for rank in ranks:
+        typed = rules.typed("percentile", "percentile", [value, rank], call.offset)
+        found.append((f"{base}_{_shown(rank)}", typed))
+    return found
+
+
+def _shown(rank: Argument) -> str:
+    return str(getattr(rank.value, "value", "")).replace(".", "_")
+
+
+def _extremes(
+    call: syntax.Call, name: str | None, scope: Scope, by: Values
+) -> list[tuple[str, Expression]]:
+    if not 1 <= len(call.arguments) <= 101:
+        raise KqlError(call.offset, f"{call.name} has no key", f"write {call.name}(key, *)")
+    key = argument(call.arguments[0], scope)
+    key_name = name or implied_name(call.arguments[0]) or f"{call.name}_"
+    found = [(key_name, rules.extreme(call.name, key.value, key.value, call.offset))]
+    for wanted in call.arguments[1:]:
+        for column, value in _wanted(wanted, scope, key.value, by):
+            found.append((column, rules.extreme(call.name, key.value, value, call.offset)))
+    return found
+
+
+def _wanted(
+    expression: syntax.Expression, scope: Scope, key: Expression, by: Values
+) -> list[tuple[str, Expression]]:
+    if not isinstance(expression, syntax.Star):
+        checked = argument(expression, scope)
+        return [(implied_name(expression) or "Column1", checked.value)]
+    own = key.name if isinstance(key, Column) else ""
+    return [(n, Column(n, t)) for n, t in scope.columns.items() if n != own and n not in by]

@@ -1,0 +1,155 @@
+"""Text to tokens, with the bounds on what a text may hold."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from segplane.kql import types
+from segplane.kql.errors import KqlError, quoted
+from segplane.kql.types import ALIASES, UNIT_NANOS, KqlType, Value
+
+TEXT_CHARACTERS_MAX = 65_536
+TOKENS_MAX = 10_000
+
+Kind = Literal["name", "literal", "operator", "end"]
+_UNITS = "|".join(sorted(UNIT_NANOS, key=len, reverse=True))
+_WORDS = "project-(?:away|keep|rename|reorder)|parse-where|mv-expand"
+# No token of its own, but named in a refusal: operators of KQL that the subset lacks.
+_OTHER_WORDS = "mv-apply|make-series|top-nested|top-hitters|sample-distinct|parse-kv|project-smart"
+_TOKEN = re.compile(
+    rf"""
+    (?P<blank>(?:\s+|//[^\n]*)+)
+  | (?P<timespan>\d+(?:\.\d+)?(?:{_UNITS})\b)
+  | (?P<real>\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)\b)
+  | (?P<long>\d+(?![\w.]|\.\d)|\d+(?=\.\.))
+  | (?P<typed>(?:{"|".join((*ALIASES, "decimal"))})\s*\()
+  | (?P<name>(?:{_WORDS}|{_OTHER_WORDS})\b|in~|[A-Za-z_$][\w$]*)
+  | (?P<string>@"(?:[^"]|"")*"|@'(?:[^']|'')*'|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+  | (?P<operator>\.\.|==|!=|<=|>=|=~|!~|<>|!(?:in~|[a-z_]+)|[-+*/%<>=()\[\]{{}},.;|:])
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token; a literal has a type and a value."""
+
+    kind: Kind
+    text: str
+    offset: int
+    end: int
+    type: KqlType | None = None
+    value: Value = None
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the tokens of a text, the last of kind `end`. Raises KqlError."""
+    if len(text) > TEXT_CHARACTERS_MAX:
+        raise KqlError(
+            TEXT_CHARACTERS_MAX,
+            f"the text has {len(text):,} characters",
+            f"at most {TEXT_CHARACTERS_MAX:,} are read: split the query",
+        )
+    found: list[Token] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _no_token(text, position)
+        if match.lastgroup == "typed":
+            found.append(_typed(text, match))
+        elif match.lastgroup != "blank":
+            found.append(_token(match))
+        position = found[-1].end if match.lastgroup == "typed" else match.end()
+        if len(found) > TOKENS_MAX:
+            hint = f"at most {TOKENS_MAX:,} are read: split the query"
+            raise KqlError(position, "the text has too many tokens", hint)
+    found.append(Token("end", "the end of the text", len(text), len(text)))
+    return found
+
+
+def _token(match: re.Match[str]) -> Token:
+    text, start, end = match[0], match.start(), match.end()
+    kind = match.lastgroup
+    if kind == "name":
+        return Token("name", text, start, end)
+    if kind == "operator":
+        return Token("operator", text, start, end)
+    if kind == "string":
+        return Token("literal", text, start, end, "string", _unquoted(text, start))
+    type_: KqlType = "timespan" if kind == "timespan" else "real" if kind == "real" else "long"
+    return Token("literal", text, start, end, type_, _value(type_, text, start))
+
+
+def _typed(text: str, match: re.Match[str]) -> Token:
+    """Return the token of `type(...)`, whose content is no expression."""
+    head = match[0].rstrip("( \t\r\n")
+    end = _closing(text, match.end(), match.start())
+    if head == "decimal":
+        raise KqlError(match.start(), "decimal is not supported", "use real")
+    content = text[match.end() : end]
+    type_ = ALIASES[head]
+    if re.fullmatch(r"\s*[A-Za-z_]\w*\s*", content) and content.strip() not in _CONSTANTS:
+        hint = f"to convert a value, write to{head}({content.strip()[:40]})"
+        raise KqlError(match.start(), f"{head}(...) holds a constant", hint)
+    value = _value(type_, content, match.start())
+    return Token("literal", text[match.start() : end + 1], match.start(), end + 1, type_, value)
+
+
+_CONSTANTS = frozenset(["null", "true", "false", "nan", "inf"])
+
+
+def _value(type_: KqlType, text: str, offset: int) -> Value:
+    try:
+        return types.literal(type_, text)
+    except ValueError as error:
+        raise KqlError(offset, f"{quoted(text)} is no {type_}", str(error)) from None
+
+
+def _closing(text: str, start: int, opened: int) -> int:
+    """Return where the bracket that was opened closes; texts in quotes do not count."""
+    depth, quote, position = 1, "", start
+    while position < len(text):
+        character = text[position]
+        if quote:
+            if character == "\\":
+                position += 1
+            elif character == quote:
+                quote = ""
+        elif character in "\"'":
+            quote = character
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+            if depth == 0:
+                return position
+        position += 1
+    raise KqlError(opened, "a bracket is not closed", "add ')'")
+
+
+def _unquoted(text: str, offset: int) -> str:
+    if text[0] == "@":
+        value = text[2:-1].replace(text[1] * 2, text[1])
+    else:
+        value = _ESCAPE.sub(_character, text[1:-1])
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise KqlError(offset, "a text holds a NUL or half a character", "leave it out")
+    return value
+
+
+def _character(match: re.Match[str]) -> str:
+    name = match[1]
+    return chr(int(name[1:], 16)) if len(name) == 5 else _ESCAPED.get(name, name)
+
+
+def _no_token(text: str, position: int) -> KqlError:
+    character = text[position]
+    if character in "\"'@":
+        return KqlError(position, "a text in quotes does not end", "close it on the same line")
+    if character.isdigit():
+        hint = "write numbers as 1 or 1.5, timespans as 5m, names in ['...']"
+        return KqlError(position, "a number is followed by a letter", hint)
+    hint = "write names with other than ASCII letters as ['name']"
+    return KqlError(position, f"no token begins with {character!a}", hint)

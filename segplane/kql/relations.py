@@ -1,0 +1,300 @@
+"""Checker of pipelines: syntax tree to a typed relation."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from segplane.kql import combining, grouping, parsing, syntax
+from segplane.kql.catalog import OPERATORS
+from segplane.kql.conversions import or_empty
+from segplane.kql.errors import KqlError, quoted, suggestion
+from segplane.kql.scalars import argument, condition
+from segplane.kql.scope import Scope
+from segplane.kql.state import Context, State, fresh, implied_name
+from segplane.kql.typed import (
+    Aggregate,
+    Apply,
+    Column,
+    Constant,
+    Distinct,
+    Expand,
+    Expression,
+    Filter,
+    Limit,
+    Ordering,
+    Relation,
+    Rows,
+    Scan,
+    inputs,
+    parts,
+)
+
+ROWS_MAX = 10**9
+# Engines and generators recurse over nested SELECTs.
+LEVELS_MAX = 45
+
+
+def check(pipeline: syntax.Pipeline, context: Context, start: State | None = None) -> State:
+    """Return what a pipeline yields; `start` is the input of one without a source."""
+    with context.budget.level(pipeline.offset):
+        state = _checked(pipeline, context, start)
+    if levels(state.relation) > LEVELS_MAX:
+        hint = "join fewer steps: put several columns into one extend"
+        raise KqlError(pipeline.offset, f"the query has more than {LEVELS_MAX} steps at most", hint)
+    return state
+
+
+def levels(relation: Relation) -> int:
+    """Return how many SELECTs are nested in one another."""
+    below = max((levels(each) for each in inputs(relation)), default=0)
+    return below if isinstance(relation, Filter) else below + 1
+
+
+def _checked(pipeline: syntax.Pipeline, context: Context, start: State | None) -> State:
+    state = start if pipeline.source is None else _source(pipeline.source, context)
+    for operator in pipeline.operators:
+        if state is None:
+            state = _beginning(operator, context)
+        else:
+            state = _CHECKS[operator.name](operator, state, context)
+    assert state is not None
+    return state
+
+
+def scan(table: syntax.Name, context: Context) -> State:
+    """Return all rows of a dataset or view, or of a pipeline that let named."""
+    if table.name in context.pipelines:
+        names = list(context.pipelines)
+        earlier = {n: context.pipelines[n] for n in names[: names.index(table.name)]}
+        return check(context.pipelines[table.name], replace(context, pipelines=earlier))
+    if table.name not in context.tables:
+        hint = suggestion(
+            table.name, [*context.tables, *context.pipelines], "segplane datasets list"
+        )
+        raise KqlError(table.offset, f"there is no dataset or view {quoted(table.name)}", hint)
+    found = context.tables[table.name]
+    return State(Scan(found, found.columns), found.columns, promoted=found.promoted)
+
+
+def _source(source: syntax.Name | syntax.Pipeline, context: Context) -> State:
+    return scan(source, context) if isinstance(source, syntax.Name) else check(source, context)
+
+
+def _beginning(operator: syntax.Operator, context: Context) -> State:
+    if operator.name == "union":
+        return combining.union(operator, None, context, check)
+    assert operator.name == "print"
+    values = _values(operator.items, context.scope({}))
+    columns = {name: value.type for name, value in values.items()}
+    return State(Rows((tuple(values.values()),), columns), columns)
+
+
+def _values(items: tuple[syntax.Item, ...], scope: Scope) -> dict[str, Expression]:
+    """Return the columns of a list of items, each named once."""
+    values: dict[str, Expression] = {}
+    for index, item in enumerate(items):
+        checked = argument(item.expression, scope)
+        if item.name is not None and item.name in values:
+            checked.fail(f"column {quoted(item.name)} is named twice", "rename one of them")
+        name = item.name or implied_name(item.expression) or f"Column{index + 1}"
+        values[fresh(name, values)] = checked.value
+    return values
+
+
+def _where(operator: syntax.Operator, state: State, context: Context) -> State:
+    tested = condition(operator.items[0].expression, state.scope(context))
+    return state.over(Filter(state.relation, tested, state.relation.columns))
+
+
+def _extend(operator: syntax.Operator, state: State, context: Context) -> State:
+    """Add columns; those that need one of the same operator go into a further SELECT."""
+    pending: dict[str, Expression] = {}
+    for index, item in enumerate(operator.items):
+        columns = {**state.columns, **{n: v.type for n, v in pending.items()}}
+        scope = replace(state.scope(context), columns=columns)
+        checked = argument(item.expression, scope).value
+        if references(checked) & set(pending):
+            state = state.select({**state.everything(), **pending}, operator.offset)
+            pending = {}
+            checked = argument(item.expression, state.scope(context)).value
+        name = item.name or implied_name(item.expression) or f"Column{index + 1}"
+        if item.name is None and not isinstance(item.expression, syntax.Name):
+            name = fresh(name, {**state.columns, **pending})
+        pending[name] = checked
+    return state.select({**state.everything(), **pending}, operator.offset)
+
+
+def references(expression: Expression) -> set[str]:
+    """Return the names of the columns that an expression reads."""
+    if isinstance(expression, Column):
+        return {expression.name}
+    return set().union(*(references(part) for part in parts(expression)))
+
+
+def _project(operator: syntax.Operator, state: State, context: Context) -> State:
+    values = _values(operator.items, state.scope(context))
+    return state.select(values, operator.offset, is_named=True)
+
+
+def _matching(operator: syntax.Operator, state: State) -> list[str]:
+    """Return the columns that patterns name, in the patterns' order."""
+    names: dict[str, None] = {}
+    for pattern in operator.patterns:
+        if "*" not in pattern.text:
+            names[state.column(pattern)] = None
+            continue
+        # No more than this many stars, so that no pattern takes long to be matched.
+        if pattern.text.count("*") > 4:
+            raise KqlError(pattern.offset, "a pattern has too many *", "write at most four")
+        regex = re.compile(".*".join(re.escape(p) for p in pattern.text.split("*")), re.DOTALL)
+        names.update(dict.fromkeys(c for c in state.columns if regex.fullmatch(c)))
+    return list(names)
+
+
+def _names(operator: syntax.Operator, state: State, _: Context) -> State:
+    names = _matching(operator, state)
+    kept = {
+        "project-away": [c for c in state.columns if c not in names],
+        "project-keep": [c for c in state.columns if c in names],
+        "project-reorder": [*names, *(c for c in state.columns if c not in names)],
+    }[operator.name]
+    if not kept:
+        raise KqlError(operator.offset, "no column would stay", "keep at least one")
+    everything = state.everything()
+    is_named = operator.name == "project-keep"
+    return state.select({c: everything[c] for c in kept}, operator.offset, is_named=is_named)
+
+
+def _rename(operator: syntax.Operator, state: State, _: Context) -> State:
+    new_names = {state.column(old): new for new, old in operator.renames}
+    values: dict[str, Expression] = {}
+    for name, value in state.everything().items():
+        new = new_names.get(name, name)
+        if new in values or (new != name and new in state.columns and new not in new_names):
+            hint = "drop or rename the other column first"
+            raise KqlError(operator.offset, f"there would be two columns {quoted(new)}", hint)
+        values[new] = value
+    return state.select(values, operator.offset)
+
+
+def _sort(operator: syntax.Operator, state: State, context: Context) -> State:
+    hidden: dict[str, Expression] = {}
+    order: list[Ordering] = []
+    state = replace(state, order=())
+    for key in operator.keys:
+        checked = argument(key.expression, state.scope(context))
+        if checked.value.type in ("dynamic", "guid"):
+            hint = "convert it first: tostring(...)"
+            checked.fail(f"{checked.value.type} has no order", hint)
+        nulls_first = not key.is_descending if key.nulls_first is None else key.nulls_first
+        value = checked.value
+        if value.type == "real":
+            # Kusto keeps NaN beside the nulls, whatever the direction; engines take it as greatest.
+            rank = Apply("nan_rank", (value,), "int", checked.offset, "sort")
+            name = fresh("$order", {**state.columns, **hidden})
+            hidden[name] = rank
+            order.append(Ordering(name, nulls_first, nulls_first))
+        name = fresh("$order", {**state.columns, **hidden})
+        hidden[name] = or_empty(value) if value.type == "string" else value
+        order.append(Ordering(name, key.is_descending, nulls_first))
+    sorted_state = state.select({**state.everything(), **hidden}, operator.offset)
+    return replace(sorted_state, columns=state.columns, order=tuple(order))
+
+
+def _take(operator: syntax.Operator, state: State, context: Context) -> State:
+    counted = argument(operator.items[0].expression, replace(state.scope(context), columns={}))
+    count = counted.value.value if isinstance(counted.value, Constant) else None
+    if counted.value.type not in ("int", "long") or not isinstance(count, int):
+        counted.fail("a whole number is needed", "write take 10")
+    if not 0 <= count <= ROWS_MAX:
+        counted.fail(f"{count:,} rows cannot be taken", f"write a number from 0 to {ROWS_MAX:,}")
+    return state.over(Limit(state.relation, count, state.order, state.relation.columns))
+
+
+def _top(operator: syntax.Operator, state: State, context: Context) -> State:
+    return _take(operator, _sort(operator, state, context), context)
+
+
+def _distinct(operator: syntax.Operator, state: State, context: Context) -> State:
+    state = replace(state, order=())
+    values = _values(operator.items, state.scope(context)) or state.everything()
+    cleaned = {n: or_empty(v) if v.type == "string" else v for n, v in values.items()}
+    state = state.select(cleaned, operator.offset, is_named=bool(operator.items))
+    return state.over(Distinct(state.relation, (), state.relation.columns))
+
+
+def _count(operator: syntax.Operator, state: State, _: Context) -> State:
+    count = Apply("count_rows", (), "long", operator.offset, "count")
+    return State(
+        Aggregate(state.relation, {}, {"Count": count}, {"Count": "long"}), {"Count": "long"}
+    )
+
+
+def _expand(operator: syntax.Operator, state: State, context: Context) -> State:
+    item = operator.items[0]
+    array = argument(item.expression, state.scope(context))
+    if array.value.type != "dynamic":
+        array.fail(
+            f"mv-expand takes a dynamic value, this is {array.value.type}", "split(...) gives one"
+        )
+    name = item.name or implied_name(item.expression) or "Column1"
+    columns = {**state.relation.columns, name: "dynamic"}
+    visible = {**state.columns, name: "dynamic"}
+    expanded = Expand(state.relation, name, array.value, columns, operator.offset)
+    state = replace(state, relation=expanded, columns=visible, promoted=())
+    if operator.type in (None, "dynamic"):
+        return state
+    typed = parsing.converted(Column(name, "dynamic"), operator.type, array.offset, "mv-expand")
+    return state.select({**state.everything(), name: typed}, operator.offset)
+
+
+def _get_schema(_operator: syntax.Operator, state: State, _context: Context) -> State:
+    columns = {"ColumnName": "string", "ColumnOrdinal": "long", "ColumnType": "string"}
+    rows = tuple(
+        (Constant(name, "string"), Constant(n, "long"), Constant(type_, "string"))
+        for n, (name, type_) in enumerate(state.columns.items())
+    )
+    return State(Rows(rows, columns), columns)  # type: ignore[arg-type]
+
+
+def _combined(operator: syntax.Operator, state: State, context: Context) -> State:
+    combine = combining.union if operator.name == "union" else combining.join
+    return combine(operator, state, context, check)
+
+
+def _ignored(_operator: syntax.Operator, state: State, _context: Context) -> State:
+    return state
+
+
+def _misplaced(operator: syntax.Operator, _state: State, _context: Context) -> State:
+    hint = "begin a query with it, and name no table before it"
+    raise KqlError(operator.offset, "print stands alone", hint)
+
+
+_CHECKS: dict[str, Callable[[syntax.Operator, State, Context], State]] = {
+    "where": _where,
+    "extend": _extend,
+    "project": _project,
+    "project-away": _names,
+    "project-keep": _names,
+    "project-reorder": _names,
+    "project-rename": _rename,
+    "parse": parsing.parse,
+    "parse-where": parsing.parse,
+    "mv-expand": _expand,
+    "summarize": grouping.summarize,
+    "sort": _sort,
+    "top": _top,
+    "take": _take,
+    "distinct": _distinct,
+    "count": _count,
+    "union": _combined,
+    "join": _combined,
+    "lookup": _combined,
+    "print": _misplaced,
+    "getschema": _get_schema,
+    "render": _ignored,
+    "serialize": _ignored,
+    "as": _ignored,
+}
+assert set(_CHECKS) == set(OPERATORS)

@@ -1,0 +1,264 @@
+"""Checker of scalar expressions: syntax tree to typed tree."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from segplane.kql import arithmetic, rules, signatures, syntax
+from segplane.kql.arithmetic import Operands
+from segplane.kql.catalog import FUNCTIONS, INFIX
+from segplane.kql.conversions import convert, or_empty, with_promoted
+from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
+from segplane.kql.regex import escape
+from segplane.kql.scope import Argument, Scope
+from segplane.kql.typed import Apply, Column, Constant, Expression, Logic, Member, Not
+from segplane.kql.types import DATETIME_MAX, DATETIME_MIN, KqlType
+
+# The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
+CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
+_ALPHANUMERIC = r"\p{L}\p{N}"
+_FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
+
+
+def check(expression: syntax.Expression, scope: Scope) -> Expression:
+    """Return an expression with its type. Raises KqlError with an offset."""
+    with scope.budget.level(expression.offset):
+        return _checked(expression, scope)
+
+
+def _checked(expression: syntax.Expression, scope: Scope) -> Expression:
+    match expression:
+        case syntax.Literal():
+            return Constant(expression.value, expression.type)
+        case syntax.Name():
+            return _name(expression, scope)
+        case syntax.Path():
+            return _path(expression, scope)
+        case syntax.Call():
+            return _call(expression, scope)
+        case syntax.Infix():
+            return _infix(expression, scope)
+        case syntax.Negation():
+            return arithmetic.negated(argument(expression.operand, scope))
+        case syntax.Star():
+            raise KqlError(expression.offset, "'*' stands for no value", "name a column")
+
+
+def argument(expression: syntax.Expression, scope: Scope) -> Argument:
+    """Return a checked expression with its place."""
+    return Argument(check(expression, scope), expression.offset)
+
+
+def condition(expression: syntax.Expression, scope: Scope) -> Expression:
+    """Return an expression that must be a condition; a dynamic value becomes one."""
+    checked = argument(expression, scope)
+    if checked.value.type == "dynamic":
+        return convert(checked.value, "bool", expression.offset, "")
+    if checked.value.type != "bool":
+        checked.fail(f"a condition is needed, this is {checked.value.type}", "compare it")
+    return checked.value
+
+
+def _name(name: syntax.Name, scope: Scope) -> Expression:
+    if scope.is_aggregated:
+        hint = "aggregate it, as max(...), or put it behind by"
+        raise KqlError(name.offset, f"column {quoted(name.name)} is not aggregated", hint)
+    if name.name in scope.columns:
+        return Column(name.name, scope.columns[name.name])
+    if name.name in scope.scalars:
+        # A let sees those before it only, so this ends.
+        earlier = dict(scope.scalars)
+        for later in list(earlier)[list(earlier).index(name.name) :]:
+            del earlier[later]
+        return check(scope.scalars[name.name], replace(scope, columns={}, scalars=earlier))
+    for container in CONTAINERS:
+        if name.name.startswith(f"{container}.") and scope.columns.get(container) == "dynamic":
+            key = name.name[len(container) + 1 :]
+            return Member(Column(container, "dynamic"), (_key(key, name.offset),))
+    hint = suggestion(name.name, [*scope.columns, *scope.scalars], _columns(scope))
+    raise UnknownColumn(name.offset, f"there is no column {quoted(name.name)}", hint)
+
+
+def _columns(scope: Scope) -> str:
+    names = list(scope.columns)
+    if not names:
+        return "there are none here"
+    return f"there are {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+
+
+def _key(key: str | int, offset: int) -> str | int:
+    if isinstance(key, str) and (not key or _FORBIDDEN_IN_KEYS & set(key)):
+        hint = "not all engines find such keys: leave out quotes, brackets, *, ? and backslashes"
+        raise KqlError(offset, f"key {quoted(key)} is not supported", hint)
+    return key
+
+
+def _path(path: syntax.Path, scope: Scope) -> Expression:
+    base = argument(path.base, scope)
+    if base.value.type != "dynamic":
+        base.fail(f"{base.value.type} has no members", "only dynamic values have: parse_json(...)")
+    key = _key(path.key, path.offset)
+    if isinstance(base.value, Member):
+        return Member(base.value.base, (*base.value.keys, key))
+    return Member(base.value, (key,))
+
+
+def _call(call: syntax.Call, scope: Scope) -> Expression:
+    function = FUNCTIONS.get(call.name)
+    if function is None:
+        hint = suggestion(call.name, FUNCTIONS, "docs/kql.md lists those there are")
+        raise KqlError(call.offset, f"there is no function {quoted(call.name)}", hint)
+    if function.rule == "arg" or call.name == "percentiles":
+        hint = "it stands in summarize only, and not within an expression"
+        raise KqlError(call.offset, f"{call.name} gives several columns", hint)
+    if function.is_aggregate and not scope.is_aggregated:
+        hint = "it stands in summarize only"
+        raise KqlError(call.offset, f"{call.name} is an aggregate", hint)
+    if function.rule == "now" or not function.is_row_by_row:
+        return _time(call, scope)
+    inner = scope.plain() if function.is_aggregate else scope
+    arguments = [argument(a, inner) for a in _without_star(call)]
+    if function.rule:
+        _promote(function.rule, arguments, inner)
+        return rules.typed(call.name, function.rule, arguments, call.offset)
+    typed = signatures.applied(call.name, function.signatures, arguments, call.offset)
+    return _normalized(typed)
+
+
+def _without_star(call: syntax.Call) -> tuple[syntax.Expression, ...]:
+    is_count = call.name == "count" and len(call.arguments) == 1
+    return () if is_count and isinstance(call.arguments[0], syntax.Star) else call.arguments
+
+
+def _promote(rule: str, arguments: list[Argument], scope: Scope) -> None:
+    """Let a conversion of an attribute read its promoted column, where one has the same values."""
+    if not rule.startswith("to ") or len(arguments) != 1:
+        return
+    value = arguments[0].value
+    if isinstance(value, Member):
+        type_: KqlType = rule[3:]  # type: ignore[assignment]
+        if promoted := with_promoted(value, type_, scope.promoted):
+            column = Column(promoted.name, promoted.type)
+            arguments[0] = Argument(column, arguments[0].offset)
+
+
+def _normalized(value: Expression) -> Expression:
+    """Give aggregates over dynamic values and texts what they count: texts without null."""
+    if not isinstance(value, Apply):
+        return value
+    if value.template in ("dcount", "dcountif"):
+        first, *rest = value.arguments
+        if first.type == "dynamic":
+            first = convert(first, "string", value.offset, value.source)
+        first = or_empty(first) if first.type == "string" else first
+        return replace(value, arguments=(first, *rest))
+    if value.template in ("make_list", "make_set"):
+        element = value.arguments[0]
+        if element.type == "dynamic":
+            return replace(value, template=f"{value.template}_dynamic")
+        if element.type == "datetime":
+            return replace(value, arguments=(convert(element, "string", 0, value.source),))
+    if value.template == "split":
+        # Spark splits at a regular expression.
+        separator = value.arguments[1]
+        assert isinstance(separator, Constant)
+        pattern = Constant(escape(str(separator.value)), "string", "regex")
+        return replace(value, arguments=(*value.arguments, pattern))
+    return value
+
+
+def _time(call: syntax.Call, scope: Scope) -> Expression:
+    if scope.now is None:
+        hint = "write a constant time, or ask for it in the query over the view"
+        raise KqlError(call.offset, f"a projection's rows do not depend on {call.name}()", hint)
+    arguments = [argument(a, scope) for a in call.arguments]
+    signature = FUNCTIONS[call.name].signatures
+    checked = signatures.applied(call.name, signature, arguments, call.offset)
+    assert isinstance(checked, Apply)
+    shift = checked.arguments[0] if checked.arguments else Constant(0, "timespan")
+    assert isinstance(shift, Constant)
+    assert isinstance(shift.value, int)
+    value = scope.now + (shift.value if call.name == "now" else -shift.value) // 1_000
+    if not DATETIME_MIN <= value <= DATETIME_MAX:
+        raise KqlError(call.offset, "the time is beyond the years 1 to 9999", "take a shorter span")
+    return Constant(value, "datetime")
+
+
+def _infix(infix: syntax.Infix, scope: Scope) -> Expression:
+    name, offset = infix.operator, infix.offset
+    if name in ("and", "or"):
+        operands = tuple(condition(e, scope) for e in (infix.left, *infix.right))
+        return Logic("and" if name == "and" else "or", operands)
+    left = argument(infix.left, scope)
+    right = [argument(e, scope) for e in infix.right]
+    if name.removeprefix("!").rstrip("~") == "in":
+        return arithmetic.among(left, right, name, offset)
+    if name.endswith("between"):
+        return arithmetic.between(left, right[0], right[1], name, offset)
+    if INFIX[name].signatures:
+        return _text_operator(name, left, right, offset)
+    return _PAIRS[name](Operands(left, right[0], name, offset))
+
+
+def _text_operator(name: str, left: Argument, right: list[Argument], offset: int) -> Expression:
+    """Return a test of texts: none of them is null, and a negated one is true of null."""
+    base = name.removeprefix("!")
+    if base in ("=~", "~"):
+        matches = [_equal_texts(left, right[0], name, offset)]
+    else:
+        matches = [_test(INFIX[name].signatures, name, base, [left, r], offset) for r in right]
+    if len(matches) == 1:
+        found: Expression = matches[0]
+    else:
+        found = Logic("and" if base == "has_all" else "or", tuple(matches))
+    return Not(found) if name.startswith("!") else found
+
+
+def _equal_texts(left: Argument, right: Argument, name: str, offset: int) -> Expression:
+    sides = [left.value, right.value]
+    for side, given in zip(sides, (left, right), strict=True):
+        if side.type not in ("string", "dynamic"):
+            given.fail(f"{name} compares texts, not {side.type}", "use ==")
+    lowered = (
+        Constant(str(v.value).lower(), "string")
+        if isinstance(v, Constant)
+        else Apply("tolower", (convert(v, "string", offset, name),), "string", offset, name)
+        for v in sides
+    )
+    a, b = (Argument(v, offset) for v in lowered)
+    return arithmetic.equal(Operands(a, b, name, offset))
+
+
+def _test(
+    signature: tuple[str, ...], name: str, base: str, arguments: list[Argument], offset: int
+) -> Expression:
+    tested = signatures.applied(name, signature, arguments, offset)
+    assert isinstance(tested, Apply)
+    value, wanted = tested.arguments
+    assert isinstance(wanted, Constant)
+    if base == "matches regex":
+        return tested
+    text, cased = str(wanted.value), base.endswith("_cs")
+    kind = base.removesuffix("_cs")
+    if kind in ("contains", "startswith", "endswith"):
+        if not cased:
+            value = Apply("tolower", (value,), "string", offset, name)
+            wanted = Constant(text.lower(), "string")
+        return Apply(kind, (value, wanted), "bool", offset, name)
+    term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
+    return Apply("match", (value, signatures.pattern(term, arguments[1])), "bool", offset, name)
+
+
+def _term(text: str, kind: str) -> str:
+    """Return the pattern of a term; its ends need a boundary where they are alphanumeric."""
+    before = "" if kind == "hassuffix" or not text[:1].isalnum() else f"(?:^|[^{_ALPHANUMERIC}])"
+    after = "" if kind == "hasprefix" or not text[-1:].isalnum() else f"(?:[^{_ALPHANUMERIC}]|$)"
+    return f"{before}{escape(text)}{after}"
+
+
+_PAIRS: dict[str, Callable[[Operands], Expression]] = {
+    **dict.fromkeys(("+", "-", "*", "/", "%"), arithmetic.arithmetic),
+    **dict.fromkeys(("<", "<=", ">", ">="), arithmetic.compared),
+    "==": arithmetic.equal,
+    "!=": arithmetic.unequal,
+    "<>": arithmetic.unequal,
+}

@@ -1,0 +1,90 @@
+"""SQL patterns that all engines share: `<0>` is the first argument, `<*>` all of them."""
+
+_COMPARISONS = {
+    "eq": "(<0> = <1>)",
+    "eq_pair": "(<0> = <1>)",
+    "eq_real": "(<0> = <1> AND NOT ISNAN(<0>))",
+    "ne": "(<0> IS DISTINCT FROM <1>)",
+    "ne_pair": "(<0> IS DISTINCT FROM <1>)",
+    # NaN is unequal to itself in KQL, and equal in most engines.
+    "ne_real": "(<0> IS DISTINCT FROM <1> OR ISNAN(<0>))",
+    "lt": "(<0> < <1>)",
+    "le": "(<0> <= <1>)",
+    "gt": "(<0> > <1>)",
+    "ge": "(<0> >= <1>)",
+    # Engines take NaN as the greatest; in KQL a comparison with it is false.
+    "lt_real": "(<0> < <1> AND NOT ISNAN(<0>) AND NOT ISNAN(<1>))",
+    "le_real": "(<0> <= <1> AND NOT ISNAN(<0>) AND NOT ISNAN(<1>))",
+    "gt_real": "(<0> > <1> AND NOT ISNAN(<0>) AND NOT ISNAN(<1>))",
+    "ge_real": "(<0> >= <1> AND NOT ISNAN(<0>) AND NOT ISNAN(<1>))",
+}
+_ARITHMETIC = {
+    "add_real": "(<0> + <1>)",
+    "subtract_real": "(<0> - <1>)",
+    "multiply_real": "(<0> * <1>)",
+    "divide_real": "(<0> / NULLIF(<1>, 0E0))",
+    "divide_timespans": "(CAST(<0> AS DOUBLE) / NULLIF(CAST(<1> AS DOUBLE), 0E0))",
+    "remainder": "(<0> % NULLIF(<1>, 0))",
+    "remainder_real": "(<0> % NULLIF(<1>, 0E0))",
+    "bin_real": "(FLOOR(<0> / NULLIF(<1>, 0E0)) * <1>)",
+    "round_whole": "ROUND(<0>)",
+    "isnan": "COALESCE(ISNAN(<0>), FALSE)",
+    "sqrt": "CASE WHEN <0> >= 0 THEN SQRT(<0>) END",
+    "nan_rank": "CASE WHEN <0> IS NULL THEN 2 WHEN ISNAN(<0>) THEN 1 ELSE 0 END",
+}
+_CONVERSIONS = {
+    "same": "<0>",
+    "to_long": "CAST(<0> AS BIGINT)",
+    "to_real": "CAST(<0> AS DOUBLE)",
+    "bool_to_int": "CAST(<0> AS INT)",
+    "bool_to_long": "CAST(<0> AS BIGINT)",
+    "bool_to_real": "CASE WHEN <0> THEN 1E0 WHEN NOT <0> THEN 0E0 END",
+    "to_bool": "(<0> <> 0)",
+    "string_to_bool": "CASE WHEN LOWER(<0>) IN ('true', '1') THEN TRUE"
+    " WHEN LOWER(<0>) IN ('false', '0') THEN FALSE END",
+}
+_TEXTS = {
+    "or_empty": "COALESCE(<0>, '')",
+    "isempty": "(COALESCE(<0>, '') = '')",
+    "isnotempty": "(COALESCE(<0>, '') <> '')",
+    "isnull": "(<0> IS NULL)",
+    "isnotnull": "(<0> IS NOT NULL)",
+    "not": "(NOT <0>)",
+    "coalesce": "COALESCE(<*>)",
+    "null_if_empty": "NULLIF(<0>, '')",
+    "strcat": "CONCAT('', <*>)",
+    "strlen": "COALESCE(LENGTH(<0>), 0)",
+    "tolower": "LOWER(<0>)",
+    "toupper": "UPPER(<0>)",
+    "replace_string": "CASE WHEN <1> = '' THEN <0> ELSE REPLACE(<0>, <1>, <2>) END",
+    "slice": "SUBSTRING(<0>, <1>, <2>)",
+    "eq_ci": "(LOWER(<0>) = LOWER(<1>))",
+}
+_AGGREGATES = {
+    "count_rows": "COUNT(*)",
+    "count": "COUNT(<0>)",
+    "countif": "COUNT(CASE WHEN <0> THEN 1 END)",
+    "dcount": "COUNT(DISTINCT <0>)",
+    "dcountif": "COUNT(DISTINCT CASE WHEN <1> THEN <0> END)",
+    "sum_real": "COALESCE(SUM(<0>), 0E0)",
+    "sumif_real": "COALESCE(SUM(CASE WHEN <1> THEN <0> END), 0E0)",
+    "avg": "AVG(<0>)",
+    "avgif": "AVG(CASE WHEN <1> THEN <0> END)",
+    "min": "MIN(<0>)",
+    "minif": "MIN(CASE WHEN <1> THEN <0> END)",
+    "max": "MAX(<0>)",
+    "maxif": "MAX(CASE WHEN <1> THEN <0> END)",
+    "stdev": "COALESCE(STDDEV_SAMP(<0>), 0E0)",
+    "stdevif": "COALESCE(STDDEV_SAMP(CASE WHEN <1> THEN <0> END), 0E0)",
+    "take_any": "ANY_VALUE(<0>)",
+    "take_anyif": "ANY_VALUE(CASE WHEN <1> THEN <0> END)",
+}
+COMMON = {**_COMPARISONS, **_ARITHMETIC, **_CONVERSIONS, **_TEXTS, **_AGGREGATES}
+
+# Conditions that null makes false rather than null; around them COALESCE, but not in a filter,
+# where it would keep engines from pruning by them.
+TOTAL = frozenset(["eq", "contains", "startswith", "endswith", "match", "eq_ci"])
+# Two nulls make these null, one makes them false or true.
+PAIRS = frozenset(["eq_pair", "eq_real", "ne_pair", "ne_real"])
+# Arguments whose width in SQL does not matter, so that constants stay readable.
+PLAIN = frozenset([*_COMPARISONS, "slice", "substring", "round", "extract"])

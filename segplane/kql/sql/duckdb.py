@@ -1,0 +1,78 @@
+"""SQL patterns of DuckDB."""
+
+_TEXT_TIME = "STRFTIME(<0> AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%f')"
+_FROM_MICROS = "(MAKE_TIMESTAMP({0}) AT TIME ZONE 'UTC')"
+# Kusto counts multiples of a timespan from the year 1: so many microseconds before 1970.
+_FROM_YEAR_1 = "(EPOCH_US(<0>) + 62135596800000000)"
+_START = "(DATE_TRUNC('{0}', <0> AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')"
+_ZONED = r"REGEXP_REPLACE(<0>, '([.][0-9]{6})[0-9]+', '\1')"
+_ELEMENTS = "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' AND JSON_ARRAY_LENGTH(<0>) > 0"
+
+PATTERNS = {
+    # TRY makes null of an overflow; there is no other way to ask for that.
+    "add": "TRY(<0> + <1>)",
+    "subtract": "TRY(<0> - <1>)",
+    "multiply": "TRY(<0> * <1>)",
+    "negate": "TRY(-<0>)",
+    "abs": "TRY(ABS(<0>))",
+    "divide": "TRY(<0> // NULLIF(<1>, 0))",
+    "multiply_timespan": "TRY_CAST(TRUNC(<0> * <1>) AS BIGINT)",
+    "divide_timespan": "TRY_CAST(TRUNC(<0> / NULLIF(<1>, 0E0)) AS BIGINT)",
+    "add_datetime": _FROM_MICROS.format("EPOCH_US(<0>) + ((<1> - ((<1> % 1000) + 1000) % 1000) // 1000)"),
+    "subtract_datetime": _FROM_MICROS.format("EPOCH_US(<0>) - ((<1> + ((1000 - <1> % 1000) % 1000)) // 1000)"),
+    "subtract_datetimes": "TRY((EPOCH_US(<0>) - EPOCH_US(<1>)) * 1000)",
+    "bin_whole": "TRY(<0> - ((<0> % NULLIF(<1>, 0)) + <1>) % NULLIF(<1>, 0))",
+    "bin_datetime": _FROM_MICROS.format(f"EPOCH_US(<0>) - {_FROM_YEAR_1} % (<1> // 1000)"),
+    "startofday": _START.format("day"),
+    "startofweek": _FROM_MICROS.format(f"EPOCH_US(<0>) - ({_FROM_YEAR_1} + 86400000000) % 604800000000"),
+    "startofmonth": _START.format("month"),
+    "startofyear": _START.format("year"),
+    "unit_number": f"({_FROM_YEAR_1} // <1>)",
+    "year_number": "YEAR(<0> AT TIME ZONE 'UTC')",
+    "quarter_number": "(YEAR(<0> AT TIME ZONE 'UTC') * 4 + QUARTER(<0> AT TIME ZONE 'UTC'))",
+    "month_number": "(YEAR(<0> AT TIME ZONE 'UTC') * 12 + MONTH(<0> AT TIME ZONE 'UTC'))",
+    "round": "ROUND(<0>, <1>)",
+    "long_to_int": "TRY_CAST(<0> AS INT)",
+    "real_to_int": "TRY_CAST(TRUNC(<0>) AS INT)",
+    "real_to_long": "TRY_CAST(TRUNC(<0>) AS BIGINT)",
+    "to_string": "CAST(<0> AS VARCHAR)",
+    "real_to_string": "CASE WHEN ABS(<0>) < 1E15 AND <0> = TRUNC(<0>)"
+    " THEN CAST(CAST(<0> AS BIGINT) AS VARCHAR) ELSE CAST(<0> AS VARCHAR) END",
+    "datetime_to_string": f"({_TEXT_TIME} || '0Z')",
+    "dynamic_to_string": "(CAST(<0> AS JSON) ->> '$')",
+    "string_to_int": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(<0> AS INT) END",
+    "string_to_long": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(<0> AS BIGINT) END",
+    "string_to_real": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(<0> AS DOUBLE) END",
+    "string_to_guid": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN LOWER(<0>) END",
+    "string_to_datetime": "CASE WHEN NOT REGEXP_MATCHES(<0>, <1>) THEN NULL"
+    " WHEN NOT REGEXP_MATCHES(<0>, <2>) THEN TRY_CAST(<0> || ' 00:00:00+00' AS TIMESTAMPTZ)"
+    f" WHEN REGEXP_MATCHES(<0>, <3>) THEN TRY_CAST({_ZONED} AS TIMESTAMPTZ)"
+    f" ELSE TRY_CAST({_ZONED} || '+00' AS TIMESTAMPTZ) END",
+    "member_text": "JSON_EXTRACT_STRING(<0>, <1>)",
+    "member": "CAST(JSON_EXTRACT(<0>, <1>) AS VARCHAR)",
+    "parse_json": "CASE WHEN JSON_VALID(<0>) THEN <0> ELSE CAST(TO_JSON(<0>) AS VARCHAR) END",
+    "array_length": "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' THEN CAST(JSON_ARRAY_LENGTH(<0>) AS BIGINT) END",
+    "elements": f"UNNEST({_ELEMENTS} THEN CAST(CAST(CAST(<0> AS JSON) AS JSON[]) AS VARCHAR[]) ELSE [NULL] END)",
+    "stored_list": "CAST(TO_JSON(<0>) AS VARCHAR)",
+    "split": "CAST(TO_JSON(STRING_SPLIT(COALESCE(<0>, ''), <1>)) AS VARCHAR)",
+    "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN <1> + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
+    "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN <1> + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, GREATEST(<2>, 0))",
+    "contains": "CONTAINS(<0>, <1>)",
+    "startswith": "STARTS_WITH(<0>, <1>)",
+    "endswith": "ENDS_WITH(<0>, <1>)",
+    "match": "REGEXP_MATCHES(<0>, <1>)",
+    "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
+    "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>, 'g')",
+    "sum": "COALESCE(TRY_CAST(SUM(<0>) AS BIGINT), CASE WHEN COUNT(<0>) = 0 THEN 0 END)",
+    "sumif": "COALESCE(TRY_CAST(SUM(CASE WHEN <1> THEN <0> END) AS BIGINT),"
+    " CASE WHEN COUNT(CASE WHEN <1> THEN <0> END) = 0 THEN 0 END)",
+    "avg_timespan": "CAST(TRUNC(AVG(<0>)) AS BIGINT)",
+    "avgif_timespan": "CAST(TRUNC(AVG(CASE WHEN <1> THEN <0> END)) AS BIGINT)",
+    "percentile": "QUANTILE_DISC(<0>, <1>)",
+    "arg_max": "STRUCT_EXTRACT(ARG_MAX(STRUCT_PACK(v := <0>), <1>), 'v')",
+    "arg_min": "STRUCT_EXTRACT(ARG_MIN(STRUCT_PACK(v := <0>), <1>), 'v')",
+    "make_list": "COALESCE(CAST(TO_JSON(LIST(<0>) FILTER (WHERE <0> IS NOT NULL)) AS VARCHAR), '[]')",
+    "make_set": "COALESCE(CAST(TO_JSON(LIST_SORT(LIST(DISTINCT <0>) FILTER (WHERE <0> IS NOT NULL))) AS VARCHAR), '[]')",
+    "make_list_dynamic": "('[' || COALESCE(STRING_AGG(<0>, ','), '') || ']')",
+    "make_set_dynamic": "('[' || COALESCE(STRING_AGG(DISTINCT <0>, ',' ORDER BY <0>), '') || ']')",
+}  # fmt: skip

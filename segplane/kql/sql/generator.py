@@ -1,0 +1,56 @@
+"""sqlglot's generators, taught to write our patterns."""
+
+import re
+from functools import cache
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+
+from segplane.kql.sql.engines import ENGINES, EngineName
+
+_ARGUMENT = re.compile(r"<(\d+|\*)>")
+
+
+class Pattern(exp.Expression):
+    """An SQL pattern with arguments; `this` is its text."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False}
+
+
+class Raw(exp.Expression):
+    """A piece of SQL as it stands, of an engine's own: a constant of a time."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+def _write(generator: Any, node: exp.Expression) -> str:
+    arguments = [generator.sql(argument) for argument in node.expressions]
+
+    def argument(match: re.Match[str]) -> str:
+        return ", ".join(arguments) if match[1] == "*" else arguments[int(match[1])]
+
+    return _ARGUMENT.sub(argument, str(node.args["this"]))
+
+
+@cache
+def _generator(engine: EngineName) -> Any:
+    base = Dialect.get_or_raise(engine).generator_class
+    transforms = {
+        **base.TRANSFORMS,
+        Pattern: _write,
+        Raw: lambda _, node: str(node.args["this"]),
+    }
+    return type(f"{engine}Generator", (base,), {"TRANSFORMS": transforms})
+
+
+def to_text(
+    tree: exp.Expression | exp.Query, engine: EngineName, *, is_pretty: bool = False
+) -> str:
+    """Return the SQL text of a tree for an engine."""
+    assert engine in ENGINES
+    generator = _generator(engine)(
+        dialect=Dialect.get_or_raise(engine), identify=True, pretty=is_pretty
+    )
+    text: str = generator.generate(tree)
+    return text

@@ -1,0 +1,83 @@
+"""SQL patterns of Spark 4, with or without ANSI mode and in any session time zone."""
+
+_FROM_YEAR_1 = "(UNIX_MICROS(<0>) + 62135596800000000)"
+# Days are counted by dates, which have no time zone.
+_DATE = "DATE_ADD(DATE '1970-01-01', CAST((UNIX_MICROS(<0>) - PMOD(UNIX_MICROS(<0>), 86400000000)) DIV 86400000000 AS INT))"
+_MICROS = "PMOD(UNIX_MICROS(<0>), 86400000000)"
+_START = "TIMESTAMP_MICROS(UNIX_DATE(TRUNC({1}, '{0}')) * 86400000000L)"
+_ZONED = "REGEXP_REPLACE(<0>, '([.][0-9]{6})[0-9]+', '$1')"
+_VARIANTS = "TRY_CAST(TRY_PARSE_JSON(<0>) AS ARRAY<VARIANT>)"
+
+PATTERNS = {
+    "add": "TRY_ADD(<0>, <1>)",
+    "subtract": "TRY_SUBTRACT(<0>, <1>)",
+    "multiply": "TRY_MULTIPLY(<0>, <1>)",
+    "negate": "TRY_SUBTRACT(0, <0>)",
+    "abs": "CASE WHEN <0> >= 0 THEN <0> ELSE TRY_SUBTRACT(0, <0>) END",
+    "divide": "CASE WHEN <1> = -1 THEN TRY_SUBTRACT(0, <0>) ELSE <0> DIV NULLIF(<1>, 0) END",
+    "multiply_timespan": "TRY_CAST(<0> * <1> AS BIGINT)",
+    "divide_timespan": "TRY_CAST(<0> / NULLIF(<1>, 0E0) AS BIGINT)",
+    "add_datetime": "TIMESTAMP_MICROS(UNIX_MICROS(<0>) + (<1> - PMOD(<1>, 1000)) DIV 1000)",
+    "subtract_datetime": "TIMESTAMP_MICROS(UNIX_MICROS(<0>) - (<1> + PMOD(-<1>, 1000)) DIV 1000)",
+    "subtract_datetimes": "TRY_MULTIPLY(UNIX_MICROS(<0>) - UNIX_MICROS(<1>), 1000L)",
+    "bin_whole": "TRY_SUBTRACT(<0>, PMOD(<0>, NULLIF(<1>, 0)))",
+    "bin_datetime": f"TIMESTAMP_MICROS(UNIX_MICROS(<0>) - {_FROM_YEAR_1} % (<1> DIV 1000))",
+    "startofday": f"TIMESTAMP_MICROS(UNIX_MICROS(<0>) - {_MICROS})",
+    "startofweek": f"TIMESTAMP_MICROS(UNIX_MICROS(<0>) - ({_FROM_YEAR_1} + 86400000000) % 604800000000)",
+    "startofmonth": _START.format("MM", _DATE),
+    "startofyear": _START.format("YEAR", _DATE),
+    "unit_number": f"({_FROM_YEAR_1} DIV <1>)",
+    "year_number": f"YEAR({_DATE})",
+    "quarter_number": f"(YEAR({_DATE}) * 4 + QUARTER({_DATE}))",
+    "month_number": f"(YEAR({_DATE}) * 12 + MONTH({_DATE}))",
+    "round": "ROUND(<0>, <1>)",
+    "isnan": "ISNAN(<0>)",
+    "long_to_int": "TRY_CAST(<0> AS INT)",
+    "real_to_int": "TRY_CAST(<0> AS INT)",
+    "real_to_long": "TRY_CAST(<0> AS BIGINT)",
+    "to_string": "CAST(<0> AS STRING)",
+    "real_to_string": "CASE WHEN ABS(<0>) < 1E15 AND <0> = FLOOR(<0>)"
+    " THEN CAST(CAST(<0> AS BIGINT) AS STRING) ELSE CAST(<0> AS STRING) END",
+    "datetime_to_string": f"CONCAT(CAST({_DATE} AS STRING), 'T',"
+    f" LPAD(CAST({_MICROS} DIV 3600000000 AS STRING), 2, '0'), ':',"
+    f" LPAD(CAST({_MICROS} DIV 60000000 % 60 AS STRING), 2, '0'), ':',"
+    f" LPAD(CAST({_MICROS} DIV 1000000 % 60 AS STRING), 2, '0'), '.',"
+    f" LPAD(CAST({_MICROS} % 1000000 AS STRING), 6, '0'), '0Z')",
+    "dynamic_to_string": "GET_JSON_OBJECT(CONCAT('{\"v\":', <0>, '}'), '$.v')",
+    "string_to_int": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(<0> AS INT) END",
+    "string_to_long": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(<0> AS BIGINT) END",
+    "string_to_real": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(<0> AS DOUBLE) END",
+    "string_to_guid": "CASE WHEN <0> RLIKE <1> THEN LOWER(<0>) END",
+    "string_to_datetime": "CASE WHEN NOT <0> RLIKE <1> THEN NULL"
+    " WHEN NOT <0> RLIKE <2> THEN TRY_CAST(CONCAT(<0>, ' 00:00:00+00:00') AS TIMESTAMP)"
+    f" WHEN <0> RLIKE <3> THEN TRY_CAST(UPPER({_ZONED}) AS TIMESTAMP)"
+    f" ELSE TRY_CAST(CONCAT(UPPER({_ZONED}), '+00:00') AS TIMESTAMP) END",
+    "member_text": "GET_JSON_OBJECT(<0>, <1>)",
+    "member": "TO_JSON(TRY_VARIANT_GET(TRY_PARSE_JSON(<0>), <1>, 'variant'))",
+    "parse_json": "CASE WHEN TRY_PARSE_JSON(<0>) IS NOT NULL THEN <0>"
+    " WHEN <0> IS NOT NULL THEN SUBSTRING(TO_JSON(ARRAY(<0>)), 2, LENGTH(TO_JSON(ARRAY(<0>))) - 2) END",
+    "array_length": "CAST(JSON_ARRAY_LENGTH(<0>) AS BIGINT)",
+    "elements": f"EXPLODE_OUTER(TRANSFORM({_VARIANTS}, v -> TO_JSON(v)))",
+    "stored_list": "TO_JSON(<0>)",
+    "split": "TO_JSON(SPLIT(COALESCE(<0>, ''), <2>, -1))",
+    "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN <1> + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
+    "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN <1> + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, GREATEST(<2>, 0))",
+    "contains": "CONTAINS(<0>, <1>)",
+    "startswith": "STARTSWITH(<0>, <1>)",
+    "endswith": "ENDSWITH(<0>, <1>)",
+    "match": "(<0> RLIKE <1>)",
+    "extract": "COALESCE(REGEXP_EXTRACT(<2>, <0>, <1>), '')",
+    "replace_regex": "REGEXP_REPLACE(<0>, <1>, <2>)",
+    "sum": "COALESCE(TRY_SUM(CAST(<0> AS BIGINT)), CASE WHEN COUNT(<0>) = 0 THEN 0L END)",
+    "sumif": "COALESCE(TRY_SUM(CAST(CASE WHEN <1> THEN <0> END AS BIGINT)),"
+    " CASE WHEN COUNT(CASE WHEN <1> THEN <0> END) = 0 THEN 0L END)",
+    "avg_timespan": "CAST(AVG(<0>) AS BIGINT)",
+    "avgif_timespan": "CAST(AVG(CASE WHEN <1> THEN <0> END) AS BIGINT)",
+    "percentile": "PERCENTILE_DISC(<1>) WITHIN GROUP (ORDER BY <0>)",
+    "arg_max": "MAX_BY(<0>, <1>)",
+    "arg_min": "MIN_BY(<0>, <1>)",
+    "make_list": "TO_JSON(COLLECT_LIST(<0>))",
+    "make_set": "TO_JSON(SORT_ARRAY(COLLECT_SET(<0>)))",
+    "make_list_dynamic": "CONCAT('[', ARRAY_JOIN(COLLECT_LIST(<0>), ','), ']')",
+    "make_set_dynamic": "CONCAT('[', ARRAY_JOIN(SORT_ARRAY(COLLECT_SET(<0>)), ','), ']')",
+}  # fmt: skip

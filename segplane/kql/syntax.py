@@ -1,0 +1,138 @@
+"""The syntax tree: pipelines of operators over scalar expressions, without types."""
+
+from dataclasses import dataclass, field
+
+from segplane.kql.types import KqlType, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant with its type."""
+
+    offset: int
+    value: Value
+    type: KqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A column, or what `let` named."""
+
+    offset: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """`*` in an aggregate, or in count(*)."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A member of a dynamic value, or an element of an array."""
+
+    offset: int
+    base: "Expression"
+    key: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function."""
+
+    offset: int
+    name: str
+    arguments: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Infix:
+    """An operator between values: one on the left, one or more on the right."""
+
+    offset: int
+    operator: str
+    left: "Expression"
+    right: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """A number or timespan with its sign turned."""
+
+    offset: int
+    operand: "Expression"
+
+
+Expression = Literal | Name | Star | Path | Call | Infix | Negation
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`name = expression`; without a name the expression gives one."""
+
+    expression: Expression
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A column's name, or a pattern with `*`."""
+
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of an order; `nulls_first` is None where the direction decides."""
+
+    expression: Expression
+    is_descending: bool = True
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A column that `parse` reads out of a text."""
+
+    offset: int
+    name: str
+    type: KqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of a pipeline; which parts it has depends on its name."""
+
+    offset: int
+    name: str
+    items: tuple[Item, ...] = ()
+    by: tuple[Item, ...] = ()
+    keys: tuple[Key, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    renames: tuple[tuple[str, Pattern], ...] = ()
+    # Texts, captures and "*" of `parse`: None stands for "*".
+    parts: tuple[str | Capture | None, ...] = ()
+    sources: tuple["Pipeline", ...] = ()
+    parameters: dict[str, str] = field(default_factory=dict)
+    type: KqlType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A source and the operators over it; a projection has no source."""
+
+    offset: int
+    source: "Name | Pipeline | None"
+    operators: tuple[Operator, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A pipeline with the names that `let` gave before it."""
+
+    pipeline: Pipeline
+    scalars: dict[str, Expression] = field(default_factory=dict)
+    tables: dict[str, Pipeline] = field(default_factory=dict)

@@ -1,0 +1,11 @@
+"""docs/kql.md is what the table of operators and functions says."""
+
+from pathlib import Path
+
+from segplane.kql.docs import page
+
+PAGE = Path(__file__).parents[2] / "docs" / "kql.md"
+
+
+def test_the_page_is_generated() -> None:
+    assert PAGE.read_text() == page(), "docs/kql.md is stale: run make gen"

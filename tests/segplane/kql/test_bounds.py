@@ -1,0 +1,132 @@
+"""Limits of a text: at each of them, one beyond it, and hostile texts."""
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segplane.kql import lexer, parser, token_stream
+from segplane.kql.errors import KqlError
+from segplane.kql.queries import compile_query
+from segplane.kql.sql.relations import to_sql
+from tests.segplane.kql.cases import AGGREGATES, SCALARS
+from tests.segplane.kql.whole_queries import QUERIES
+from tests.support.kql.rows import TABLE
+
+LEVELS = token_stream.NESTING_MAX
+OPERATORS = parser.OPERATORS_MAX
+
+
+def translated(text: str) -> str:
+    """Check a query and write it for DuckDB."""
+    return to_sql(compile_query(text, {"rows": TABLE}, 0), "duckdb")
+
+
+@pytest.mark.parametrize(
+    ("make", "most"),
+    [
+        (lambda n: f"print {'(' * n}1{')' * n}", LEVELS - 2),
+        (lambda n: f"print {'-' * n}1", LEVELS - 2),
+        (lambda n: f"print {'not(' * n}true{')' * n}", LEVELS - 2),
+        (lambda n: "print 1" + " + 1" * n, LEVELS),
+        (lambda n: "rows | project x = j" + ".a" * n, LEVELS),
+        (lambda n: "rows" + " | where i > 1" * n, OPERATORS),
+        (lambda n: "rows" + " | extend i = i + 1" * n, OPERATORS),
+        (lambda n: "rows" + " | summarize i = max(i) by id" * n, OPERATORS),
+        (lambda n: "union " + ", ".join(["rows"] * n), parser.SOURCES_MAX),
+        (lambda n: f"{'(' * n}rows{')' * n} | count", LEVELS - 1),
+        (lambda n: "print '" + "x" * n + "'", lexer.TEXT_CHARACTERS_MAX - 8),
+        (lambda n: "rows | where i in (" + ",".join(["1"] * n) + ")", 4_997),
+    ],
+    ids=["brackets", "signs", "calls", "sums", "paths", "filters", "extends", "groups", "unions",
+         "tables", "characters", "tokens"],
+)  # fmt: skip
+def test_a_limit_holds_at_it_and_one_beyond(make, most: int) -> None:  # type: ignore[no-untyped-def]
+    assert translated(make(most))
+    with pytest.raises(KqlError, match=r"most|split"):
+        translated(make(most + 1))
+
+
+def test_a_thousand_conditions_are_one_flat_list() -> None:
+    assert translated("rows | where " + " or ".join(["i == 1"] * 1_500)).count(" OR ") == 1_499
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "print " + "[" * 60_000,
+        "print '" + "\\" * 60_000,
+        "rows " * 9_000,
+        "print " + "a." * 30_000,
+        "print dynamic(" + "[" * 60_000 + ")",
+        "\n" * 65_000 + "|",
+        "print " + "1" * 60_000,
+        "rows | project-away " + "*a" * 4_000,
+        "print extract('" + "(a*)*" * 201 + "', 1, 'a')",
+        "print datetime(" + "9" * 60_000 + ")",
+        "/" * 65_000,
+        "print " + "1e9" * 9_000,
+    ],
+    ids=range(12),
+)
+def test_texts_that_look_costly_are_not(text: str) -> None:
+    started = time.process_time()
+
+    with pytest.raises(KqlError):
+        compile_query(text, {"rows": TABLE}, 0)
+
+    assert time.process_time() - started < 5
+
+
+def test_ten_thousand_damaged_texts_are_translated_or_refused() -> None:
+    """No text makes anything but a tree or a KqlError; most are queries with a damage or two."""
+    chance = random.Random(11)
+    texts = [f"rows | extend x = {case[0]}" for case in SCALARS]
+    texts += [f"rows | summarize {case[0]}" for case in AGGREGATES] + [c[0] for c in QUERIES]
+    pieces = sorted({piece for text in texts for piece in text.split()})
+    refused = 0
+
+    for _ in range(10_000):
+        text = chance.choice(texts)
+        for _ in range(chance.randint(1, 3)):
+            start = chance.randint(0, len(text))
+            end = min(len(text), start + chance.choice((0, 1, 5)))
+            text = text[:start] + chance.choice(pieces) * chance.randint(0, 2) + text[end:]
+        refused += is_refused(text)
+
+    assert 5_000 < refused < 9_900
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=200))
+def test_any_text_is_translated_or_refused(text: str) -> None:
+    is_refused(text)
+
+
+def is_refused(text: str) -> bool:
+    """Tell whether a text is refused, which it must be with place and hint."""
+    try:
+        compile_query(text, {"rows": TABLE}, 0)
+    except KqlError as error:
+        return error.line >= 1 and error.column >= 1 and bool(error.hint)
+    return False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"let a{n + 1} = strcat(a{n}, a{n});" for n in range(30)) + "print a30",
+        "".join(f"let t{n + 1} = t{n} | union t{n};" for n in range(15)) + "t15",
+        "".join(f"let a{n + 1} = -(-(-(a{n} + 1)));" for n in range(30)) + "print a30",
+        "rows | project i | extend " + ", ".join(f"a{n + 1} = a{n} + 1" for n in range(60)),
+    ],
+    ids=["doubled texts", "doubled tables", "deeper and deeper", "each from the one before"],
+)
+def test_names_that_stand_for_much_are_refused(text: str) -> None:
+    first = "i" if "rows" in text else "1"
+    text = text.replace("a0", first).replace("t0", "rows")
+
+    with pytest.raises(KqlError, match=r"at most|too many"):
+        compile_query(text, {"rows": TABLE}, 0)

@@ -81,7 +81,8 @@ def database_url(postgres: EmbeddedPostgres, template_database: str) -> Iterator
     name = f"test_{uuid4().hex}"
     _admin(
         postgres,
-        sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+        # Copying files takes half the time of writing them through the log.
+        sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
             sql.Identifier(name), sql.Identifier(template_database)
         ),
     )

@@ -1,155 +1,172 @@
-"""RegisterMergedSegment with group commit, against the same calls in a transaction each."""
+"""RegisterMergedSegment and RegisterMergedSegments as callers get them, through gRPC.
 
-import asyncio
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+Every figure counts calls that were answered, replies included. CPU is that of meta's process.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import partial
 from statistics import median
-from time import perf_counter
-from uuid import UUID, uuid4
 
-from sqlalchemy import text
+from grpc_health.v1 import health_pb2
 
+from benchmarks.harness import call_load, registrations, replay
+from benchmarks.harness.call_load import CallLoad
+from benchmarks.harness.processes import cpu_seconds
+from benchmarks.harness.registrations import Entry
 from benchmarks.harness.results import Result, compare
-from benchmarks.harness.server import bench_postgres
-from meta import migrations
-from meta.committer import Committer
-from meta.event_loop import EventLoop
-from meta.store import datasets, registrations, stream_datasets, streams
-from meta.store.engine import Database, DatabaseSettings, Transaction
-from meta.store.registrations import Merge
-from meta.store.segments import NewSegment
-from meta.store.stream_datasets import EntryMove, NewEntry
-from meta.store.versions import Version
-from meta.transactions import Transactions
-from segments.keys import new_merged_key, split_key
-from segments.offsets import OffsetSpan
+from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
+from meta.v1.operations_pb2 import RegisterMergedSegmentsRequest, RegisterMergedSegmentsResponse
 
-NURSERIES = 64
-MERGES_EACH = 20
+ECHO = "/grpc.health.v1.Health/Check"
+SINGLE = "/meta.v1.NurseryService/RegisterMergedSegment"
+BULK = "/meta.v1.OperationsService/RegisterMergedSegments"
+CALLERS = (1, 4, 16, 64)
+CALLERS_MAX = CALLERS[-1]
 ROUNDS = 3
-Register = Callable[[Merge], Version]
+ECHO_SECS = 3.0
+# Registrations of each caller in a round.
+CALLS_OF_FEW, CALLS_OF_MANY = 200, 80
+BACKLOG = 1_000
+BULK_CALLERS, BULK_CALLS, BULK_SIZE = 4, 4, 250
 
 
 @dataclass(frozen=True, slots=True)
-class _Fleet:
-    """One stream per nursery, all of one dataset, with enough committed babies."""
+class _Figures:
+    """One run of calls; CPU in milliseconds a registration (a call for the empty RPC)."""
 
-    dataset_id: UUID
-    stream_ids: tuple[UUID, ...]
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    meta_cpu_ms: float
+    postgres_cpu_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A server and its database."""
+
+    server: BenchServer
+    postgres_pid: int
+
+    def echo(self, callers: int) -> _Figures:
+        """The empty RPC: a health check."""
+        empty = health_pb2.HealthCheckRequest().SerializeToString()
+        return self._run(CallLoad(self.server.address, ECHO, [[empty]] * callers, ECHO_SECS))
+
+    def single(self, callers: int, *, omit_streams: bool = True) -> _Figures:
+        """Registrations one by one, each caller for a dataset of its own."""
+        calls = CALLS_OF_MANY if callers == CALLERS_MAX else CALLS_OF_FEW
+        made = registrations.entries(self.server.database_url, callers, BACKLOG)
+        requests = registrations.requests(made, range(calls), omit_streams=omit_streams)
+        return self._run(CallLoad(self.server.address, SINGLE, requests))
+
+    def bulk(self) -> _Figures:
+        """Many registrations in each call, each caller for datasets of its own."""
+        sent = []
+        for _ in range(BULK_CALLERS):
+            made = registrations.entries(self.server.database_url, BULK_SIZE, 10 * BULK_CALLS)
+            sent.append([_bulk_request(made, offset) for offset in range(BULK_CALLS)])
+        return self._run(CallLoad(self.server.address, BULK, sent), per_call=BULK_SIZE)
+
+    def _run(self, load: CallLoad, per_call: int = 1) -> _Figures:
+        pids = (self.server.pid, self.postgres_pid)
+        before = [cpu_seconds(pid) for pid in pids]
+        rates = call_load.run(load)
+        used = [cpu_seconds(pid) - began for pid, began in zip(pids, before, strict=True)]
+        if load.method == BULK:
+            _check(rates.replies)
+        done = rates.calls * per_call
+        return _Figures(
+            done / rates.seconds, rates.p50_ms, rates.p99_ms, *(1e3 * secs / done for secs in used)
+        )
 
 
 def run() -> list[Result]:
-    """Both ways in turn, each on streams of its own."""
-    with _database() as database, closing(EventLoop(NURSERIES)) as loop:
-        transactions = Transactions(database)
-        committer: Committer[Merge, Version] = Committer(
-            name="bench",
-            begin=database.write,
-            keys=registrations.keys,
-            run_batch=registrations.register_batch,
-            run_alone=lambda merge: _alone(transactions, merge),
+    """All kinds of calls in turn; medians."""
+    with bench_postgres() as postgres, bench_server(postgres.url) as server:
+        assert postgres.pid is not None
+        scene = _Scene(server, postgres.pid)
+        kinds: dict[str, Callable[[], _Figures]] = {
+            **{f"echo_{n}": partial(scene.echo, n) for n in CALLERS},
+            **{f"single_{n}": partial(scene.single, n) for n in CALLERS},
+            "published": partial(scene.single, CALLERS_MAX, omit_streams=False),
+            "bulk": scene.bulk,
+        }
+        # The first calls of a server are slower: connections, plans.
+        scene.single(4)
+        rounds = [{name: measure() for name, measure in kinds.items()} for _ in range(ROUNDS)]
+        replayed = replay.registrations_ms(postgres.url, CALLS_OF_FEW)
+    figures = {name: _median([one[name] for one in rounds]) for name in kinds}
+    return [*_rates(figures), *_judged(figures, replayed)]
+
+
+def _rates(figures: Mapping[str, _Figures]) -> Iterator[Result]:
+    """Every number of callers beside the empty RPC; one bar."""
+    for callers in CALLERS:
+        own, echo = figures[f"single_{callers}"], figures[f"echo_{callers}"]
+        yield compare(
+            f"register_merged_segment_{callers}_callers",
+            own.per_second,
+            echo.per_second,
+            reference_name=f"empty RPC on the same server, p99 {echo.p99_ms:.3g} ms",
+            unit=f"calls/s, p50 {own.p50_ms:.3g} ms, p99 {own.p99_ms:.3g} ms, CPU a call: meta"
+            f" {own.meta_cpu_ms:.3g} ms, Postgres {own.postgres_cpu_ms:.3g} ms",
+            bar=0.55 if callers == CALLERS_MAX else 0.0,
         )
-        grouped, single = [], []
-        for _ in range(ROUNDS):
-            grouped.append(loop.run(_group_rate(_fleet(transactions), committer)))
-            single.append(_rate(_fleet(transactions), lambda merge: _alone(transactions, merge)))
-        _check_order(database)
-    return [
-        compare(
-            "register_merged_segment_per_second",
-            median(grouped),
-            median(single),
-            reference_name="a transaction for each call",
-            unit=f"registrations/s at {NURSERIES} nurseries",
-            bar=5.0,
-        )
-    ]
 
 
-def _alone(transactions: Transactions, merge: Merge) -> Version:
-    return transactions.write(lambda tx: registrations.register(tx, merge))
-
-
-def _rate(fleet: _Fleet, register: Register) -> float:
-    """Registrations per second of all nurseries together."""
-
-    def nursery(stream_id: UUID) -> None:
-        seen = Version(0)
-        for offset in range(MERGES_EACH):
-            version = register(_merge(fleet.dataset_id, stream_id, offset))
-            assert version > seen
-            seen = version
-
-    with ThreadPoolExecutor(NURSERIES) as pool:
-        began = perf_counter()
-        list(pool.map(nursery, fleet.stream_ids))
-        return NURSERIES * MERGES_EACH / (perf_counter() - began)
-
-
-async def _group_rate(fleet: _Fleet, committer: Committer[Merge, Version]) -> float:
-    """The same with the calls on an event loop, as the server has them."""
-
-    async def nursery(stream_id: UUID) -> None:
-        seen = Version(0)
-        for offset in range(MERGES_EACH):
-            version = await committer.submit(_merge(fleet.dataset_id, stream_id, offset))
-            assert version > seen
-            seen = version
-
-    began = perf_counter()
-    await asyncio.gather(*map(nursery, fleet.stream_ids))
-    return NURSERIES * MERGES_EACH / (perf_counter() - began)
-
-
-def _merge(dataset_id: UUID, stream_id: UUID, offset: int) -> Merge:
-    key = new_merged_key(str(dataset_id))
-    prefix, name = split_key(key)
-    segment = NewSegment(
-        dataset_id=dataset_id,
-        start_ns=1,
-        end_ns=2,
-        size_bytes=5_000_000,
-        compressed_size_bytes=1_000_000,
-        number_of_events=10_000,
-        prefix=prefix,
-        object_name=name,
-        object_key=key,
+def _judged(figures: Mapping[str, _Figures], replayed_ms: float) -> Iterator[Result]:
+    single, echo = figures[f"single_{CALLERS_MAX}"], figures[f"echo_{CALLERS_MAX}"]
+    published, bulk = figures["published"], figures["bulk"]
+    yield compare(
+        "register_merged_segment_cpu",
+        single.meta_cpu_ms,
+        echo.meta_cpu_ms,
+        reference_name="empty RPC on the same server",
+        unit=f"ms of meta's CPU a call at {CALLERS_MAX} callers",
+        bar=2.5,
+        higher_is_better=False,
     )
-    span = OffsetSpan(str(stream_id), offset, offset)
-    return Merge(dataset_id, (segment,), (EntryMove(dataset_id, span, 0),))
-
-
-def _fleet(transactions: Transactions) -> _Fleet:
-    def work(tx: Transaction) -> _Fleet:
-        dataset = datasets.get_default(tx)
-        ids = [streams.find_or_create(tx, str(uuid4()), "")[0] for _ in range(NURSERIES)]
-        entries = [NewEntry(stream_id, dataset.id, -1) for stream_id in ids]
-        stream_datasets.create_missing(tx, entries)
-        for stream_id in ids:
-            streams.advance(tx, stream_id, MERGES_EACH)
-        return _Fleet(dataset.id, tuple(ids))
-
-    return transactions.write(work)
-
-
-def _check_order(database: Database) -> None:
-    """Along each stream, versions rise with offsets; that is what commit order promises."""
-    falls = text(
-        "SELECT count(*) FROM (SELECT version - lag(version) OVER ("
-        " PARTITION BY stream_id ORDER BY end_offset) AS step FROM registrations) s WHERE step <= 0"
+    yield compare(
+        "register_merged_segment_latency",
+        figures["single_1"].p50_ms,
+        replayed_ms,
+        reference_name="the same transaction by psycopg",
+        unit="ms, one caller",
+        bar=2.5,
+        higher_is_better=False,
     )
-    with database.read() as tx:
-        assert tx.execute(falls).scalar_one() == 0
+    yield compare(
+        "register_merged_segment_with_streams_per_second",
+        published.per_second,
+        echo.per_second,
+        reference_name="empty RPC on the same server",
+        unit=f"calls/s at {CALLERS_MAX} callers that want the streams, meta's CPU a call"
+        f" {published.meta_cpu_ms:.3g} ms",
+    )
+    yield compare(
+        "register_merged_segments_per_second",
+        bulk.per_second,
+        single.per_second,
+        reference_name=f"single calls of {CALLERS_MAX} callers",
+        unit=f"registrations/s in calls of {BULK_SIZE}, CPU a registration: meta"
+        f" {bulk.meta_cpu_ms:.3g} ms, Postgres {bulk.postgres_cpu_ms:.3g} ms",
+        bar=5.0,
+    )
 
 
-@contextmanager
-def _database() -> Iterator[Database]:
-    with bench_postgres() as postgres:
-        database = Database(DatabaseSettings(url=postgres.url, pool_size=NURSERIES))
-        migrations.upgrade(database)
-        with database.write() as tx:
-            datasets.ensure_default(tx, "default")
-        yield database
-        database.close()
+def _bulk_request(made: Sequence[Entry], offset: int) -> bytes:
+    items = [registrations.request(entry, offset) for entry in made]
+    return RegisterMergedSegmentsRequest(registrations=items).SerializeToString()
+
+
+def _check(replies: Iterable[bytes]) -> None:
+    for reply in replies:
+        results = RegisterMergedSegmentsResponse.FromString(reply).results
+        assert len(results) == BULK_SIZE
+        assert not any(result.HasField("refusal") for result in results)
+
+
+def _median(runs: Sequence[_Figures]) -> _Figures:
+    return _Figures(*(median(values) for values in zip(*map(astuple, runs), strict=True)))

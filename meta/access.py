@@ -144,6 +144,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "GetSegmentFormats": (_J, _R, _C),
         "GetUsage": (_I, _C),
         "LeaseNurseryShards": (_N,),
+        "RegisterMergedSegments": (_N,),
         "ReleaseDeletionHold": (),
         "PinVersion": (_R,),
         "RenewPin": (_R,),

@@ -26,6 +26,7 @@ from meta.v1 import (
     janitor_pb2_grpc,
     merge_task_pb2_grpc,
     nursery_pb2_grpc,
+    operations_pb2,
     operations_pb2_grpc,
     segment_deletion_pb2_grpc,
     segment_lookup_pb2_grpc,
@@ -219,6 +220,13 @@ def typed_error(error: grpc.RpcError) -> errors.MetaError:
         if key == _STATUS_KEY:
             reason, metadata, field = _details(value)
     return status_errors.from_status(code, reason, message, metadata, field)
+
+
+def refused_part(refusal: operations_pb2.Refusal) -> errors.MetaError:
+    """The error that the server refused a part of a call with."""
+    return status_errors.from_status(
+        refusal.code, refusal.reason, refusal.message, dict(refusal.metadata), refusal.field
+    )
 
 
 def _details(packed: bytes) -> tuple[str, dict[str, str], str]:

@@ -34,6 +34,8 @@ BATCH_MAX = 256
 GATHER_CALLS = 64
 GATHER_SECS_PER_CALL = 0.0003
 GATHER_SECS_MAX = 0.008
+# Calls of one request that run alone at the same time: one may wait for a lock, others need not.
+ALONE_AT_ONCE = 4
 log = structlog.get_logger()
 
 
@@ -72,17 +74,48 @@ class Committer(Generic[Request, Answer]):
 
     async def submit(self, request: Request) -> Answer:
         """Commit one request together with those that wait. Raises the error that refuses it."""
-        loop = asyncio.get_running_loop()
-        call: _Call[Request, Answer] = _Call(request, self.keys(request), loop.create_future())
-        self._waiting.append(call)
-        if self._task is None:
-            self._task = loop.create_task(self._work())
-        answer = await call.answer
+        answer = await self._enqueue(request).answer
         if answer is None:
             return await asyncio.to_thread(self.run_alone, request)
         if isinstance(answer, MetaError):
             raise answer
         return answer
+
+    async def submit_each(self, requests: Sequence[Request]) -> list[Answer | MetaError]:
+        """Commit requests that came together; each is answered, or refused, by itself.
+
+        Raises Unavailable or DeadlineExceeded where the outcome of one is unknown.
+        """
+        calls = [self._enqueue(request) for request in requests]
+        try:
+            answers = [await call.answer for call in calls]
+            alone = asyncio.Semaphore(ALONE_AT_ONCE)
+            late = iter(
+                await asyncio.gather(
+                    *(
+                        self._answer_alone(call.request, alone)
+                        for call, answer in zip(calls, answers, strict=True)
+                        if answer is None
+                    )
+                )
+            )
+            return [next(late) if answer is None else answer for answer in answers]
+        finally:
+            # A caller that has left: what is in no batch yet is left out.
+            for call in calls:
+                call.answer.cancel()
+
+    async def _answer_alone(self, request: Request, alone: asyncio.Semaphore) -> Answer | MetaError:
+        async with alone:
+            return await asyncio.to_thread(answered, self.run_alone, request)
+
+    def _enqueue(self, request: Request) -> _Call[Request, Answer]:
+        loop = asyncio.get_running_loop()
+        call: _Call[Request, Answer] = _Call(request, self.keys(request), loop.create_future())
+        self._waiting.append(call)
+        if self._task is None:
+            self._task = loop.create_task(self._work())
+        return call
 
     async def _work(self) -> None:
         """Run batches until the queue is empty."""
@@ -136,6 +169,16 @@ class Committer(Generic[Request, Answer]):
     def _run_in_thread(self, requests: Sequence[Request]) -> Sequence[Answer | MetaError | None]:
         with self.begin() as tx:
             return self.run_batch(tx, requests)
+
+
+def answered(run: Callable[[Request], Answer], request: Request) -> Answer | MetaError:
+    """Run a request; returns its answer or its refusal. Raises if its outcome is unknown."""
+    try:
+        return run(request)
+    except (Unavailable, DeadlineExceeded):
+        raise
+    except MetaError as refusal:
+        return refusal
 
 
 def _is_of_one_call(error: Exception) -> bool:

@@ -36,6 +36,7 @@ from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
 from meta.services.janitor import JanitorServicer
+from meta.services.merge_registrar import MergeRegistrar
 from meta.services.merge_task import MergeTaskServicer
 from meta.services.nursery import NurseryServicer
 from meta.services.operations import OperationsServicer
@@ -228,12 +229,13 @@ def _register(
 ) -> tuple[str, ...]:
     """Add the nine services; returns their full names."""
     part = (transactions, settings)
+    registrar = MergeRegistrar(transactions)
     catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)
     ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(IngestionServicer(*part), server)
     ingest_token_pb2_grpc.add_IngestTokenServiceServicer_to_server(
         IngestTokenServicer(*part), server
     )
-    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(NurseryServicer(*part), server)
+    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(NurseryServicer(*part, registrar), server)
     merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(MergeTaskServicer(*part), server)
     segment_deletion_pb2_grpc.add_SegmentDeletionServiceServicer_to_server(
         SegmentDeletionServicer(*part), server
@@ -243,7 +245,7 @@ def _register(
     )
     janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(
-        OperationsServicer(*part, feed), server
+        OperationsServicer(*part, feed, registrar), server
     )
     return tuple(f"meta.v1.{name}Service" for name in SERVICES)
 

@@ -1,7 +1,6 @@
 """The nursery's cycle: poll, plan, merge, register, reap, retire."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
@@ -18,7 +17,7 @@ from nursery.parked import FAILED_JOB_SECS, ParkedStreams
 from nursery.pending import Limits
 from nursery.planner import Plan, plan
 from nursery.refused import RefusedDatasets
-from nursery.registration import Registered, register
+from nursery.registration import Registered, Registrations
 from nursery.results import TaskResult, UnreadableBaby
 from nursery.shards import ShardSource, open_shards
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
@@ -35,7 +34,6 @@ log = structlog.get_logger()
 
 # Runs tasks over the objects of one location, in parallel; yields each outcome with its index.
 RunTasks = Callable[[Sequence[Task], StoreLocation], Iterable[TaskOutcome]]
-REGISTRATIONS_AT_ONCE = 8
 # Waiting datasets that a poll may name.
 WAITING_MAX = 1_000
 
@@ -66,6 +64,7 @@ class Nursery:
         self._waiting: Mapping[str, str] = {}
         self._unknown_layouts: Mapping[str, str] = {}
         self._refused = RefusedDatasets(self._clock.monotonic)
+        self._registrations = Registrations(client, self._clock.monotonic)
         self._stream_poll = StreamPoll(client, self._clock.monotonic)
         self._locator = Locator(client, "nursery", settings.object_store, self._clock.monotonic)
         self._probed: StoreLocation | None = None
@@ -231,11 +230,9 @@ class Nursery:
             return 0.0
         started = self._clock.monotonic()
         bucket = self._locator.known.bucket
-        # Calls that wait together share one database commit.
-        with ThreadPoolExecutor(min(REGISTRATIONS_AT_ONCE, len(finished))) as pool:
-            done = pool.map(lambda f: register(self._client, bucket, f.move, f.segments), finished)
-            for move, registered in zip(finished, done, strict=True):
-                self._note_registered(move.move.dataset_id, registered)
+        done = self._registrations.register(bucket, finished)
+        for move, registered in zip(finished, done, strict=True):
+            self._note_registered(move.move.dataset_id, registered)
         self._note_waiting()
         return self._clock.monotonic() - started
 

@@ -1,12 +1,17 @@
-"""Tells meta what was merged: one call per dataset, all of its segments at one version."""
+"""Tells meta what was merged: a registration per dataset, all of its segments at one version.
 
-from collections.abc import Sequence
+Registrations that are due together go in one call, as many as its limits allow. A meta of an
+earlier release has no such call; it gets a call for each.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import structlog
 
 from meta import metrics
-from meta.client import MetaClient
+from meta.client import MetaClient, refused_part
 from meta.errors import (
     ExcessEvents,
     KeyTaken,
@@ -15,13 +20,22 @@ from meta.errors import (
     ObjectCondemned,
     OffsetConflict,
     OffsetNotCommitted,
+    Unimplemented,
 )
-from meta.v1 import common_pb2, nursery_pb2
-from nursery.planner import DatasetMove
-from nursery.results import WrittenSegment
+from meta.v1 import common_pb2, nursery_pb2, operations_pb2
+from nursery.move_tracker import FinishedMove
 from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
+# Limits of a call; meta allows 1,000 registrations and segments, and 10,000 offsets. Above 256 KiB
+# a request would wait for one of the few places of large ones.
+REGISTRATIONS_MAX = 500
+SEGMENTS_MAX = 1_000
+SPANS_MAX = 10_000
+REQUEST_BYTES_MAX = 240_000
+CALLS_AT_ONCE = 8
+# A meta without the call may be followed by one that has it.
+FALLBACK_SECS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +51,100 @@ class Registered:
     excess: str = ""
 
 
-def register(
-    client: MetaClient,
-    bucket: common_pb2.CloudBucket,
-    move: DatasetMove,
-    written: Sequence[WrittenSegment],
-) -> Registered:
-    """Make segments visible and move the offsets; without segments, the offsets alone."""
+@dataclass(frozen=True, slots=True)
+class _Registration:
+    finished: FinishedMove
+    request: nursery_pb2.RegisterMergedSegmentRequest
+
+
+class Registrations:
+    """Registers the finished moves of one nursery."""
+
+    def __init__(self, client: MetaClient, monotonic: Callable[[], float]) -> None:
+        self._client = client
+        self._monotonic = monotonic
+        self._single_until = float("-inf")
+
+    def register(
+        self, bucket: common_pb2.CloudBucket, finished: Sequence[FinishedMove]
+    ) -> list[Registered]:
+        """Make segments visible and move the offsets; answers in order.
+
+        A move without segments moves the offsets alone.
+        """
+        registrations = [_Registration(one, _request(bucket, one)) for one in finished]
+        calls = list(_calls(registrations))
+        with ThreadPoolExecutor(min(CALLS_AT_ONCE, max(1, len(calls)))) as pool:
+            return [one for answers in pool.map(self._call, calls) for one in answers]
+
+    def _call(self, registrations: Sequence[_Registration]) -> list[Registered]:
+        if len(registrations) > 1 and self._monotonic() >= self._single_until:
+            try:
+                return self._in_one_call(registrations)
+            except Unimplemented:
+                self._single_until = self._monotonic() + FALLBACK_SECS
+        with ThreadPoolExecutor(min(CALLS_AT_ONCE, len(registrations))) as pool:
+            return list(pool.map(self._alone, registrations))
+
+    def _in_one_call(self, registrations: Sequence[_Registration]) -> list[Registered]:
+        request = operations_pb2.RegisterMergedSegmentsRequest(
+            registrations=[one.request for one in registrations]
+        )
+        try:
+            results = self._client.operations.RegisterMergedSegments(request).results
+        except Unimplemented:
+            raise
+        except MetaError as error:
+            return [_outcome(one.finished, error) for one in registrations]
+        return [
+            _outcome(
+                one.finished,
+                refused_part(result.refusal)
+                if result.HasField("refusal")
+                else result.segment_version,
+            )
+            for one, result in zip(registrations, results, strict=True)
+        ]
+
+    def _alone(self, registration: _Registration) -> Registered:
+        try:
+            reply = self._client.nursery.RegisterMergedSegment(registration.request)
+        except MetaError as error:
+            return _outcome(registration.finished, error)
+        return _outcome(registration.finished, reply.segment_version)
+
+
+def _calls(registrations: Sequence[_Registration]) -> Iterator[list[_Registration]]:
+    """Divide registrations into calls within the limits, in order."""
+    call: list[_Registration] = []
+    segments = spans = size_bytes = 0
+    for one in registrations:
+        own_segments, own_spans = len(one.finished.segments), len(one.finished.move.spans)
+        own_bytes = one.request.ByteSize()
+        if call and (
+            len(call) == REGISTRATIONS_MAX
+            or segments + own_segments > SEGMENTS_MAX
+            or spans + own_spans > SPANS_MAX
+            or size_bytes + own_bytes > REQUEST_BYTES_MAX
+        ):
+            yield call
+            call, segments, spans, size_bytes = [], 0, 0, 0
+        call.append(one)
+        segments, spans = segments + own_segments, spans + own_spans
+        size_bytes += own_bytes
+    if call:
+        yield call
+
+
+def _request(
+    bucket: common_pb2.CloudBucket, finished: FinishedMove
+) -> nursery_pb2.RegisterMergedSegmentRequest:
+    move = finished.move
     segments = [
-        create_segment(move.dataset_id, bucket, segment.key, segment) for segment in written
+        create_segment(move.dataset_id, bucket, segment.key, segment)
+        for segment in finished.segments
     ]
-    request = nursery_pb2.RegisterMergedSegmentRequest(
+    return nursery_pb2.RegisterMergedSegmentRequest(
         segment=segments[0] if segments else None,
         more_segments=segments[1:],
         stream_offsets=[
@@ -60,27 +157,32 @@ def register(
             )
             for span in move.spans
         ],
+        omit_streams=True,
     )
-    try:
-        reply = client.nursery.RegisterMergedSegment(request)
-    except OffsetConflict as error:
-        metrics.NURSERY_RACES_LOST.inc()
-        log.info("race_lost", dataset_id=move.dataset_id, found=str(error))
-        return Registered()
-    except ExcessEvents as error:
-        return Registered(excess=str(error))
-    except (ObjectCondemned, OffsetNotCommitted, KeyTaken, NotFound) as error:
-        log.info("registration_refused", dataset_id=move.dataset_id, reason=error.reason)
-        return Registered()
-    except MetaError as error:
-        # The outcome is unknown; the next poll tells.
-        log.warning("registration_failed", dataset_id=move.dataset_id, error=str(error))
-        return Registered()
-    _count(move, written, reply.segment_version)
-    return Registered(reply.response_seq)
 
 
-def _count(move: DatasetMove, written: Sequence[WrittenSegment], version: int) -> None:
+def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
+    """Count and log what meta answered: the version, or its refusal."""
+    dataset_id = finished.move.dataset_id
+    match answer:
+        case OffsetConflict():
+            metrics.NURSERY_RACES_LOST.inc()
+            log.info("race_lost", dataset_id=dataset_id, found=str(answer))
+        case ExcessEvents():
+            return Registered(excess=str(answer))
+        case ObjectCondemned() | OffsetNotCommitted() | KeyTaken() | NotFound():
+            log.info("registration_refused", dataset_id=dataset_id, reason=answer.reason)
+        case MetaError():
+            # The outcome is unknown; the next poll tells.
+            log.warning("registration_failed", dataset_id=dataset_id, error=str(answer))
+        case version:
+            _count(finished, version)
+            return Registered(version)
+    return Registered()
+
+
+def _count(finished: FinishedMove, version: int) -> None:
+    written, spans = finished.segments, finished.move.spans
     if not written:
         return
     rows = sum(segment.rows for segment in written)
@@ -88,11 +190,11 @@ def _count(move: DatasetMove, written: Sequence[WrittenSegment], version: int) -
     metrics.NURSERY_RECORDS.inc(rows)
     log.info(
         "segment_registered",
-        dataset_id=move.dataset_id,
+        dataset_id=finished.move.dataset_id,
         version=version,
         segments=len(written),
         rows=rows,
         size_bytes=sum(segment.compressed_size_bytes for segment in written),
-        streams=len(move.spans),
-        babies=sum(span.offsets.num_offsets for span in move.spans),
+        streams=len(spans),
+        babies=sum(span.offsets.num_offsets for span in spans),
     )

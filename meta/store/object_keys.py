@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Text, Uuid, bindparam, delete, func, select, text, update
+from sqlalchemy import ARRAY, Text, bindparam, delete, func, select, text, update
 
+from meta.store import pg_arrays
 from meta.store.engine import Transaction
 from meta.store.tables import object_identities
 
@@ -33,14 +34,12 @@ class Identity:
     segment_id: UUID | None
 
 
+# Arrays travel as literals: see meta.store.pg_arrays.
 # Ordered by key, so that two calls over the same keys wait for one another and do not deadlock.
 _INSERT = text(
     "INSERT INTO object_identities (object_key, state, segment_id)"
-    ' SELECT k, :state, s FROM unnest(:keys, :ids) AS new (k, s) ORDER BY k COLLATE "C"'
-    " ON CONFLICT DO NOTHING RETURNING object_key"
-).bindparams(
-    bindparam("keys", type_=ARRAY(Text)),
-    bindparam("ids", type_=ARRAY(Uuid)),
+    " SELECT k, :state, s FROM unnest(cast(:keys AS text[]), cast(:ids AS uuid[])) AS new (k, s)"
+    ' ORDER BY k COLLATE "C" ON CONFLICT DO NOTHING RETURNING object_key'
 )
 _SELECT = select(
     object_identities.c.object_key, object_identities.c.state, object_identities.c.segment_id
@@ -88,5 +87,5 @@ def mark_deleted(tx: Transaction, keys: Sequence[str]) -> None:
 def _insert(
     tx: Transaction, state: State, keys: Sequence[str], ids: Sequence[UUID | None]
 ) -> frozenset[str]:
-    values = {"state": int(state), "keys": list(keys), "ids": list(ids)}
+    values = {"state": int(state), "keys": pg_arrays.quoted(keys), "ids": pg_arrays.uuids(ids)}
     return frozenset(tx.execute(_INSERT, values).scalars())

@@ -7,6 +7,8 @@ psycopg dumps a list element by element in Python; a joined literal costs a tent
 from collections.abc import Iterable
 from uuid import UUID
 
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\"})
+
 
 def uuids(values: Iterable[UUID | None]) -> str:
     """A uuid[] literal; None becomes null."""
@@ -26,6 +28,16 @@ def numbers_or_null(values: Iterable[int | None]) -> str:
 def bytes_or_null(values: Iterable[bytes]) -> str:
     """A bytea[] literal; b"" becomes null."""
     return "{" + ",".join([f'"\\\\x{v.hex()}"' if v else "NULL" for v in values]) + "}"
+
+
+def bytes_or_none(values: Iterable[bytes | None]) -> str:
+    """A bytea[] literal; None becomes null, b"" stays empty."""
+    return "{" + ",".join(["NULL" if v is None else f'"\\\\x{v.hex()}"' for v in values]) + "}"
+
+
+def quoted(values: Iterable[str]) -> str:
+    """A text[] literal of any texts."""
+    return "{" + ",".join([f'"{v.translate(_ESCAPES)}"' for v in values]) + "}"
 
 
 def texts(values: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ A registration remembers which babies a segment holds. It is how a repeated call
 LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -13,21 +13,17 @@ from sqlalchemy import text
 from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
 from meta.store import (
     conservation,
-    datasets,
     pg_arrays,
+    registration_rows,
+    registration_state,
     segments,
-    stats,
-    stream_datasets,
-    streams,
-    versions,
 )
 from meta.store.engine import Transaction
+from meta.store.registration_state import Moves, RegistrationState
 from meta.store.segments import Claim, NewSegment
-from meta.store.stream_datasets import EntryMove, Key
+from meta.store.stream_datasets import EntryMove
 from meta.store.versions import Version
 
-# Rows of more moves are written before the counter is taken.
-MOVES_UNDER_COUNTER_MAX = 256
 # Most current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
 
@@ -41,38 +37,9 @@ class Merge:
     moves: tuple[EntryMove, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """State that a batch is checked against: the locked entries, and heads, which only rise."""
-
-    merged: Mapping[Key, int]
-    committed: Mapping[UUID, int]
-
-
-# Arrays travel as literals: see meta.store.pg_arrays.
-_REMEMBER = text(
-    "INSERT INTO registrations (stream_id, dataset_id, start_offset, end_offset,"
-    " ingest_time_nanos, version, segment_id, created_at)"
-    " SELECT s, d, a, b, t, :version, g, clock_timestamp()"
-    " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),"
-    "  cast(:ends AS bigint[]), cast(:times AS bigint[]), cast(:segments AS uuid[]))"
-    "  AS new (s, d, a, b, t, g)"
-)
-_REMEMBER_FURTHER = text(
-    "INSERT INTO registration_segments (first_segment_id, segment_id)"
-    " SELECT * FROM unnest(cast(:firsts AS uuid[]), cast(:segments AS uuid[]))"
-)
 _FURTHER = text(
     "SELECT segment_id FROM registration_segments"
     " WHERE first_segment_id = ANY(cast(:ids AS uuid[]))"
-)
-# The entry's lock makes created_at rise with the version.
-_CHECKPOINT = text(
-    "INSERT INTO offset_checkpoints (stream_id, dataset_id, version, stream_offset,"
-    " ingest_timestamp_nanos, created_at)"
-    " SELECT s, d, :version, b, t, clock_timestamp()"
-    " FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:ends AS bigint[]),"
-    "  cast(:times AS bigint[])) AS new (s, d, b, t)"
 )
 _OF_MOVES = text(
     "SELECT r.stream_id, r.dataset_id, r.start_offset, r.end_offset, r.segment_id, r.version"
@@ -101,28 +68,12 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     Each is answered in order: the version that shows it, or what it is refused for, in which case
     nothing of it happens.
     """
-    live = datasets.lock_live(tx, {merge.dataset_id for merge in batch})
-    answers = iter(_register_live(tx, [merge for merge in batch if merge.dataset_id in live]))
-    return [
-        next(answers)
-        if merge.dataset_id in live
-        else NotFound("there is no such dataset", dataset_id=merge.dataset_id)
-        for merge in batch
-    ]
-
-
-def _register_live(tx: Transaction, batch: Sequence[Merge]) -> list[Version | MetaError]:
-    """Register calls whose datasets are live and locked."""
-    entries = [move.key for merge in batch for move in merge.moves]
-    merged = stream_datasets.lock(tx, entries)
-    heads = streams.find_heads(tx, {stream_id for stream_id, _ in entries})
-    committed = {head.stream_id: head.committed_offset for head in heads.values()}
-    bounds = conservation.bounds(tx, [merge.moves if merge.segments else () for merge in batch])
-    state = _State(merged, committed)
-    claims = _claim(tx, batch)
+    calls = [Moves(merge.moves, bool(merge.segments)) for merge in batch]
+    state = registration_state.lock(tx, calls)
+    claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
         _decide(tx, merge, own, state)
-        or conservation.refusal(tx, merge.dataset_id, _events(merge), bounds.get(number))
+        or conservation.refusal(tx, merge.dataset_id, _events(merge), state.bounds.get(number))
         for number, (merge, own) in enumerate(zip(batch, claims, strict=True))
     ]
     refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]
@@ -138,17 +89,27 @@ def _register_live(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     return [version if answer is None else answer for answer in answers]
 
 
-def _claim(tx: Transaction, batch: Sequence[Merge]) -> list[tuple[Claim, ...]]:
-    """Claim the keys of all calls at once, so that they are locked in one order."""
-    new = [segment for merge in batch for segment in merge.segments]
-    claims = iter(segments.claim(tx, new) if new else ())
-    return [tuple(next(claims) for _ in merge.segments) for merge in batch]
+def write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
+    """Write calls that are checked, their entries locked and their keys claimed, at one version."""
+    return registration_rows.write(tx, [(merge.moves, claims) for merge, claims in fresh])
+
+
+def _claim(
+    tx: Transaction, batch: Sequence[Merge], state: RegistrationState
+) -> list[tuple[Claim, ...]]:
+    """Claim the keys of all calls of live datasets, at once and so in one order."""
+    live = [merge.segments if merge.dataset_id in state.dataset_keys else () for merge in batch]
+    new = [segment for own in live for segment in own]
+    claims = iter(segments.claim(tx, new, state.dataset_keys) if new else ())
+    return [tuple(next(claims) for _ in own) for own in live]
 
 
 def _decide(
-    tx: Transaction, merge: Merge, claims: Sequence[Claim], state: _State
+    tx: Transaction, merge: Merge, claims: Sequence[Claim], state: RegistrationState
 ) -> Version | MetaError | None:
     """The answer of a call that writes nothing; None = everything about it is in order."""
+    if merge.dataset_id not in state.dataset_keys:
+        return NotFound("there is no such dataset", dataset_id=merge.dataset_id)
     refusal = next((c.refusal for c in claims if c.refusal is not None), None)
     if refusal is not None:
         return refusal
@@ -166,7 +127,7 @@ def _decide(
     return _refused_moves(merge, state)
 
 
-def _refused_moves(merge: Merge, state: _State) -> MetaError | None:
+def _refused_moves(merge: Merge, state: RegistrationState) -> MetaError | None:
     for move in merge.moves:
         if move.stream_id not in state.committed:
             return NotFound("there is no such stream", stream_id=move.stream_id)
@@ -199,7 +160,7 @@ def _events(merge: Merge) -> int:
 
 def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Version | None:
     """The version of an earlier call that made exactly these moves with these segments."""
-    rows = tx.execute(_OF_MOVES, _columns(merge.moves)).all()
+    rows = tx.execute(_OF_MOVES, registration_rows.move_columns(merge.moves)).all()
     moves = {(*move.key, move.offsets.start - 1, move.offsets.end) for move in merge.moves}
     # Of further segments, 0.1.0 stored a row per move too.
     stored_ids = {row.segment_id for row in rows}
@@ -213,44 +174,3 @@ def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Versi
     if stored_ids | further != (requested_ids or {None}) or len(stored_versions) != 1:
         return None
     return Version(stored_versions.pop())
-
-
-def write(tx: Transaction, fresh: Sequence[tuple[Merge, Sequence[Claim]]]) -> Version:
-    """Write calls that are checked, their entries locked and their keys claimed, at one version."""
-    moves = [move for merge, _ in fresh for move in merge.moves]
-    # Last of all locks but the statistics; all else that is written is new or locked already.
-    is_large = len(moves) > MOVES_UNDER_COUNTER_MAX
-    version = versions.reserve(tx, len(moves)) if is_large else versions.allocate(tx)
-    changes = segments.write_rows(tx, [c for _, claims in fresh for c in claims], version)
-    stream_datasets.move(tx, moves, version)
-    tx.execute(_CHECKPOINT, {**_columns(moves), "version": version})
-    firsts = [
-        claims[0].segment_id if claims else None for merge, claims in fresh for _ in merge.moves
-    ]
-    remembered = {
-        **_columns(moves),
-        "starts": pg_arrays.numbers([move.offsets.start - 1 for move in moves]),
-        "segments": pg_arrays.uuids(firsts),
-        "version": version,
-    }
-    tx.execute(_REMEMBER, remembered)
-    further = [
-        (claims[0].segment_id, claimed.segment_id) for _, claims in fresh for claimed in claims[1:]
-    ]
-    if further:
-        firsts_of, ids = zip(*further, strict=True)
-        values = {"firsts": pg_arrays.uuids(firsts_of), "segments": pg_arrays.uuids(ids)}
-        tx.execute(_REMEMBER_FURTHER, values)
-    if is_large:
-        versions.take(tx, version)
-    stats.add(tx, changes)
-    return version
-
-
-def _columns(moves: Sequence[EntryMove]) -> dict[str, object]:
-    return {
-        "streams": pg_arrays.uuids([move.stream_id for move in moves]),
-        "datasets": pg_arrays.uuids([move.dataset_id for move in moves]),
-        "ends": pg_arrays.numbers([move.offsets.end for move in moves]),
-        "times": pg_arrays.numbers([move.ingest_time_nanos for move in moves]),
-    }

@@ -4,19 +4,17 @@ A registration takes three steps, so that the version can be drawn last: `claim`
 and the object keys, the caller draws the version, `insert` writes the rows at it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
-from sqlalchemy import insert as sql_insert
 
 from meta.errors import KeyTaken, MetaError, ObjectCondemned, RaceLost
-from meta.store import datasets, object_keys, stats
+from meta.store import datasets, object_keys, pg_arrays, stats
 from meta.store.engine import Transaction
 from meta.store.object_keys import Identity, State
 from meta.store.segment_rows import ROW_COLUMNS, SegmentRow
-from meta.store.tables import segments
 from meta.store.versions import Version
 from segments.ids import new_uuid7
 
@@ -64,17 +62,38 @@ _BY_IDS = text(f"""
     SELECT {ROW_COLUMNS} FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id
 """).bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
-_INSERT = sql_insert(segments)
+# Arrays travel as literals: see meta.store.pg_arrays.
+INSERT = """
+    INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, size_bytes,
+      compressed_size_bytes, number_of_events, prefix, object_name, merge_count, facts, signals,
+      format_version, crc32c)
+    SELECT new.id, new.key, new.dur_class, new.start_ns, new.end_ns, {version}, new.size,
+      new.compressed, new.events, new.prefix, new.name, :merge_count, new.facts, new.signals,
+      new.format, new.crc
+    FROM {first} unnest(cast(:ids AS uuid[]), cast(:keys AS integer[]),
+        cast(:dur_classes AS smallint[]), cast(:segment_starts AS bigint[]),
+        cast(:segment_ends AS bigint[]), cast(:sizes AS bigint[]),
+        cast(:compressed_sizes AS bigint[]), cast(:events AS integer[]), cast(:prefixes AS text[]),
+        cast(:names AS text[]), cast(:facts AS bytea[]), cast(:signals AS smallint[]),
+        cast(:formats AS integer[]), cast(:checksums AS bigint[]))
+      AS new (id, key, dur_class, start_ns, end_ns, size, compressed, events, prefix, name, facts,
+              signals, format, crc)
+"""
+_INSERT = text(INSERT.format(version="cast(:version AS bigint)", first=""))
 
 
-def claim(tx: Transaction, new: Sequence[NewSegment]) -> tuple[Claim, ...]:
+def claim(
+    tx: Transaction, new: Sequence[NewSegment], dataset_keys: Mapping[UUID, int] | None = None
+) -> tuple[Claim, ...]:
     """Lock the datasets and claim the object keys, which must differ; answers in order.
 
     A refused key is in its claim and not raised, so that calls that share a transaction can
     be answered one by one; `release` takes the others of a refused call back. Raises NotFound for
-    a dataset that is not live.
+    a dataset that is not live. `dataset_keys` are those of datasets that the caller has locked.
     """
-    keys = datasets.lock_shared(tx, [segment.dataset_id for segment in new])
+    keys = dataset_keys
+    if keys is None:
+        keys = datasets.lock_shared(tx, [segment.dataset_id for segment in new])
     ids = [new_uuid7() for _ in new]
     mine = object_keys.register(tx, [segment.object_key for segment in new], ids)
     known = object_keys.find(tx, [s.object_key for s in new if s.object_key not in mine])
@@ -114,8 +133,37 @@ def write_rows(
     """Like `insert`, but the caller adds the changes to the counters, as its last step."""
     new = [claimed for claimed in claims if _is_new(claimed)]
     if new:
-        tx.execute(_INSERT, [_values(claimed, version, merge_count) for claimed in new])
-    return [_counted(claimed) for claimed in new]
+        tx.execute(_INSERT, {**columns(new, merge_count), "version": version})
+    return counted(new)
+
+
+def counted(claims: Sequence[Claim]) -> list[stats.Change]:
+    """The increments of the counters by new claims."""
+    return [_counted(claimed) for claimed in claims if _is_new(claimed)]
+
+
+def columns(claims: Sequence[Claim], merge_count: int = 0) -> dict[str, object]:
+    """The parameters of INSERT for new claims, but for the version."""
+    fresh = [claimed for claimed in claims if _is_new(claimed)]
+    new = [claimed.new for claimed in fresh]
+    durations = [duration_class(segment.start_ns, segment.end_ns) for segment in new]
+    return {
+        "ids": pg_arrays.uuids([claimed.segment_id for claimed in fresh]),
+        "keys": pg_arrays.numbers([claimed.dataset_key for claimed in fresh]),
+        "dur_classes": pg_arrays.numbers(durations),
+        "segment_starts": pg_arrays.numbers([s.start_ns for s in new]),
+        "segment_ends": pg_arrays.numbers([s.end_ns for s in new]),
+        "sizes": pg_arrays.numbers([s.size_bytes for s in new]),
+        "compressed_sizes": pg_arrays.numbers([s.compressed_size_bytes for s in new]),
+        "events": pg_arrays.numbers([s.number_of_events for s in new]),
+        "prefixes": pg_arrays.quoted([s.prefix for s in new]),
+        "names": pg_arrays.quoted([s.object_name for s in new]),
+        "merge_count": merge_count,
+        "facts": pg_arrays.bytes_or_none([s.facts for s in new]),
+        "signals": pg_arrays.numbers_or_null([s.signals for s in new]),
+        "formats": pg_arrays.numbers_or_null([s.format_version for s in new]),
+        "checksums": pg_arrays.numbers_or_null([s.crc32c for s in new]),
+    }
 
 
 def get_many(tx: Transaction, ids: Sequence[UUID]) -> list[SegmentRow]:
@@ -175,28 +223,6 @@ def _is_same(segment: SegmentRow, new: NewSegment) -> bool:
         # checksum count, which is filled in later where it is missing.
         and (not segment.facts or not new.facts or segment.facts == new.facts)
     )
-
-
-def _values(claimed: Claim, version: Version, merge_count: int) -> dict[str, object]:
-    new = claimed.new
-    return {
-        "id": claimed.segment_id,
-        "dataset_key": claimed.dataset_key,
-        "dur_class": duration_class(new.start_ns, new.end_ns),
-        "start_ns": new.start_ns,
-        "end_ns": new.end_ns,
-        "created_version": version,
-        "size_bytes": new.size_bytes,
-        "compressed_size_bytes": new.compressed_size_bytes,
-        "number_of_events": new.number_of_events,
-        "prefix": new.prefix,
-        "object_name": new.object_name,
-        "merge_count": merge_count,
-        "facts": new.facts,
-        "signals": new.signals,
-        "format_version": new.format_version,
-        "crc32c": new.crc32c,
-    }
 
 
 def _counted(claimed: Claim) -> stats.Change:

@@ -1,11 +1,12 @@
 """Maintained counters per dataset, which GetJanitorStats answers from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Select, bindparam, func, select, update
+from sqlalchemy import BigInteger, Select, bindparam, func, select, text
 
+from meta.store import pg_arrays
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_stats, datasets
 
@@ -52,18 +53,28 @@ _READ_ONE = _READ.where(dataset_stats.c.dataset_key == bindparam("key"))
 _READ_ALL = _READ.join(datasets, datasets.c.key == dataset_stats.c.dataset_key).where(
     datasets.c.deleted_at.is_(None)
 )
-_ADD = (
-    update(dataset_stats)
-    .where(dataset_stats.c.dataset_key == bindparam("key"))
-    .values(
-        live_segments=dataset_stats.c.live_segments + bindparam("live"),
-        live_size_bytes=dataset_stats.c.live_size_bytes + bindparam("size"),
-        live_compressed_size_bytes=dataset_stats.c.live_compressed_size_bytes
-        + bindparam("compressed"),
-        all_segments=dataset_stats.c.all_segments + bindparam("every"),
-        open_tasks=dataset_stats.c.open_tasks + bindparam("tasks"),
-    )
-)
+# Rows are locked in the order of their keys, so that two calls wait and do not deadlock.
+ADD = """
+    UPDATE dataset_stats s SET
+      live_segments = s.live_segments + k.live,
+      live_size_bytes = s.live_size_bytes + k.size,
+      live_compressed_size_bytes = s.live_compressed_size_bytes + k.compressed,
+      all_segments = s.all_segments + k.every,
+      open_tasks = s.open_tasks + k.tasks
+    FROM (
+      SELECT c.* FROM {first} unnest(
+          cast(:stat_keys AS integer[]), cast(:stat_live AS bigint[]), cast(:stat_size AS bigint[]),
+          cast(:stat_compressed AS bigint[]), cast(:stat_every AS bigint[]),
+          cast(:stat_tasks AS bigint[])) AS c (dataset_key, live, size, compressed, every, tasks)
+        JOIN dataset_stats o ON o.dataset_key = c.dataset_key
+      ORDER BY o.dataset_key FOR NO KEY UPDATE OF o
+    ) k
+    WHERE s.dataset_key = k.dataset_key
+"""
+_ADD = text(ADD.format(first=""))
+_NUMBERS = ("stat_live", "stat_size", "stat_compressed", "stat_every", "stat_tasks")
+# The parameters of ADD where nothing changes.
+NO_COLUMNS: Mapping[str, object] = dict.fromkeys(("stat_keys", *_NUMBERS), "{}")
 
 
 def add(tx: Transaction, changes: Iterable[Change]) -> None:
@@ -71,6 +82,13 @@ def add(tx: Transaction, changes: Iterable[Change]) -> None:
 
     Call it last, after the version if one is drawn: a call that holds these rows must not wait.
     """
+    values = columns(changes)
+    if values is not None:
+        tx.execute(_ADD, values)
+
+
+def columns(changes: Iterable[Change]) -> dict[str, object] | None:
+    """The parameters of ADD; None = there is nothing to add."""
     sums: dict[int, list[int]] = {}
     for change in changes:
         total = sums.setdefault(change.dataset_key, [0, 0, 0, 0, 0])
@@ -79,12 +97,12 @@ def add(tx: Transaction, changes: Iterable[Change]) -> None:
         total[2] += change.live_compressed_size_bytes
         total[3] += change.all_segments
         total[4] += change.open_tasks
-    rows = [
-        {"key": key, "live": t[0], "size": t[1], "compressed": t[2], "every": t[3], "tasks": t[4]}
-        for key, t in sorted(sums.items())
-    ]
-    if rows:
-        tx.execute(_ADD, rows)
+    if not sums:
+        return None
+    totals = zip(*sums.values(), strict=True)
+    columns = zip(_NUMBERS, totals, strict=True)
+    numbers = {name: pg_arrays.numbers(column) for name, column in columns}
+    return {"stat_keys": pg_arrays.numbers(sums), **numbers}
 
 
 def read(tx: Transaction, dataset_key: int | None) -> DatasetTotals:

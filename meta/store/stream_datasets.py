@@ -1,7 +1,7 @@
 """Entries: one per (stream, dataset), each with its own merged offset."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -33,11 +33,11 @@ class EntryMove:
     dataset_id: UUID
     offsets: OffsetSpan
     ingest_time_nanos: int
+    # Derived from `offsets`: parsed once, because a registration reads it ten times.
+    stream_id: UUID = field(init=False, repr=False, compare=False)
 
-    @property
-    def stream_id(self) -> UUID:
-        """The stream of the entry."""
-        return UUID(self.offsets.stream_id)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stream_id", UUID(self.offsets.stream_id))
 
     @property
     def key(self) -> "Key":
@@ -83,12 +83,6 @@ _LOCK = text(
     " JOIN unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[])) AS k (s, d)"
     " ON stream_id = s AND dataset_id = d"
     " ORDER BY stream_id, dataset_id FOR UPDATE OF stream_datasets"
-)
-_MOVE = text(
-    "UPDATE stream_datasets SET merged_offset = o, merged_ingest_time_nanos = t,"
-    " changed_version = :version FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]),"
-    " cast(:offsets AS bigint[]), cast(:times AS bigint[])) AS k (s, d, o, t)"
-    " WHERE stream_id = s AND dataset_id = d"
 )
 _OF_STREAM: Select[*tuple[Any, ...]] = select(
     stream_datasets.c.dataset_id, stream_datasets.c.merged_offset
@@ -144,16 +138,6 @@ def lock(tx: Transaction, entries: Sequence[Key]) -> dict[Key, int]:
     """Lock entries in the order of their keys; answers merged offsets, missing ones left out."""
     rows = tx.execute(_LOCK, _columns(entries))
     return {(row.stream_id, row.dataset_id): row.merged_offset for row in rows}
-
-
-def move(tx: Transaction, moves: Sequence[EntryMove], version: Version) -> None:
-    """Set the merged offsets of locked entries."""
-    values = {
-        "offsets": pg_arrays.numbers([move.offsets.end for move in moves]),
-        "times": pg_arrays.numbers([move.ingest_time_nanos for move in moves]),
-        "version": version,
-    }
-    tx.execute(_MOVE, {**_columns([move.key for move in moves]), **values})
 
 
 def of_stream(tx: Transaction, stream_id: UUID) -> Mapping[UUID, int]:

@@ -50,8 +50,11 @@ _IDS = bindparam("ids", type_=ARRAY(Uuid))
 _HEAD: Select[*tuple[Any, ...]] = select(
     stream_heads.c.stream_id, stream_heads.c.committed_offset, stream_heads.c.is_stopped
 )
-_HEADS = _HEAD.where(stream_heads.c.stream_id == func.any(_IDS)).order_by(stream_heads.c.stream_id)
-_LOCK_HEADS = _HEADS.with_for_update()
+_LOCK_HEADS = (
+    _HEAD.where(stream_heads.c.stream_id == func.any(_IDS))
+    .order_by(stream_heads.c.stream_id)
+    .with_for_update()
+)
 _STREAM: Select[*tuple[Any, ...]] = select(
     ingest_streams.c.id,
     ingest_streams.c.stopped_offset,
@@ -153,11 +156,6 @@ def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
     """Lock heads in the order of their ids; unknown streams are left out."""
     ids = list(stream_ids)
     return {row[0]: Head(*row) for row in tx.execute(_LOCK_HEADS, {"ids": ids})}
-
-
-def find_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
-    """Heads as this statement sees them, without a lock: committed offsets only rise."""
-    return {row[0]: Head(*row) for row in tx.execute(_HEADS, {"ids": list(stream_ids)})}
 
 
 def find_locked(tx: Transaction, stream_id: UUID) -> StoredStream | None:

@@ -10,9 +10,8 @@ from meta.store.timelines import IS_CURRENT
 
 Version = NewType("Version", int)
 
-_ALLOCATE = text(
-    f"UPDATE meta_state SET version = version + 1 WHERE {IS_CURRENT} RETURNING version"  # noqa: S608
-)
+ALLOCATE = f"UPDATE meta_state SET version = version + 1 WHERE {IS_CURRENT} RETURNING version"  # noqa: S608
+_ALLOCATE = text(ALLOCATE)
 _CURRENT = text(f"SELECT version, {IS_CURRENT} IS TRUE AS is_current FROM meta_state")  # noqa: S608
 _TAKE = text(
     f"UPDATE meta_state SET version = :version WHERE version < :version AND {IS_CURRENT}"  # noqa: S608

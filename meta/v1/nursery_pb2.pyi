@@ -495,6 +495,11 @@ class RegisterMergedSegmentRequest(_message.Message):
     SEGMENT_FIELD_NUMBER: _builtins.int
     STREAM_OFFSETS_FIELD_NUMBER: _builtins.int
     MORE_SEGMENTS_FIELD_NUMBER: _builtins.int
+    OMIT_STREAMS_FIELD_NUMBER: _builtins.int
+    omit_streams: _builtins.bool
+    """Leave the streams out of the reply, which are read for it after the commit. In
+    RegisterMergedSegments it makes no difference: that reply has none.
+    """
     @_builtins.property
     def segment(self) -> _common_pb2.CreateSegment:
         """The segment, complete in the store. Unset = only move the offsets of one dataset, for baby
@@ -517,10 +522,11 @@ class RegisterMergedSegmentRequest(_message.Message):
         segment: _common_pb2.CreateSegment | None = ...,
         stream_offsets: _abc.Iterable[Global___StreamOffsetInfo] | None = ...,
         more_segments: _abc.Iterable[_common_pb2.CreateSegment] | None = ...,
+        omit_streams: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["segment", b"segment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["more_segments", b"more_segments", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["more_segments", b"more_segments", "omit_streams", b"omit_streams", "segment", b"segment", "stream_offsets", b"stream_offsets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -538,11 +544,13 @@ class RegisterMergedSegmentResponse(_message.Message):
     segment_version: _builtins.int
     """Version from which readers see it."""
     response_seq: _builtins.int
-    """Version of streams, on the same counter as GetIngestStreamsResponse."""
+    """Version of streams, on the same counter as GetIngestStreamsResponse; with omit_streams
+    segment_version.
+    """
     @_builtins.property
     def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestStreamInfo]:
         """The streams after the move, which saves a poll. Near the size limit only their ids and new
-        offsets.
+        offsets. None with omit_streams.
         """
 
     def __init__(

@@ -4040,3 +4040,139 @@ class DropPayloadResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DropPayloadResponse: _TypeAlias = DropPayloadResponse  # noqa: Y015
+
+@_typing.final
+class RegisterMergedSegmentsRequest(_message.Message):
+    """Registrations of merged segments."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REGISTRATIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def registrations(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.RegisterMergedSegmentRequest]:
+        """1 to 1,000 registrations; together at most 1,000 segments and 10,000 stream_offsets."""
+
+    def __init__(
+        self,
+        *,
+        registrations: _abc.Iterable[_nursery_pb2.RegisterMergedSegmentRequest] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["registrations", b"registrations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RegisterMergedSegmentsRequest: _TypeAlias = RegisterMergedSegmentsRequest  # noqa: Y015
+
+@_typing.final
+class RegisterMergedSegmentsResponse(_message.Message):
+    """Response of RegisterMergedSegments."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESULTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___RegistrationResult]:
+        """One for each registration, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        results: _abc.Iterable[Global___RegistrationResult] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RegisterMergedSegmentsResponse: _TypeAlias = RegisterMergedSegmentsResponse  # noqa: Y015
+
+@_typing.final
+class RegistrationResult(_message.Message):
+    """The outcome of one registration."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_VERSION_FIELD_NUMBER: _builtins.int
+    REFUSAL_FIELD_NUMBER: _builtins.int
+    segment_version: _builtins.int
+    """Version from which readers see its segments; 0 where it is refused."""
+    @_builtins.property
+    def refusal(self) -> Global___Refusal:
+        """What RegisterMergedSegment would have been refused with; unset where it is registered."""
+
+    def __init__(
+        self,
+        *,
+        segment_version: _builtins.int = ...,
+        refusal: Global___Refusal | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["refusal", b"refusal"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["refusal", b"refusal", "segment_version", b"segment_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RegistrationResult: _TypeAlias = RegistrationResult  # noqa: Y015
+
+@_typing.final
+class Refusal(_message.Message):
+    """The refusal of a part of a call, with what the status of a refused call has."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MetadataEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CODE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    FIELD_FIELD_NUMBER: _builtins.int
+    code: _builtins.int
+    """Status code of gRPC."""
+    reason: _builtins.str
+    """Reason, as in ErrorInfo."""
+    message: _builtins.str
+    """Message for a person."""
+    field: _builtins.str
+    """The field of the registration that is invalid; empty for other reasons."""
+    @_builtins.property
+    def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Current values and ids, as in ErrorInfo. Left out where the reply would be too large."""
+
+    def __init__(
+        self,
+        *,
+        code: _builtins.int = ...,
+        reason: _builtins.str = ...,
+        message: _builtins.str = ...,
+        metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        field: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "field", b"field", "message", b"message", "metadata", b"metadata", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Refusal: _TypeAlias = Refusal  # noqa: Y015

@@ -161,6 +161,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsResponse.FromString,
                 _registered_method=True)
+        self.RegisterMergedSegments = channel.unary_unary(
+                '/meta.v1.OperationsService/RegisterMergedSegments',
+                request_serializer=meta_dot_v1_dot_operations__pb2.RegisterMergedSegmentsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.RegisterMergedSegmentsResponse.FromString,
+                _registered_method=True)
         self.ReleaseDeletionHold = channel.unary_unary(
                 '/meta.v1.OperationsService/ReleaseDeletionHold',
                 request_serializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.SerializeToString,
@@ -454,6 +459,15 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RegisterMergedSegments(self, request, context):
+        """Registers merged segments of many datasets. Each registration is answered by itself, as if
+        RegisterMergedSegment had been called with it: none is refused for another one. When the call
+        itself fails, some of them may have happened; the same call again is safe.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReleaseDeletionHold(self, request, context):
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
         state.
@@ -740,6 +754,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.LeaseNurseryShards,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsResponse.SerializeToString,
+            ),
+            'RegisterMergedSegments': grpc.unary_unary_rpc_method_handler(
+                    servicer.RegisterMergedSegments,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.RegisterMergedSegmentsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.RegisterMergedSegmentsResponse.SerializeToString,
             ),
             'ReleaseDeletionHold': grpc.unary_unary_rpc_method_handler(
                     servicer.ReleaseDeletionHold,
@@ -1524,6 +1543,33 @@ class OperationsService:
             '/meta.v1.OperationsService/LeaseNurseryShards',
             meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.LeaseNurseryShardsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RegisterMergedSegments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/RegisterMergedSegments',
+            meta_dot_v1_dot_operations__pb2.RegisterMergedSegmentsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.RegisterMergedSegmentsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -97,6 +97,11 @@ class OperationsServiceStub:
     """Assigns shards of the streams to a nursery until its lease expires, and moves them between
     nurseries so that those which are alive have even shares.
     """
+    RegisterMergedSegments: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RegisterMergedSegmentsRequest, _operations_pb2.RegisterMergedSegmentsResponse]
+    """Registers merged segments of many datasets. Each registration is answered by itself, as if
+    RegisterMergedSegment had been called with it: none is refused for another one. When the call
+    itself fails, some of them may have happened; the same call again is safe.
+    """
     ReleaseDeletionHold: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
     state.
@@ -230,6 +235,11 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     LeaseNurseryShards: _aio.UnaryUnaryMultiCallable[_operations_pb2.LeaseNurseryShardsRequest, _operations_pb2.LeaseNurseryShardsResponse]  # type: ignore[assignment]
     """Assigns shards of the streams to a nursery until its lease expires, and moves them between
     nurseries so that those which are alive have even shares.
+    """
+    RegisterMergedSegments: _aio.UnaryUnaryMultiCallable[_operations_pb2.RegisterMergedSegmentsRequest, _operations_pb2.RegisterMergedSegmentsResponse]  # type: ignore[assignment]
+    """Registers merged segments of many datasets. Each registration is answered by itself, as if
+    RegisterMergedSegment had been called with it: none is refused for another one. When the call
+    itself fails, some of them may have happened; the same call again is safe.
     """
     ReleaseDeletionHold: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]  # type: ignore[assignment]
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
@@ -486,6 +496,16 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.LeaseNurseryShardsResponse, _abc.Awaitable[_operations_pb2.LeaseNurseryShardsResponse]]:
         """Assigns shards of the streams to a nursery until its lease expires, and moves them between
         nurseries so that those which are alive have even shares.
+        """
+
+    def RegisterMergedSegments(
+        self,
+        request: _operations_pb2.RegisterMergedSegmentsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.RegisterMergedSegmentsResponse, _abc.Awaitable[_operations_pb2.RegisterMergedSegmentsResponse]]:
+        """Registers merged segments of many datasets. Each registration is answered by itself, as if
+        RegisterMergedSegment had been called with it: none is refused for another one. When the call
+        itself fails, some of them may have happened; the same call again is safe.
         """
 
     def ReleaseDeletionHold(

@@ -13,6 +13,7 @@ from meta.store import (
     dataset_deletion,
     datasets,
     merge_completions,
+    registration_rows,
     registrations,
     stats,
     stream_datasets,
@@ -208,7 +209,7 @@ def test_a_large_registration_writes_its_rows_before_it_takes_the_counter(
 
 def large_merge(transactions: Transactions, dataset: str) -> Merge:
     """Describe a merge of one baby of each of many streams."""
-    count = registrations.MOVES_UNDER_COUNTER_MAX + 1
+    count = registration_rows.MOVES_UNDER_COUNTER_MAX + 1
     dataset_id = UUID(dataset)
 
     def make(tx: Transaction) -> list[UUID]:

@@ -13,29 +13,26 @@ from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, VersionExpired
 from meta.services import checks, convert
+from meta.services.merge_registrar import QUICK_MOVES, MergeRegistrar
 from meta.services.nursery import reply as replies
 from meta.services.nursery.pages import PageRequest, Pages
-from meta.services.nursery.registration_checks import checked_merge
+from meta.services.registration_checks import checked_merge
 from meta.store import (
     database_clock,
     dataset_layouts,
     datasets,
-    registrations,
     stream_ends,
     stream_reads,
     tokens,
     versions,
 )
 from meta.store.engine import Transaction
-from meta.store.registrations import Merge
 from meta.store.stream_reads import StreamRow, StreamScope
 from meta.store.streams import Stop
 from meta.store.versions import Version
 from meta.transactions import Transactions
 from meta.v1 import nursery_pb2, nursery_pb2_grpc
 
-# More moves would block the event loop while they are checked, and a batch while they are written.
-QUICK_MOVES = 100
 SHARDS_MAX = 65_536
 WAITING_MAX = 1_000
 # Streams and entries named as removed in one reply: 1 MB of ids.
@@ -52,19 +49,13 @@ _Registered: TypeAlias = tuple[Version, frozenset[UUID]]
 class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
     """NurseryService; see docs/contract.md."""
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+    def __init__(
+        self, transactions: Transactions, settings: Settings, registrar: MergeRegistrar
+    ) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._registrar = registrar
         self._pages = Pages(settings.location, settings.lifetimes.tombstone_grace)
-        self._committer: Committer[Merge, Version] = Committer(
-            name="register_merged_segment",
-            begin=transactions.database.write,
-            keys=registrations.keys,
-            run_batch=registrations.register_batch,
-            run_alone=lambda merge: transactions.write(
-                lambda tx: registrations.register(tx, merge)
-            ),
-        )
         # The streams of all waiting replies are read in one snapshot, after their commits.
         self._replies: Committer[_Registered, nursery_pb2.RegisterMergedSegmentResponse] = (
             Committer(
@@ -72,9 +63,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
                 begin=transactions.database.read,
                 keys=lambda _: (),
                 run_batch=self._registered,
-                run_alone=lambda registration: transactions.read(
-                    lambda tx: self._registered(tx, [registration])[0]
-                ),
+                run_alone=self._registered_alone,
                 batch_max=REPLIES_MAX,
             )
         )
@@ -104,11 +93,21 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
         """Register merged segments and advance the offsets that they cover, at one version."""
-        if len(request.stream_offsets) > QUICK_MOVES:
-            return await asyncio.to_thread(self._register_alone, request)
-        merge = checked_merge(request, self._settings.location)
-        version = await self._committer.submit(merge)
-        return await self._replies.submit(_registration(version, merge))
+        is_large = len(request.stream_offsets) > QUICK_MOVES
+        if is_large:
+            merge = await asyncio.to_thread(checked_merge, request, self._settings.location)
+        else:
+            merge = checked_merge(request, self._settings.location)
+        version = await self._registrar.register(merge)
+        if request.omit_streams:
+            return nursery_pb2.RegisterMergedSegmentResponse(
+                segment_version=version, response_seq=version
+            )
+        registered = version, frozenset(move.stream_id for move in merge.moves)
+        if is_large:
+            # So that no other reply waits for it.
+            return await asyncio.to_thread(self._registered_alone, registered)
+        return await self._replies.submit(registered)
 
     def MarkStreamStopped(
         self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext
@@ -253,19 +252,10 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             answers.append(reply)
         return answers
 
-    def _register_alone(
-        self, request: nursery_pb2.RegisterMergedSegmentRequest
+    def _registered_alone(
+        self, registered: _Registered
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
-        """Register a large call in transactions of its own, so that no batch waits for it."""
-        merge = checked_merge(request, self._settings.location)
-        version = self._transactions.write(lambda tx: registrations.register(tx, merge))
-        registered = [_registration(version, merge)]
-        (reply,) = self._transactions.read(lambda tx: self._registered(tx, registered))
-        return reply
-
-
-def _registration(version: Version, merge: Merge) -> _Registered:
-    return version, frozenset(move.stream_id for move in merge.moves)
+        return self._transactions.read(lambda tx: self._registered(tx, [registered])[0])
 
 
 def _shard_indexes(

@@ -2,6 +2,7 @@
 
 from meta.change_feed import ChangeFeed
 from meta.config import Settings
+from meta.services.merge_registrar import MergeRegistrar
 from meta.services.operations.access import AccessCalls
 from meta.services.operations.changes import ChangeCalls
 from meta.services.operations.consistency import ConsistencyCalls
@@ -14,6 +15,7 @@ from meta.services.operations.object_checks import ObjectCheckCalls
 from meta.services.operations.objects import ObjectCalls
 from meta.services.operations.pins import PinCalls
 from meta.services.operations.quarantine import QuarantineCalls
+from meta.services.operations.registrations import RegistrationCalls
 from meta.services.operations.repairs import RepairCalls
 from meta.services.operations.rewrites import RewriteCalls
 from meta.services.operations.state import StateCalls
@@ -36,6 +38,7 @@ class OperationsServicer(
     ObjectCheckCalls,
     PinCalls,
     QuarantineCalls,
+    RegistrationCalls,
     RepairCalls,
     RewriteCalls,
     StateCalls,
@@ -45,6 +48,13 @@ class OperationsServicer(
 ):
     """OperationsService; see docs/contract.md."""
 
-    def __init__(self, transactions: Transactions, settings: Settings, feed: ChangeFeed) -> None:
+    def __init__(
+        self,
+        transactions: Transactions,
+        settings: Settings,
+        feed: ChangeFeed,
+        registrar: MergeRegistrar,
+    ) -> None:
         super().__init__(transactions, settings)
         self._feed = feed
+        self._registrar = registrar

@@ -109,7 +109,14 @@ def _streams(client: Any, dataset: str) -> None:
     stream = collector.register(token).stream_id
     for offset in range(4):
         collector.commit(stream, offset, dataset, flush_id=b"f" * 16)
-    nursery.register(dataset, (stream, -1, 0), segment=nursery.segment(dataset))
+    client.operations.RegisterMergedSegments(
+        ops.RegisterMergedSegmentsRequest(
+            registrations=[
+                nursery.request(dataset, (stream, -1, 0), segment=nursery.segment(dataset)),
+                nursery.request(dataset, (str(uuid4()), -1, 0)),
+            ]
+        )
+    )
     nursery.register(
         dataset,
         (stream, 0, 2),

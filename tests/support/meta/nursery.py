@@ -53,21 +53,30 @@ class NurseryDriver:
         more: Sequence[common_pb2.CreateSegment] = (),
     ) -> nursery_pb2.RegisterMergedSegmentResponse:
         """Register spans (stream, seen, merged) of a dataset; without a segment, offsets only."""
-        return self.client.nursery.RegisterMergedSegment(
-            nursery_pb2.RegisterMergedSegmentRequest(
-                segment=segment,
-                more_segments=more,
-                stream_offsets=[
-                    nursery_pb2.StreamOffsetInfo(
-                        stream_id=stream_id,
-                        dataset_id=dataset_id,
-                        start_merged_offset=seen,
-                        new_merged_offset=merged,
-                        ingest_time_nanos=7_000_000_000,
-                    )
-                    for stream_id, seen, merged in spans
-                ],
-            )
+        request = self.request(dataset_id, *spans, segment=segment, more=more)
+        return self.client.nursery.RegisterMergedSegment(request)
+
+    def request(
+        self,
+        dataset_id: str,
+        *spans: tuple[str, int, int],
+        segment: common_pb2.CreateSegment | None = None,
+        more: Sequence[common_pb2.CreateSegment] = (),
+    ) -> nursery_pb2.RegisterMergedSegmentRequest:
+        """Build a registration of spans (stream, seen, merged) of a dataset."""
+        return nursery_pb2.RegisterMergedSegmentRequest(
+            segment=segment,
+            more_segments=more,
+            stream_offsets=[
+                nursery_pb2.StreamOffsetInfo(
+                    stream_id=stream_id,
+                    dataset_id=dataset_id,
+                    start_merged_offset=seen,
+                    new_merged_offset=merged,
+                    ingest_time_nanos=7_000_000_000,
+                )
+                for stream_id, seen, merged in spans
+            ],
         )
 
     def merge(self, dataset_id: str, stream_id: str, seen: int, merged: int) -> int:

@@ -1,4 +1,4 @@
-"""Checks of the request of RegisterMergedSegment."""
+"""Checks of registrations of merged segments."""
 
 from meta.errors import InvalidArgument
 from meta.services import checks, convert

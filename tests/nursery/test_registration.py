@@ -1,0 +1,109 @@
+"""Registrations of finished moves: together where meta can, one by one where it cannot."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from uuid import uuid4
+
+import grpc
+import pytest
+
+from meta.client import MetaClient
+from meta.metrics import META
+from meta.v1 import common_pb2, nursery_pb2, nursery_pb2_grpc
+from nursery.move_tracker import FinishedMove
+from nursery.planner import DatasetMove, MergedSpan
+from nursery.registration import FALLBACK_SECS, REGISTRATIONS_MAX, Registered, Registrations
+from segments.offsets import OffsetSpan
+from tests.support.clock import SettableClock
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+
+BUCKET = common_pb2.CloudBucket()
+
+
+class EarlierMeta(nursery_pb2_grpc.NurseryServiceServicer):
+    """A meta that has RegisterMergedSegment only; every registration succeeds."""
+
+    def __init__(self) -> None:
+        self.datasets: list[str] = []
+
+    def RegisterMergedSegment(  # noqa: N802
+        self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+        self.datasets.append(request.stream_offsets[0].dataset_id)
+        return nursery_pb2.RegisterMergedSegmentResponse(segment_version=7, response_seq=9)
+
+
+@contextmanager
+def serving(servicer: EarlierMeta) -> Iterator[MetaClient]:
+    server = grpc.server(ThreadPoolExecutor(4))
+    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with MetaClient(f"127.0.0.1:{port}") as client:
+        yield client
+    server.stop(None).wait()
+
+
+def move(stream_id: str, dataset_id: str, first: int, last: int) -> FinishedMove:
+    """A move of offsets that held nothing for the dataset."""
+    span = MergedSpan(OffsetSpan(stream_id, first, last), 1)
+    return FinishedMove(DatasetMove(dataset_id, (span,)))
+
+
+def answered(rpc: str) -> float:
+    labels = {"rpc": rpc, "code": "OK"}
+    return META.get_sample_value("segplane_rpc_seconds_count", labels) or 0.0
+
+
+def test_moves_that_are_due_together_are_registered_in_one_call(meta_client: MetaClient) -> None:
+    catalog, nursery = CatalogDriver(meta_client), NurseryDriver(meta_client)
+    collector = IngestionDriver(meta_client, f"collector-{uuid4().hex}")
+    first, second = catalog.dataset(), catalog.dataset()
+    token = catalog.token(first)
+    catalog.route(token, logs=first, traces=second)
+    stream = collector.register(token).stream_id
+    for offset in range(5):
+        collector.commit(stream, offset, first, second)
+    registrations = Registrations(meta_client, SettableClock())
+    before = answered("RegisterMergedSegments"), answered("RegisterMergedSegment")
+
+    done = registrations.register(
+        BUCKET,
+        [move(stream, first, 0, 4), move(stream, second, 3, 4), move(stream, second, 0, 2)],
+    )
+
+    assert [one.response_seq is None for one in done] == [False, True, False]
+    after = answered("RegisterMergedSegments"), answered("RegisterMergedSegment")
+    assert (after[0] - before[0], after[1] - before[1]) == (1, 0)
+    assert nursery.merged_offset(stream, first) == 4
+    assert nursery.merged_offset(stream, second) == 2
+
+
+def test_a_meta_without_the_call_gets_a_call_for_each_and_is_asked_again_later() -> None:
+    earlier, clock = EarlierMeta(), SettableClock()
+    moves = [move(str(uuid4()), str(uuid4()), 0, 1) for _ in range(20)]
+    with serving(earlier) as client:
+        registrations = Registrations(client, clock)
+        for _ in range(2):
+            assert registrations.register(BUCKET, moves) == [Registered(7)] * 20
+        clock.now += FALLBACK_SECS
+        assert registrations.register(BUCKET, moves) == [Registered(7)] * 20
+
+    assert sorted(earlier.datasets) == sorted(3 * [one.move.dataset_id for one in moves])
+
+
+@pytest.mark.parametrize(("moves", "calls"), [(0, 0), (1, 1), (1_002, 3)])
+def test_calls_are_divided_by_their_limits(meta_client: MetaClient, moves: int, calls: int) -> None:
+    assert REGISTRATIONS_MAX == 500
+    registrations = Registrations(meta_client, SettableClock())
+    unknown = [move(str(uuid4()), str(uuid4()), 0, 1) for _ in range(moves)]
+    before = answered("RegisterMergedSegments")
+
+    done = registrations.register(BUCKET, unknown)
+
+    assert done == [Registered()] * moves
+    # A single one takes the single call.
+    assert answered("RegisterMergedSegments") - before == (calls if moves > 1 else 0)

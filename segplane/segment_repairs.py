@@ -135,7 +135,7 @@ def _read(path: Path) -> _File:
                 for _ in segment.batches(signal, _BATCH_ROWS):
                     pass
             stored = segment.stored
-            size_bytes = sum(segment.section_bytes(signal) for signal in segment.signals)
+            size_bytes = segment.size_bytes
     except (CorruptObject, OSError) as error:
         raise RepairRefused(f"{path} is no sound segment: {error}") from None
     crc32c, compressed_size_bytes = 0, 0

@@ -16,7 +16,8 @@ from segments.parquet.footer import (
     content_of,
     decode_footer,
 )
-from segments.parquet.reader import corruption_found, groups_by_signal
+from segments.parquet.reader import corruption_found
+from segments.parquet.sections import sections_of
 from segments.parquet.stored_columns import FORMAT_NANOSECONDS
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
@@ -49,8 +50,10 @@ def _counted(metadata: pq.FileMetaData, stored: StoredFooter) -> SegmentContent 
     if stored.footer.format_version != FORMAT_NANOSECONDS:
         return None
     sections: dict[Signal, SectionContent] = {}
-    for signal, groups in groups_by_signal(metadata, stored).items():
-        bounds = [_time_bounds(metadata.row_group(number)) for number in groups]
+    for signal, parts in sections_of(metadata, stored).items():
+        if any(part.is_shared for part in parts):
+            return None
+        bounds = [_time_bounds(metadata.row_group(part.row_group)) for part in parts]
         known = [pair for pair in bounds if pair is not None]
         if len(known) < len(bounds):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,9 +17,15 @@ import pyarrow.parquet as pq
 from segments.errors import CorruptObject
 from segments.parquet.field_ids import field_id_of
 from segments.parquet.footer import FORMAT_VERSION_MAX, StoredFooter, decode_footer
-from segments.parquet.schema import dictionary_columns, section_columns, wide_columns
+from segments.parquet.schema import (
+    PromotedColumn,
+    dictionary_columns,
+    section_columns,
+    wide_columns,
+)
+from segments.parquet.sections import sections_of
 from segments.parquet.stored_columns import StoredColumns
-from segments.signals import SIGNALS, Signal
+from segments.signals import Signal
 from segments.store.interface import ObjectStore
 
 
@@ -42,7 +49,7 @@ class SegmentFile:
                 read_dictionary=[name for name in dictionaries if name in present],
                 page_checksum_verification=True,
             )
-        self._groups = groups_by_signal(self._footer_only, self.stored)
+        self._sections = sections_of(self._footer_only, self.stored)
 
     def __enter__(self) -> Self:
         return self
@@ -64,19 +71,29 @@ class SegmentFile:
     @property
     def signals(self) -> tuple[Signal, ...]:
         """The sections that hold rows, in file order."""
-        return tuple(self._groups)
+        return tuple(self._sections)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all row groups before compression."""
+        return sum(self._group_bytes(i) for i in range(self._footer_only.num_row_groups))
 
     def row_groups(self, signal: Signal) -> tuple[int, ...]:
-        """The row groups of a section, in file order; none for a signal that is absent."""
-        return self._groups.get(signal, ())
+        """The row groups that hold rows of a section, in file order; none for an absent signal."""
+        return tuple(part.row_group for part in self._sections.get(signal, ()))
 
     def rows(self, signal: Signal) -> int:
         """Rows of a section."""
         return self.stored.rows_by_signal.get(signal, 0)
 
     def section_bytes(self, signal: Signal) -> int:
-        """Bytes of a section's row groups before compression."""
-        return sum(self._footer_only.row_group(i).total_byte_size for i in self.row_groups(signal))
+        """Bytes of a section before compression; of a shared row group by its share of the rows."""
+        return sum(
+            self._group_bytes(part.row_group)
+            * part.num_rows
+            // max(1, self._footer_only.row_group(part.row_group).num_rows)
+            for part in self._sections.get(signal, ())
+        )
 
     def days(self) -> set[int]:
         """Return the UTC days since 1970 that hold rows; reads the times only."""
@@ -103,19 +120,26 @@ class SegmentFile:
         rows = 0
         with corruption_found(f"rows of {signal} cannot be read"):
             # One row group at a time: Arrow keeps the bytes of all that it was asked for.
-            for row_group in self.row_groups(signal):
+            for part in self._sections.get(signal, ()):
+                position = 0
                 for batch in self._file.iter_batches(
                     batch_size=batch_rows,
-                    row_groups=[row_group],
+                    row_groups=[part.row_group],
                     columns=[c.name for c in stored.columns if c.name in self._present],
                     use_threads=False,
                 ):
-                    rows += batch.num_rows
-                    yield stored.join(batch)
+                    own = part.of(batch, position, signal)
+                    position += batch.num_rows
+                    rows += own.num_rows
+                    if own.num_rows:
+                        yield stored.join(own)
         if rows != self.rows(signal):
             raise CorruptObject(
                 f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"
             )
+
+    def _group_bytes(self, row_group: int) -> int:
+        return self._footer_only.row_group(row_group).total_byte_size
 
 
 @contextmanager
@@ -159,7 +183,7 @@ def check_segment(body: bytes) -> StoredFooter:
         metadata = pq.read_metadata(pa.BufferReader(body))
         stored = decode_footer(metadata.metadata)
         _checked_names(metadata, stored)
-    groups_by_signal(metadata, stored)
+    sections_of(metadata, stored)
     return stored
 
 
@@ -178,39 +202,24 @@ def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset
     Nothing but this finds a flipped bit in a column's name, which would read as a null column.
     """
     found = metadata.schema.to_arrow_schema()
-    columns = StoredColumns(
-        wide_columns(stored.rows_by_signal, stored.promoted),
-        stored.promoted,
-        stored.footer.format_version,
-    ).columns
-    types = {c.name: pa.string() if pa.types.is_dictionary(c.type) else c.type for c in columns}
-    ids = {c.name: c.field_id for c in columns}
+    version = stored.footer.format_version
+    types, ids = _format_columns(tuple(stored.rows_by_signal), stored.promoted, version)
     unknown = [
         f.name for f in found if types.get(f.name) != f.type or ids[f.name] != field_id_of(f)
     ]
     missing = set(types).difference(found.names)
-    if unknown or (missing and stored.footer.format_version == FORMAT_VERSION_MAX):
+    if unknown or (missing and version == FORMAT_VERSION_MAX):
         raise CorruptObject(
             f"its columns are not those of the format: unknown {unknown}, missing {sorted(missing)}"
         )
     return frozenset(found.names)
 
 
-def groups_by_signal(
-    metadata: pq.FileMetaData, stored: StoredFooter
-) -> dict[Signal, tuple[int, ...]]:
-    """Deal the row groups to the sections by the footer's row counts, which must come out even."""
-    groups: dict[Signal, tuple[int, ...]] = {}
-    index = 0
-    for signal in SIGNALS:
-        left, start = stored.rows_by_signal.get(signal, 0), index
-        while left > 0 and index < metadata.num_row_groups:
-            left -= metadata.row_group(index).num_rows
-            index += 1
-        if left != 0:
-            raise CorruptObject(f"row groups of {signal} do not hold the rows that the footer says")
-        if index > start:
-            groups[signal] = tuple(range(start, index))
-    if index != metadata.num_row_groups:
-        raise CorruptObject("the file has row groups beyond those that the footer counts")
-    return groups
+@lru_cache(maxsize=256)
+def _format_columns(
+    signals: tuple[Signal, ...], promoted: tuple[PromotedColumn, ...], version: int
+) -> tuple[Mapping[str, pa.DataType], Mapping[str, int | None]]:
+    """Types and field ids of the columns of a file, by name."""
+    columns = StoredColumns(wide_columns(signals, promoted), promoted, version).columns
+    types = {c.name: pa.string() if pa.types.is_dictionary(c.type) else c.type for c in columns}
+    return types, {c.name: c.field_id for c in columns}

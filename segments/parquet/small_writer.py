@@ -1,7 +1,7 @@
 """Small merged segments, made in memory: many datasets' rows are brought into order together.
 
 A file of a thousand rows costs as much in calls as in bytes, so whatever can be done for many files
-in one call is. What is left for each is Parquet itself: one row group a section, one page a column.
+in one call is. What is left for each is Parquet itself: one row group, one page a column.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ class SmallFormat:
         is_tiny = stored.rows <= TINY_ROWS_MAX
         settings = self._tiny_settings if is_tiny else self._settings
         with settings.open(sink, collected) as writer:
-            for signal in self._signals:
-                table = sections[signal].table
-                writer.write_table(table, row_group_size=table.num_rows)
+            # One row group for all: each column of each costs more than a hundred values in it.
+            table = pa.concat_tables(sections[signal].table for signal in self._signals)
+            writer.write_table(table, row_group_size=stored.rows)
             writer.add_key_value_metadata(encode_footer(stored))  # type: ignore[arg-type]
         body = sink.getvalue().to_pybytes()
         (metadata,) = collected

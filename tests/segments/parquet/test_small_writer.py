@@ -97,18 +97,55 @@ def test_a_small_segment_reads_like_one_of_the_large_ones_writer(
     assert segment.facts == same
 
 
-def test_a_small_file_has_one_row_group_a_section_and_no_page_index() -> None:
+def test_a_small_file_has_one_row_group_and_no_page_index() -> None:
     (segment,) = made([{signal: rows_of(signal, 100) for signal in SIGNALS}])
 
     metadata = pq.read_metadata(pa.BufferReader(segment.body))
 
-    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [100] * 3
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [300]
     columns = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)]
     assert not any(column.has_offset_index for column in columns)
     with_statistics = {c.path_in_schema for c in columns if c.is_stats_set}
     assert {"signal", "service_name", "timestamp", "trace_id"} <= with_statistics
     (trace_id,) = (c for c in columns if c.path_in_schema == "trace_id")
     assert trace_id.bloom_filter_length > 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("batch_rows", [1, 7, 1_000])
+def test_sections_of_one_row_group_are_read_apart(tmp_path: Path, batch_rows: int) -> None:
+    sections = {signal: rows_of(signal, 10 + i) for i, signal in enumerate(SIGNALS)}
+    (segment,) = made([sections])
+    path = tmp_path / "x.parquet"
+    path.write_bytes(segment.body)
+
+    with SegmentFile(path) as file:
+        found = {s: plain(pa.Table.from_batches(file.batches(s, batch_rows))) for s in file.signals}
+        sizes = [file.section_bytes(signal) for signal in SIGNALS]
+
+    assert {s: sorted(rows) for s, rows in found.items()} == {
+        s: sorted(plain(table)) for s, table in sections.items()
+    }
+    assert 0 < sum(sizes) <= segment.facts.size_bytes
+
+
+def test_rows_that_a_footer_gives_to_another_signal_are_found(tmp_path: Path) -> None:
+    (segment,) = made([{signal: rows_of(signal, 50) for signal in SIGNALS}])
+    path = tmp_path / "x.parquet"
+    wrong = segment.body.replace(b'"logs":50,"metrics":50', b'"logs":51,"metrics":49')
+    assert wrong != segment.body
+    path.write_bytes(wrong)
+
+    with SegmentFile(path) as file, pytest.raises(CorruptObject, match="not logs"):
+        list(file.batches("logs", 1_000))
+
+
+def test_a_footer_that_counts_other_rows_than_the_row_group_is_refused(tmp_path: Path) -> None:
+    (segment,) = made([{signal: rows_of(signal, 50) for signal in SIGNALS}])
+    path = tmp_path / "x.parquet"
+    path.write_bytes(segment.body.replace(b'"logs":50,"metrics":50', b'"logs":51,"metrics":50'))
+
+    with pytest.raises(CorruptObject, match="do not hold the rows"):
+        SegmentFile(path)
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ class Collector:
             self._buffer,
             digests,
             ConversionPool(settings.conversion_processes),
+            ConversionPool(settings.conversion_processes),
             _limits(settings),
         )
 
@@ -140,6 +141,8 @@ class Collector:
             access_log=None,
             auto_decompress=False,
             handle_signals=False,
+            # Bodies that were refused are dropped by `unread_bodies`.
+            lingering_time=0,
             shutdown_timeout=ANSWER_SECS,
         )
         await runner.setup()

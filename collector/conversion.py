@@ -1,4 +1,4 @@
-"""Pool of conversion processes: JSON to protobuf, and the valid part of damaged exports.
+"""Pool of conversion processes: JSON to protobuf, the valid part of damaged exports, validation.
 
 Tokens take turns. A process is started when it is first needed and again after it ended; one that
 takes too long for an export is killed.
@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from collector.conversion_worker import LENGTH, Conversion, Limit, Reply, Request
+from collector.conversion_worker import LENGTH, Conversion, Limit, Reply, Request, Result
 from collector.export import TooManyRecords
 from collector.fair_queue import FairQueue
 from collector.partial_success import PartialSuccess
 from collector.refusal import Refusal, Refused, malformed, unavailable
+from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
 log = structlog.get_logger()
@@ -38,11 +39,25 @@ class ConversionPool:
         self, conversion: Conversion, token_id: str, signal: Signal, body: bytes, limit: Limit
     ) -> PartialSuccess:
         """Convert one export when it is the token's turn; raises Refused."""
+        converted = await self._result(token_id, (conversion, signal, body, limit))
+        assert isinstance(converted, PartialSuccess)
+        return converted
+
+    async def read_facts(
+        self, token_id: str, signal: Signal, payload: bytes, records_max: int
+    ) -> PayloadFacts:
+        """Do as `collector.export.read_facts` when it is the token's turn."""
+        facts = await self._result(token_id, ("facts", signal, payload, records_max))
+        assert isinstance(facts, PayloadFacts)
+        return facts
+
+    async def _result(self, token_id: str, request: Request) -> Result:
+        _, _, body, limit = request
         await self._turn(token_id, len(body))
         worker = self._idle.pop() if self._idle else _Worker()
         try:
             async with asyncio.timeout(CONVERSION_SECS_MAX):
-                reply = await worker.call((conversion, signal, body, limit))
+                reply = await worker.call(request)
         except TimeoutError:
             raise malformed(
                 f"export takes more than {CONVERSION_SECS_MAX:.0f} s to convert; "
@@ -56,12 +71,12 @@ class ConversionPool:
         finally:
             worker.kill_unless(self._idle)
             self._end_turn()
-        if isinstance(reply, PartialSuccess):
-            return reply
         if isinstance(reply, Refusal):
             raise Refused(reply)
-        assert isinstance(limit, int), "a window counts no records"
-        raise TooManyRecords(limit, reply)
+        if isinstance(reply, int):
+            assert isinstance(limit, int), "a window counts no records"
+            raise TooManyRecords(limit, reply)
+        return reply
 
     async def close(self) -> None:
         """End the idle processes."""

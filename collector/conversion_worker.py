@@ -1,8 +1,8 @@
-"""`python -m collector.conversion_worker`: converts exports, apart from the event loop.
+"""`python -m collector.conversion_worker`: converts and validates exports for the event loop.
 
-JSON and damaged exports take seconds of Python, which would hold up every other export if they ran
-in a thread. Requests and replies are pickles with a length before them, on stdin and stdout; the
-process ends with its stdin.
+JSON and damaged exports take seconds of Python, and the parser holds the interpreter until it is
+done: in a thread they would hold up every other export. Requests and replies are pickles with a
+length before them, on stdin and stdout; the process ends with its stdin.
 """
 
 import os
@@ -13,10 +13,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO, Literal
 
-from collector.export import TooManyRecords
+from collector.export import TooManyRecords, read_facts
 from collector.otlp_json import to_protobuf
 from collector.partial_success import PartialSuccess, reject_damaged, reject_outside
 from collector.refusal import Refusal, Refused, malformed
+from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
 LENGTH = struct.Struct("!I")
@@ -28,15 +29,17 @@ NICENESS = 5
 
 Conversion = Literal["json", "damaged", "window"]
 Limit = int | tuple[int, int]
-"""Records that JSON may have, or the window of event times."""
-Request = tuple[Conversion, Signal, bytes, Limit]
-Reply = PartialSuccess | Refusal | int
+"""Records that an export may have, or the window of event times."""
+Request = tuple[Conversion | Literal["facts"], Signal, bytes, Limit]
+Result = PartialSuccess | PayloadFacts
+Reply = Result | Refusal | int
 """The result, why the export is refused, or how many records are too many (TooManyRecords)."""
 
-_CONVERSIONS: dict[Conversion, Callable[[Signal, bytes, Any], PartialSuccess]] = {
+_CONVERSIONS: dict[str, Callable[[Signal, bytes, Any], Result]] = {
     "json": to_protobuf,
     "damaged": lambda signal, body, _: reject_damaged(signal, body),
     "window": reject_outside,
+    "facts": read_facts,
 }
 
 
@@ -64,7 +67,7 @@ def _converted(request: Request) -> Reply:
     except Refused as refused:
         return refused.refusal
     except MemoryError:
-        return malformed("export takes too much memory to convert; send smaller batches").refusal
+        return malformed("export takes too much memory to read; send smaller batches").refusal
 
 
 def _write(replies: BinaryIO, reply: Reply) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -23,12 +22,15 @@ from collector.partial_success import PartialSuccess
 from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
 from collector.token_activity import Activities, TokenActivity, TokenLimits
+from meta.errors import Code
 from meta.metrics import OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
-# An export of more is validated in a thread, so that it holds up no others.
-RECORDS_AT_ONCE_MAX = 10_000
+# An export of more is validated in a process: the parser holds up all others for up to 20 ms a MiB,
+# and logs without times take a walk in Python. A thread would keep the interpreter as well.
+AT_ONCE_BYTES_MAX = 1024 * 1024
+AT_ONCE_RECORDS_MAX = 10_000
 _TIME_MAX = (1 << 63) - 1
 
 
@@ -96,6 +98,8 @@ class Intake:
     buffer: Buffer
     digests: CommittedDigests
     conversions: ConversionPool
+    # Apart from conversions, of which one can take half a minute.
+    validations: ConversionPool
     limits: IntakeLimits
     is_open: bool = False
     is_meta_reachable: bool = True
@@ -103,17 +107,14 @@ class Intake:
     _activities: Activities = field(default_factory=Activities)
     _repeats: repeats.RepeatLog = field(default_factory=repeats.RepeatLog)
     _deadlines: Deadlines = field(init=False)
-    # Apart from the pools that flushes and decompression need.
-    _threads: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
         self._deadlines = Deadlines(self.limits.export_timeout_secs)
-        self._threads = ThreadPoolExecutor(1, "validation")
 
     async def close(self) -> None:
-        """End threads and processes."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """End the processes."""
         await self.conversions.close()
+        await self.validations.close()
 
     async def admit(self, signal: Signal, token_secret: str) -> AdmittedExport:
         """Check what can be checked before the body is read; enter the result while reading it."""
@@ -172,12 +173,12 @@ class Intake:
     ) -> tuple[PartialSuccess, PayloadFacts]:
         """Validate an export; of a damaged one take the valid part."""
         try:
-            return sent, await self._facts(admission.signal, sent.payload)
-        except TooManyRecords:
-            raise
-        except Refused:
+            return sent, await self._facts(admission, sent.payload)
+        except Refused as refused:
+            if refused.refusal.code is not Code.INVALID_ARGUMENT:
+                raise
             valid = await self._convert("damaged", admission, sent.payload)
-            facts = await self._facts(admission.signal, valid.payload)
+            facts = await self._facts(admission, valid.payload)
             if not facts.num_records:
                 raise
             return valid, facts
@@ -195,7 +196,7 @@ class Intake:
         OUT_OF_WINDOW_RECORDS.labels(admission.signal).inc(inside.num_rejected)
         num_rejected = valid.num_rejected + inside.num_rejected
         cause = f"{valid.cause}; {inside.cause}" if valid.num_rejected else inside.cause
-        facts = await self._facts(admission.signal, inside.payload)
+        facts = await self._facts(admission, inside.payload)
         return PartialSuccess(inside.payload, num_rejected, cause), facts
 
     async def _convert(
@@ -213,15 +214,16 @@ class Intake:
             limit or self.limits.export_records_max,
         )
 
-    async def _facts(self, signal: Signal, payload: bytes) -> PayloadFacts:
-        records_max = self.limits.export_records_max
-        try:
-            return read_facts(signal, payload, min(RECORDS_AT_ONCE_MAX, records_max))
-        except TooManyRecords as many:
-            if many.num_parts > records_max:
-                raise TooManyRecords(records_max, many.num_parts) from None
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, read_facts, signal, payload, records_max
+    async def _facts(self, admission: AdmittedExport, payload: bytes) -> PayloadFacts:
+        signal, records_max = admission.signal, self.limits.export_records_max
+        if len(payload) <= AT_ONCE_BYTES_MAX:
+            try:
+                return read_facts(signal, payload, min(AT_ONCE_RECORDS_MAX, records_max))
+            except TooManyRecords as many:
+                if many.num_parts > records_max:
+                    raise TooManyRecords(records_max, many.num_parts) from None
+        return await self.validations.read_facts(
+            admission.token.token_id, signal, payload, records_max
         )
 
     async def _accept(

@@ -21,6 +21,7 @@ from collector.otlp_grpc import token_of
 from collector.partial_success import PartialSuccess
 from collector.refusal import TOKEN_LIMIT, Refusal, Refused, malformed, too_large, unavailable
 from collector.responses import json_answer, protobuf_answer
+from collector.unread_bodies import UnreadBodies
 from meta.errors import Code, QuotaExceeded
 from segments.signals import TRAITS, Signal
 
@@ -54,7 +55,7 @@ class OtlpHttp:
 
     def application(self) -> web.Application:
         """Build the aiohttp application."""
-        app = web.Application(middlewares=[json_errors])
+        app = web.Application(middlewares=[UnreadBodies().discard, json_errors])
         app.on_response_prepare.append(name_server)
         cors = Cors(self.cors_origins)
         if self.cors_origins:

@@ -37,8 +37,8 @@ KINDS = {
     "busy": 128,
     "unknown_tokens": 32,
 }
-# Those that the collector gives to its conversion processes.
-CONVERTED = ("json", "damaged")
+# Those that the collector gives to its conversion or validation processes.
+CONVERTED = ("json", "damaged", "empty_records", "compressed")
 _MARK = b"<16 bytes apart>"
 _STALL_SECS = 0.5
 

@@ -61,8 +61,8 @@ async def working(
     quotas = Quotas(ingestion, settings.usage_cache_secs)
     budget = MemoryBudget(10**8, 10**8)
     limits = IntakeLimits(10**7, 10**5, 10.0, 100, TokenLimits(0, 100, 10**8))
-    conversions = ConversionPool(1)
-    intake = Intake(tokens, quotas, budget, buffer, digests, conversions, limits, is_open=True)
+    pools = ConversionPool(1), ConversionPool(1)
+    intake = Intake(tokens, quotas, budget, buffer, digests, *pools, limits, is_open=True)
     flushing = asyncio.create_task(flusher.run())
     try:
         yield intake

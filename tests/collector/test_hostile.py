@@ -4,8 +4,10 @@ import time
 from pathlib import Path
 
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 
 from collector.export import TooManyRecords, read_facts
+from collector.intake import AT_ONCE_BYTES_MAX
 from collector.otlp_json import to_protobuf
 from collector.refusal import Refused
 from meta.errors import Code
@@ -90,3 +92,22 @@ def peak_bytes(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
+
+
+def test_a_large_export_is_validated_apart_and_its_damaged_record_rejected(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    collector = start_collector()
+    ids = [f"r{n}" for n in range(3)]
+    sound = log_export(*ids, padding_bytes=SIZE_BYTES // 4)
+    damaged = log_export("a", "bad", "c", padding_bytes=SIZE_BYTES // 4)
+    assert min(map(len, (sound, damaged))) > AT_ONCE_BYTES_MAX
+
+    with collector.stub() as stub:
+        stub.send(token.token_secret, sound)
+        reply = stub.send(token.token_secret, damaged.replace(b"bad", b"b\xffd"))
+
+    answer = ExportLogsServiceResponse.FromString(reply)
+    assert answer.partial_success.rejected_log_records == 1
+    assert sorted(ground.committed_ids()) == ["a", "c", *ids]

@@ -1,4 +1,4 @@
-"""Where the sections of a file lie: the rows of each signal, by row group.
+"""Sections of a file: the rows of each signal, by row group.
 
 A row group belongs to one section. A file that is one row group may hold all its sections in it,
 one after the other.

@@ -10,6 +10,7 @@ from sqlalchemy.sql import and_
 
 from meta.errors import NotFound, QuotaExceeded
 from meta.store import keyset
+from meta.store.ages import ago
 from meta.store.engine import Transaction
 from meta.store.tables import access_tokens
 from segments.ids import new_uuid7
@@ -52,10 +53,9 @@ _VALID = select(access_tokens.c.digest, access_tokens.c.subject, access_tokens.c
 _COUNT_VALID = select(func.count()).select_from(access_tokens).where(_IS_VALID)
 _LOCK = text("LOCK TABLE access_tokens IN SHARE ROW EXCLUSIVE MODE")
 # Ended tokens are listed for as long as the audit log names them.
-_FORGET = text("""
-    DELETE FROM access_tokens
-    WHERE coalesce(revoked_at, expires_at) < now() - make_interval(secs => :kept_secs)
-""")
+_FORGET = text(f"""
+    DELETE FROM access_tokens WHERE coalesce(revoked_at, expires_at) < {ago(":kept_secs")}
+""")  # noqa: S608
 _INSERT = insert(access_tokens).returning(*_COLUMNS)
 _REVOKE = (
     update(access_tokens)

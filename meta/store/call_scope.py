@@ -53,6 +53,12 @@ class CallScope:
             with self._lock:
                 self._connection = None
 
+    def check(self) -> None:
+        """Raise CallerLeft if the caller has left, between two statements."""
+        with self._lock:
+            if self._is_cancelled:
+                raise CallerLeft
+
     def cancel_soon(self) -> None:
         """Cancel what runs now and refuse what comes; does not wait."""
         _threads.submit(self.cancel)
@@ -78,3 +84,13 @@ def cancellable(connection: "psycopg.Connection[object]") -> Iterator[None]:
     else:
         with scope.using(connection):
             yield
+
+
+def check_caller() -> None:
+    """Raise CallerLeft if the caller of the current call has left.
+
+    For work of many statements: a cancellation between two of them stops neither.
+    """
+    scope = _current.get()
+    if scope is not None:
+        scope.check()

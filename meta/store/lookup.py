@@ -13,13 +13,16 @@ from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bin
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store import versions
+from meta.store.ages import NOW
 from meta.store.engine import TimelineChanged, Transaction
 from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos
 from meta.store.timelines import IS_CURRENT
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-DATASETS_AT_ONCE = 50
+# Of so many datasets every class of duration is probed, of more only those that hold a segment.
+DATASETS_PROBED_MAX = 50
+DATASETS_AT_ONCE = 250
 _ID_MAX = UUID(int=2**128 - 1)
 _CLASSES = range(DURATION_CLASS_MAX + 1)
 
@@ -78,16 +81,32 @@ class FoundSegment(NamedTuple):
 _SNAPSHOT = text(
     f"SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state"  # noqa: S608
 )
-_DATASETS = text("""
+_DATASETS = text(f"""
     SELECT d.key, d.id, d.name, d.deletion_horizon,
            d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon AND EXISTS (
              SELECT FROM pins p WHERE p.dataset_key = d.key AND p.version = :version
-               AND p.expires_at > now()) AS is_pinned
+               AND p.expires_at > {NOW}) AS is_pinned
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
     WHERE (cast(:names AS text[]) IS NULL OR d.name = ANY(:names))
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
     ORDER BY d.key
-""")
+""")  # noqa: S608
+# The classes of each dataset, by leaps in the index: a probe for each class and one to end.
+_CLASSES_HELD = text("""
+    SELECT d.key, c.dur_class
+    FROM unnest(cast(:keys AS integer[])) WITH ORDINALITY d (key, place)
+         CROSS JOIN LATERAL (
+            WITH RECURSIVE leaps (dur_class) AS (
+                (SELECT dur_class FROM segments WHERE dataset_key = d.key
+                 ORDER BY dataset_key, dur_class LIMIT 1)
+                UNION ALL
+                SELECT n.dur_class FROM leaps CROSS JOIN LATERAL (
+                    SELECT s.dur_class FROM segments s
+                    WHERE s.dataset_key = d.key AND s.dur_class > leaps.dur_class
+                    ORDER BY s.dataset_key, s.dur_class LIMIT 1) n)
+            SELECT dur_class FROM leaps) c
+    ORDER BY d.place, c.dur_class
+""").bindparams(bindparam("keys", type_=ARRAY(Integer)))
 # One range of the index after the other, in the order of the page: the sort is incremental on
 # `place`, so ranges behind the limit are never read.
 _FIND = text(f"""
@@ -170,23 +189,36 @@ def find(
     tx: Transaction, query: Query, datasets: Sequence[VisibleDataset], most: int
 ) -> list[FoundSegment]:
     """Up to `most` segments in the order (dataset, duration class, start, id)."""
-    matches: list[FoundSegment] = []
     behind = query.behind
     first = 0 if behind is None else behind.dataset_key
     left = [dataset for dataset in datasets if dataset.key >= first]
+    if len(left) <= DATASETS_PROBED_MAX:
+        pairs = [(dataset, dur_class) for dataset in left for dur_class in _CLASSES]
+        return _find(tx, query, pairs, most)
+    matches: list[FoundSegment] = []
     while left and len(matches) < most:
         batch, left = left[:DATASETS_AT_ONCE], left[DATASETS_AT_ONCE:]
-        matches += _find(tx, query, batch, most - len(matches))
+        matches += _find(tx, query, _classes_held(tx, batch), most - len(matches))
     return matches
 
 
+def _classes_held(
+    tx: Transaction, batch: Sequence[VisibleDataset]
+) -> list[tuple[VisibleDataset, int]]:
+    """The duration classes of which each dataset has segments, of any version, in this order."""
+    by_key = {dataset.key: dataset for dataset in batch}
+    rows = tx.execute(_CLASSES_HELD, {"keys": list(by_key)}).all()
+    return [(by_key[key], dur_class) for key, dur_class in rows]
+
+
 def _find(
-    tx: Transaction, query: Query, batch: Sequence[VisibleDataset], most: int
+    tx: Transaction, query: Query, pairs: Sequence[tuple[VisibleDataset, int]], most: int
 ) -> list[FoundSegment]:
+    if not pairs:
+        return []
     stretches = [
         (dataset.key, str(dataset.id), dur_class, *_edge(dataset.key, dur_class, query))
-        for dataset in batch
-        for dur_class in _CLASSES
+        for dataset, dur_class in pairs
     ]
     keys, dataset_ids, classes, lows, last_ids = zip(*stretches, strict=True)
     values = {

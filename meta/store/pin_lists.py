@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, bindparam, func, select, text
+from sqlalchemy import Select, bindparam, func, literal_column, select, text
 
 from meta.store import keyset
+from meta.store.ages import NOW
 from meta.store.engine import Transaction
 from meta.store.pins import PIN_COLUMNS, PinRow
 from meta.store.tables import datasets, pins
@@ -24,7 +25,7 @@ class PinTotals:
 _LISTED: Select[*tuple[Any, ...]] = (
     select(pins.c.id, func.octet_length(pins.c.owner) + func.octet_length(datasets.c.name))
     .join(datasets, datasets.c.key == pins.c.dataset_key)
-    .where(pins.c.expires_at > func.now())
+    .where(pins.c.expires_at > literal_column(NOW))
 )
 _OF_DATASET = datasets.c.name == bindparam("dataset_name")
 _OF_OWNER = pins.c.owner == bindparam("owner")
@@ -32,12 +33,12 @@ _BY_IDS = text(
     f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
     " WHERE p.id = ANY(:ids)"
 )
-_TOTALS = text("""
+_TOTALS = text(f"""
     SELECT count(*), coalesce(sum(held_bytes), 0)::float8,
            coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8
-    FROM pins WHERE expires_at > now()
-""")
-_FORGET = text("DELETE FROM pins WHERE expires_at <= now()")
+    FROM pins WHERE expires_at > {NOW}
+""")  # noqa: S608
+_FORGET = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
 
 
 def list_page(

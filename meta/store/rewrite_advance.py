@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import Uuid, bindparam, text
 
 from meta.store import merge_planning, merge_tasks, rewrite_jobs
+from meta.store.ages import ago
 from meta.store.engine import Transaction
 from meta.store.merge_tasks import TaskKind
 from meta.store.rewrite_jobs import MATCHES
@@ -68,7 +69,7 @@ _SAVE = text("""
     WHERE id = :id
 """).bindparams(_ID, bindparam("cursor_id", type_=Uuid))
 _EXPIRE = text(
-    "DELETE FROM rewrite_jobs WHERE state > 2 AND finished_at < now() - make_interval(secs => :age)"
+    f"DELETE FROM rewrite_jobs WHERE state > 2 AND finished_at < {ago(':age')}"  # noqa: S608
 )
 _CURSOR_START = {"cursor_at": datetime.fromtimestamp(0, UTC), "cursor_id": UUID(int=0)}
 

@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import Uuid, bindparam, text
 
 from meta.store import routing, stream_datasets, streams, tokens, versions
+from meta.store.ages import ago
 from meta.store.engine import Conflict, Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.tokens import IngestToken
@@ -31,10 +32,10 @@ _MOVE = text(
     " WHERE token_id = :token"
 )
 _END = text("DELETE FROM routing_changes WHERE token_id = :token")
-_ABANDONED = text("""
-    SELECT token_id FROM routing_changes
-    WHERE changed_at < now() - make_interval(secs => :age) ORDER BY changed_at LIMIT 1
-""")
+_ABANDONED = text(f"""
+    SELECT token_id FROM routing_changes WHERE changed_at < {ago(":age")}
+    ORDER BY changed_at LIMIT 1
+""")  # noqa: S608
 
 
 def begin(tx: Transaction, token_id: UUID) -> None:

@@ -109,14 +109,16 @@ _WAITING = bindparam("waiting", type_=ARRAY(Uuid))
 _INDEXES = bindparam("indexes", type_=ARRAY(Integer))
 # One aggregate over the entries gives both floors. An entry may be reaped up to the newest
 # checkpoint that is older than its dataset's grace; before the first one, up to where it began.
-# Streams are chosen first, so that a page costs what it holds.
+# While deletion is held, nothing may be reaped. Streams are chosen first, so that a page costs what
+# it holds.
 _PAST_GRACE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
 _SELECT_STREAMS = """
 SELECT s.id, s.collector_id, s.stopped_at_nanos, s.stopped_offset, s.deleted_offset,
   s.deleted_ingest_time_nanos, h.committed_offset,
   (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
   coalesce(f.merged, CASE WHEN f.entries > 0 THEN h.committed_offset ELSE s.deleted_offset END),
-  coalesce(f.reapable, h.committed_offset)
+  CASE WHEN (SELECT deletion_held FROM meta_state) THEN s.deleted_offset
+       ELSE coalesce(f.reapable, h.committed_offset) END
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {chosen}
 ) s

@@ -6,7 +6,9 @@ from uuid import UUID, uuid4
 import grpc
 import pytest
 
-from meta.store import tombstones, versions
+from meta.store import ledger_checks, tombstones, versions
+from meta.store.engine import Database
+from meta.store.ledger_checks import LedgerFinding, Position
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
 from tests.support.meta.catalog import CatalogDriver
@@ -218,9 +220,27 @@ def test_rows_that_contradict_one_another_are_told(
     findings = check(stub, *(listed(key_of(dataset, one)) for one in [*segments, *merged]))
 
     assert kinds(findings) == ["OFFSET_CHAIN", "OFFSET_ORDER", "STATS", "STATS", "TASK_INPUT_DEAD"]
+    whole = ledger(meta_server.running.database, ledger_checks.ROWS_AT_ONCE)
+    assert len(whole) == 5
+    assert all(ledger(meta_server.running.database, rows) == whole for rows in (2, 3))
     chain = next(f for f in findings if f.kind == pb.FINDING_KIND_OFFSET_CHAIN)
     assert chain.subject_id == stream
     assert "ends at 2, the next begins at 3" in chain.message
+
+
+def ledger(database: Database, rows_at_once: int) -> list[LedgerFinding]:
+    """Check the rows alone, in pages of so many; a transaction a page, as the server does."""
+    findings: list[LedgerFinding] = []
+    for kind in ledger_checks.KINDS:
+        position: Position | None = None
+        while True:
+            with database.read() as tx:
+                page = ledger_checks.read_page(tx, kind, position, 10, rows_at_once=rows_at_once)
+            findings += page.findings
+            position = page.next_position
+            if position is None:
+                break
+    return findings
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from meta import config
 from meta.clock_watch import UNOBSERVED_SECS_MAX, ClockWatch
-from meta.store import tombstones
+from meta.store import pin_lists, tombstones
 from meta.store.ages import NOW, ago
 from meta.store.engine import Database
 from meta.transactions import Transactions
@@ -264,6 +264,18 @@ def test_a_pin_lasts_its_lease_through_steps_in_both_directions(world: World) ->
     assert live() == 1
     world.let_pass(20)
     assert live() == 0
+
+
+def test_a_step_that_no_server_has_noticed_ends_no_pin(world: World) -> None:
+    """The rule that forgets expired pins may run before the clock is observed again."""
+    with world.transactions.database.write() as tx:
+        tx.exec_driver_sql(_PIN)
+    world.let_pass(600)
+
+    world.clock.advance(2 * HOUR)
+
+    assert world.transactions.write(pin_lists.forget_expired) == 0
+    assert world.transactions.read(pin_lists.totals).number == 1
 
 
 _PIN = (

@@ -9,11 +9,13 @@ from sqlalchemy import text
 
 from meta.store import (
     commits,
+    ledger_checks,
     lifetimes,
     lookup,
     merge_claims,
     merge_planning,
     retention,
+    size_tiers,
     stream_reads,
     tombstones,
     versions,
@@ -25,7 +27,7 @@ from meta.store.lookup import Query, VisibleDataset
 from meta.store.merge_claims import Poll
 from meta.store.merge_planning import SegmentFilter
 from meta.store.stream_reads import StreamScope
-from tests.support.meta.plans import executions_max, rows_read
+from tests.support.meta.plans import executions_max, rows_of_statements, rows_read
 from tests.support.meta.server import MetaServer
 
 # Rows of each table; the slow run shows that the figures do not grow with them.
@@ -34,6 +36,8 @@ HOUR_NANOS = 3_600_000_000_000
 AGES = Ages(86_400.0, 2_100.0, 86_400.0, 604_800.0, 2_592_000.0, 2_592_000.0, 7e6, 604_800.0)
 # A page of streams with an entry and a head each, and what a rule looks up for them.
 RULE_ROWS_MAX = 5 * lifetimes.STREAMS_AT_ONCE
+# A page of a walk through a whole table.
+PAGE_ROWS = 2_000
 FILL = (
     """
     INSERT INTO datasets (id, name, tombstone_grace_secs)
@@ -73,6 +77,13 @@ FILL = (
     SELECT gen_random_uuid(), key, 1, 1, 1, 1, 1, 1, 1, n, 1, 1
     FROM generate_series(1, :rows) n, datasets WHERE name = 'dataset 2'
     """,
+    """
+    INSERT INTO registrations (stream_id, dataset_id, start_offset, end_offset, ingest_time_nanos,
+        version, segment_id)
+    SELECT id, id, 0, 1, 1, 1, id FROM ingest_streams
+    """,
+    "INSERT INTO merge_task_inputs (segment_id, task_id, position)"
+    " SELECT gen_random_uuid(), gen_random_uuid(), 0 FROM generate_series(1, :rows)",
     """
     INSERT INTO dataset_usage (dataset_id, month, slot, records)
     SELECT id, '2099-01', n, 1 FROM generate_series(1, :rows) n, datasets WHERE name = 'dataset 2'
@@ -129,13 +140,44 @@ CALLS: dict[str, Callable[[Transaction], object]] = {
 }
 
 
-def test_calls_read_no_more_than_they_return(database: Database) -> None:
+def check_ledger(kind: str, tx: Transaction) -> None:
+    position, most = None, 10
+    while True:
+        page = ledger_checks.read_page(tx, kind, position, most, rows_at_once=PAGE_ROWS)
+        position = page.next_position
+        if position is None:
+            return
+
+
+def count_streams(tx: Transaction) -> None:
+    position = None
+    while True:
+        _, position = ledger_checks.count_streams(tx, position, rows_at_once=PAGE_ROWS)
+        if position is None:
+            return
+
+
+WALKS: dict[str, Callable[[Transaction], object]] = {
+    **{kind: partial(check_ledger, kind) for kind in ledger_checks.KINDS},
+    "count of streams": count_streams,
+    "GetSegmentSizeStats": lambda tx: size_tiers.read(
+        tx, None, SegmentFilter(max_compressed_size=1), rows_at_once=PAGE_ROWS
+    ),
+}
+
+
+def test_calls_and_walks_read_no_more_than_they_return_or_a_page(database: Database) -> None:
     """One test, because the fill is what takes time."""
     set_retention(database)
 
     read = {name: rows_read(database, work) for name, work in CALLS.items()}
+    pages = {
+        name: max(rows_of_statements(database, work, is_small=True)) for name, work in WALKS.items()
+    }
 
     assert {name: count for name, count in read.items() if count > 200} == {}
+    # Each row of a page with a few that belong to it.
+    assert {name: count for name, count in pages.items() if count > 5 * PAGE_ROWS} == {}
 
 
 def test_a_batch_of_commits_costs_in_proportion_to_its_calls(database: Database) -> None:

@@ -6,6 +6,9 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
+from meta.store import size_tiers
+from meta.store.merge_planning import SegmentFilter
+from meta.store.size_tiers import SizeTier
 from meta.v1 import janitor_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.janitor import MIB, age, explain, janitor_stats, rewrite, sizes
@@ -67,6 +70,23 @@ def test_size_tiers_count_what_passes_all_filters(
     assert sum(t.segment_count for t in sizes(writer, min_age_secs=50, max_age_secs=200)) == 1
     assert sizes(writer, min_age_secs=1_000) == []
     assert young
+
+
+def test_size_tiers_are_the_same_whatever_a_page_holds(
+    meta_server: MetaServer, catalog: CatalogDriver, writer: Writer, dataset: str
+) -> None:
+    for name in (dataset, catalog.dataset("other")):
+        sizes_of_one = [0, MIB, 2 * MIB, 5 * MIB, 70 * MIB]
+        writer.save(*(segment_of(name, EPOCH + n, compressed=n) for n in sizes_of_one))
+
+    def tiers(rows_at_once: int, **filters: int) -> list[SizeTier]:
+        with meta_server.running.database.read() as tx:
+            return size_tiers.read(tx, None, SegmentFilter(**filters), rows_at_once=rows_at_once)
+
+    assert [tier.segment_count for tier in tiers(10_000)] == [2, 4, 2, 2]
+    for filters in ({}, {"max_compressed_size": MIB}, {"min_age_secs": 0, "max_age_secs": 900}):
+        assert tiers(1, **filters) == tiers(2, **filters) == tiers(10_000, **filters)
+        assert tiers(1, **filters)
 
 
 @pytest.mark.parametrize(

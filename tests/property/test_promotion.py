@@ -1,17 +1,12 @@
 """I5, I13 through promotions of a real hot standby: no version is handed out a second time."""
 
-import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import create_engine, make_url
 
-from meta import migrations, server
+from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import DeletionHeld, Unavailable, VersionExpired
@@ -19,54 +14,24 @@ from meta.store import versions
 from meta.store.engine import Database, DatabaseSettings, TimelineChanged
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2
-from segplane.postgres import EmbeddedPostgres
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import Writer
 from tests.support.meta.standby import (
+    Pair,
+    both_hosts,
     catch_up,
-    copy_as_standby,
-    promote,
-    socket_of,
+    retried,
+    running_pair,
     stop_following,
 )
-
-Reply = TypeVar("Reply")
-SYNCED = {"fsync": "off", "wal_level": "replica"}
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A primary with a hot standby that follows it."""
-
-    primary: EmbeddedPostgres
-    standby: EmbeddedPostgres
-
-    def fail_over(self) -> None:
-        self.primary.stop()
-        promote(self.standby)
 
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
-    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
-    folder = Path(tempfile.mkdtemp(prefix="segplane-pair-"))
-    folder.chmod(0o711)
-    try:
-        with EmbeddedPostgres(folder / "primary", settings=SYNCED) as primary:
-            migrate(primary)
-            copy_as_standby(primary, folder / "standby")
-            with EmbeddedPostgres(folder / "standby", settings=SYNCED) as standby:
-                yield Pair(primary, standby)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def migrate(cluster: EmbeddedPostgres) -> None:
-    database = Database(DatabaseSettings(url=cluster.url))
-    migrations.upgrade(database)
-    database.close()
+    with running_pair() as pair:
+        yield pair
 
 
 def draw(url: str, count: int) -> list[int]:
@@ -120,7 +85,7 @@ def test_a_server_in_recovery_is_refused(pair: Pair) -> None:
 def test_meta_goes_on_with_a_promoted_standby_that_lagged(
     pair: Pair, meta_settings: Settings
 ) -> None:
-    url = f"{pair.primary.url}&host={socket_of(pair.standby)}&target_session_attrs=primary"
+    url = both_hosts(pair)
     settings = replace(meta_settings, database=replace(meta_settings.database, url=url))
     running = server.start(settings)
     try:
@@ -164,15 +129,3 @@ def check_failover(client: MetaClient, pair: Pair) -> None:
     collector.commit(stream, 3, dataset)
     assert nursery.merge(dataset, stream, -1, 3) > again.response_seq
     assert len(writer.find("web").segments) == 1
-
-
-def retried(call: Callable[[], Reply]) -> Reply:
-    """Repeat a call while the server finds its way to the new primary."""
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            return call()
-        except Unavailable:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import psycopg
 import pytest
 
 from segplane import preflight
 from segplane.config import StackSettings
 from segplane.dataplane.readiness import is_serving
 from segplane.dev import COLLECTOR, Stack
+from segplane.postgres import SUPERUSER
 from segplane.run_lock import RunLock
 from tests.support.process_tree import children_of, command_of, is_alive, kill_starting_jvm
 from tests.support.waiting import wait_until
@@ -74,6 +76,36 @@ def test_a_lock_tells_a_killed_run_from_one_that_ended(settings: StackSettings) 
     (settings.data_dir / "run.lock").rename(settings.data_dir / "held")
     (settings.data_dir / "run.lock").write_text("4711\n")
     assert fourth.take()
+
+
+def test_a_start_waits_for_a_postgres_in_recovery(settings: StackSettings) -> None:
+    """As long as it is told to: here until somebody promotes it."""
+    environment = {**settings.inherited, "META_DATABASE_WAIT_SECS": "300"}
+    settings = replace(settings, inherited=environment)
+    with Stack(settings, lambda _: None, parts=()) as stack:
+        cluster = stack.settings.data_dir / "postgres" / "cluster"
+        meta_log = stack.log_dir / "meta.log"
+    (cluster / "standby.signal").touch()
+    lines_before = len(meta_log.read_text().splitlines())
+    stack = Stack(settings, lambda _: None, parts=())
+
+    def promote_it() -> None:
+        wait_until(
+            lambda: any(
+                "in recovery" in line for line in meta_log.read_text().splitlines()[lines_before:]
+            ),
+            "meta waits for the database",
+        )
+        socket = (cluster / "postmaster.pid").read_text().splitlines()[4]
+        with psycopg.connect(f"host={socket} user={SUPERUSER} dbname=postgres") as connection:
+            connection.execute("SELECT pg_promote(true, 60)")
+
+    promoter = threading.Thread(target=promote_it)
+    promoter.start()
+    with stack:
+        promoter.join()
+        assert is_serving(stack.settings.meta_address)
+        assert stack.children["meta"].restarts == 0
 
 
 def test_a_meta_that_is_killed_before_the_token_is_made_is_started_again(

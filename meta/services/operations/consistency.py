@@ -11,9 +11,10 @@ from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.event_loop import stepped
 from meta.services import checks
-from meta.store import consistency
-from meta.store.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, LedgerFinding, StreamFacts
+from meta.store import consistency, ledger_checks
+from meta.store.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, StreamFacts
 from meta.store.engine import Transaction
+from meta.store.ledger_checks import LedgerFinding, Position
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
@@ -69,11 +70,12 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
                 yield reply
             through = stretch.through
             if stretch.is_last:
-                async for reply in stepped(self._ledger()):
-                    yield reply
-                streams = await asyncio.to_thread(
-                    self._transactions.read, consistency.count_streams
-                )
+                async for page in stepped(self._ledger()):
+                    if page:
+                        yield pb.CheckConsistencyResponse(findings=page, checked_through=LAST_KEY)
+                streams = 0
+                async for counted in stepped(self._count_streams()):
+                    streams += counted
                 yield pb.CheckConsistencyResponse(
                     checked_through=through, complete=True, num_streams=streams
                 )
@@ -114,25 +116,33 @@ class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
             num_babies=counts[1],
         )
 
-    def _ledger(self) -> Iterator[pb.CheckConsistencyResponse]:
-        """Findings among the rows, each kind in a snapshot of its own."""
-
-        def read(kind: str) -> list[LedgerFinding]:
-            return self._transactions.read(lambda tx: list(consistency.ledger_findings(tx, kind)))
-
-        for kind in consistency.LEDGER_KINDS:
-            findings = [
-                _finding(
-                    pb.FindingKind.Value(f"FINDING_KIND_{finding.kind}"),
-                    "",
-                    finding.subject_id,
-                    finding.message,
-                    _LEDGER_REPAIRS.get(finding.kind, ""),
+    def _ledger(self) -> Iterator[list[pb.Finding]]:
+        """Findings among the rows, page by page; a page is a snapshot of its own."""
+        for kind in ledger_checks.KINDS:
+            left, position = ledger_checks.FINDINGS_MAX, None
+            while left:
+                page = self._transactions.read(
+                    lambda tx, kind=kind, position=position, left=left: (  # type: ignore[misc]
+                        ledger_checks.read_page(tx, kind, position, left)
+                    )
                 )
-                for finding in read(kind)
-            ]
-            if findings:
-                yield pb.CheckConsistencyResponse(findings=findings, checked_through=LAST_KEY)
+                yield list(map(_ledger_finding, page.findings))
+                left -= len(page.findings)
+                position = page.next_position
+                if position is None:
+                    break
+
+    def _count_streams(self) -> Iterator[int]:
+        position: Position | None = None
+        while True:
+            count, position = self._transactions.read(
+                lambda tx, position=position: (  # type: ignore[misc]
+                    ledger_checks.count_streams(tx, position)
+                )
+            )
+            yield count
+            if position is None:
+                return
 
 
 def _strangers(
@@ -217,3 +227,9 @@ def _finding(
     return pb.Finding(
         kind=kind, object_key=key, subject_id=subject_id, message=message, repair=repair
     )
+
+
+def _ledger_finding(finding: LedgerFinding) -> pb.Finding:
+    kind = pb.FindingKind.Value(f"FINDING_KIND_{finding.kind}")
+    repair = _LEDGER_REPAIRS.get(finding.kind, "")
+    return _finding(kind, "", finding.subject_id, finding.message, repair)

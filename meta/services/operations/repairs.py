@@ -7,7 +7,7 @@ import grpc
 from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services import checks
-from meta.store import audit, repairs
+from meta.store import audit, recounts, repairs
 from meta.store.engine import Transaction
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
@@ -15,7 +15,7 @@ from meta.v1 import operations_pb2_grpc
 
 REPAIRS_MAX = 100
 _REPAIRS = {
-    pb.FINDING_KIND_STATS: repairs.recount,
+    pb.FINDING_KIND_STATS: recounts.store,
     pb.FINDING_KIND_TASK_INPUT_DEAD: repairs.cancel_dead_task,
 }
 

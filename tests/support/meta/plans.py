@@ -22,8 +22,21 @@ def rows_read(
     `is_small` says that the tables are smaller than they will be: without it the planner would read
     them whole, because that is cheaper, where it takes an index later.
     """
+    return sum(rows_of_statements(database, work, is_small=is_small))
+
+
+def rows_of_statements(
+    database: Database, work: Callable[[Transaction], object], *, is_small: bool = False
+) -> list[int]:
+    """Like `rows_read`, for each statement."""
     plans = _plans(database, work, is_small=is_small)
-    return sum(_own_rows(node) for plan in plans for node in _nodes(plan))
+    return [sum(map(_own_rows, _nodes(plan))) for plan in plans]
+
+
+def probes_made(database: Database, work: Callable[[Transaction], object]) -> int:
+    """Count how often the statements of `work` look into a table or an index of it."""
+    scans = (node for plan in _plans(database, work, is_small=True) for node in _nodes(plan))
+    return sum(int(node["Actual Loops"]) for node in scans if "Relation Name" in node)
 
 
 def _plans(

@@ -1,15 +1,78 @@
 """A hot standby of an embedded Postgres, made with the wheel's own binaries."""
 
 import os
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 
+from meta import migrations
+from meta.errors import Unavailable
+from meta.store.engine import Database, DatabaseSettings
 from segplane.postgres import SUPERUSER, EmbeddedPostgres
 from segplane.postgres_folder import choose_user, find_install, prepare_folder
 from tests.support.waiting import wait_until
+
+Reply = TypeVar("Reply")
+SYNCED = {"fsync": "off", "wal_level": "replica"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A primary with a hot standby that follows it."""
+
+    primary: EmbeddedPostgres
+    standby: EmbeddedPostgres
+
+    def fail_over(self) -> None:
+        """Stop the primary and promote the standby."""
+        self.primary.stop()
+        promote(self.standby)
+
+
+@contextmanager
+def running_pair() -> Iterator[Pair]:
+    """Run a migrated primary and its standby."""
+    # Not under tmp_path: pytest keeps that closed to the user whom Postgres runs as under root.
+    folder = Path(tempfile.mkdtemp(prefix="segplane-pair-"))
+    folder.chmod(0o711)
+    try:
+        with EmbeddedPostgres(folder / "primary", settings=SYNCED) as primary:
+            database = Database(DatabaseSettings(url=primary.url))
+            migrations.upgrade(database)
+            database.close()
+            copy_as_standby(primary, folder / "standby")
+            with EmbeddedPostgres(folder / "standby", settings=SYNCED) as standby:
+                yield Pair(primary, standby)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def both_hosts(pair: Pair) -> str:
+    """Give the URL by which a server finds whichever of the two is the primary."""
+    return f"{pair.primary.url}&host={socket_of(pair.standby)}&target_session_attrs=primary"
+
+
+def retried(call: Callable[[], Reply]) -> Reply:
+    """Repeat a call while the server finds its way to the new primary."""
+    replies: list[Reply] = []
+
+    def is_answered() -> bool:
+        try:
+            replies.append(call())
+        except Unavailable:
+            return False
+        return True
+
+    wait_until(is_answered, "the new primary answers", poll_secs=0.1)
+    return replies[0]
 
 
 def socket_of(server: EmbeddedPostgres) -> str:

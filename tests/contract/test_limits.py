@@ -1,0 +1,171 @@
+"""Every limit of docs/contract.md, at it and one beyond."""
+
+import ast
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import grpc
+import psycopg
+import pytest
+from google.protobuf.descriptor import Descriptor
+from google.rpc.error_details_pb2 import ErrorInfo
+from grpc_status import rpc_status
+from psycopg import sql
+
+from meta import config, server
+from meta.client import MetaClient
+from meta.errors import MetaError
+from meta.process import Environment
+from meta.status_errors import BY_REASON
+from segplane.postgres import EmbeddedPostgres
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.limits.documented import documented
+from tests.support.meta.limits.lists import LISTS
+from tests.support.meta.limits.pages import PAGES
+from tests.support.meta.limits.requests import REQUESTS
+from tests.support.meta.limits.world import Case, World
+from tests.support.meta.methods import METHODS
+
+TESTS = Path(__file__).parents[1]
+CASES: dict[str, Case] = REQUESTS | LISTS | PAGES
+# Limits that need more than a call, and the tests that show them.
+ELSEWHERE = {
+    "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],
+    "outputs of `CompleteSegmentMergeTask`": [
+        "meta/test_merge_outputs.py::"
+        "test_as_many_outputs_as_allowed_are_accepted_and_one_more_is_not"
+    ],
+    "`GetOffsetsAt` without pages: streams": [
+        "meta/test_reply_pages.py::test_offsets_at_the_limit_come_in_one_reply",
+        "meta/test_reply_pages.py::test_offsets_at_a_version_come_in_pages",
+    ],
+    "`ListUnmergedBabies`: streams": [
+        "meta/test_unmerged_babies.py::test_one_stream_more_than_a_cursor_holds_is_refused"
+    ],
+    "removals since `since_seq`": [
+        "meta/test_reply_pages.py::test_more_removals_than_fit_are_forgotten"
+    ],
+}
+# Repeated fields of requests whose rows have other names.
+ROW_OF_FIELD = {
+    "CommitOffset.dataset_ids": "`CommitOffset.dataset_ids`, and as many `dataset_records`",
+    "CommitOffset.dataset_records": "`CommitOffset.dataset_ids`, and as many `dataset_records`",
+    "UpdateSchema.add_columns": (
+        "`UpdateSchema.add_columns`, and the columns that the schema has then"
+    ),
+    "GetIngestStreamsForNursery.shard_indexes": (
+        "`GetIngestStreamsForNursery.shard_count`, and so many `shard_indexes`"
+    ),
+    "RegisterMergedSegment.more_segments": "segments of `RegisterMergedSegment`",
+    "RegisterMergedSegments.registrations.more_segments": (
+        "segments of all registrations of `RegisterMergedSegments`"
+    ),
+    "RegisterMergedSegments.registrations.stream_offsets": (
+        "`stream_offsets` of all registrations of `RegisterMergedSegments`"
+    ),
+    "CompleteSegmentMergeTask.more_segments": "outputs of `CompleteSegmentMergeTask`",
+}
+COUNTS, LEFT = "counts as the limit", {"left for the next call", "left out"}
+
+
+LIMITS = documented()
+
+
+@pytest.fixture(scope="module")
+def world(postgres: EmbeddedPostgres, template_database: str) -> Iterator[World]:
+    """Run one server for all rows: no case counts what another one leaves."""
+    name = f"limits_{uuid4().hex}"
+    names = [sql.Identifier(part) for part in (name, template_database)]
+    with closing(psycopg.connect(postgres.url, autocommit=True)) as admin:
+        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
+        running = server.start(settings_of(postgres.url_of(name)))
+        try:
+            with MetaClient(f"127.0.0.1:{running.port}") as client:
+                catalog = CatalogDriver(client)
+                dataset = catalog.dataset("web")
+                yield World(client, running.database, dataset, catalog.token(dataset))
+        finally:
+            running.stop(2.0)
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(names[0]))
+
+
+def settings_of(url: str) -> config.Settings:
+    values = {
+        "META_BIND": "127.0.0.1:0",
+        "META_DATABASE_URL": url,
+        "META_OBJECT_STORE_URL": "file:///objects",
+        "META_THREADS": "8",
+    }
+    settings = config.load(Environment("META_", values))
+    # Calls of the longest lists may take long on a busy machine.
+    return replace(settings, database=replace(settings.database, statement_timeout_ms=120_000))
+
+
+def refused(world: World, case: Case, count: int) -> tuple[str, str]:
+    """Call beyond a limit; returns the status and the reason of the refusal."""
+    try:
+        case(world, count)
+    except MetaError as error:
+        return error.code.name, error.reason
+    except grpc.RpcError as error:
+        # Of a call that our client does not translate: bytes, or a stream of requests.
+        status = rpc_status.from_call(error)
+        info = ErrorInfo()
+        if status is not None:
+            status.details[0].Unpack(info)
+        return error.code().name, info.reason
+    return "OK", ""
+
+
+@pytest.mark.parametrize("name", [name for name in LIMITS if name in CASES])
+def test_a_limit_holds_at_it_and_one_beyond(world: World, name: str) -> None:
+    limit, case = LIMITS[name], CASES[name]
+
+    if limit.beyond == COUNTS or limit.beyond in LEFT:
+        assert [case(world, limit.most), case(world, limit.most + 1)] == [limit.most] * 2
+        return
+    case(world, limit.most)
+    status, reason = refused(world, case, limit.most + 1)
+
+    if limit.beyond.startswith("`"):
+        assert reason == limit.beyond.strip("`")
+        assert status == BY_REASON[reason].code.name
+    else:
+        assert (status, reason) == (limit.beyond.split(" ")[0], "")
+
+
+def test_every_documented_limit_has_a_test_and_the_other_way_round() -> None:
+    assert len(LIMITS) > 50
+    assert set(LIMITS) == {*CASES, *ELSEWHERE}
+    for path, _, function in (
+        test.partition("::") for tests in ELSEWHERE.values() for test in tests
+    ):
+        tree = ast.parse((TESTS / path).read_text())
+        names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        assert function in names, f"{path} has no {function}"
+
+
+def test_every_repeated_field_of_a_request_has_a_limit() -> None:
+    fields = {
+        f"{method.name}.{path}"
+        for method in METHODS
+        for path in repeated(method.input_type)
+        # The same for every segment that a request describes.
+        if "facts." not in path
+    }
+
+    rows = {field: ROW_OF_FIELD.get(field, f"`{field}`") for field in fields}
+
+    assert {field for field, row in rows.items() if row not in LIMITS} == set()
+    assert set(ROW_OF_FIELD) <= fields
+
+
+def repeated(message: Descriptor, at: str = "") -> Iterator[str]:
+    for field in message.fields:
+        if field.is_repeated:
+            yield at + field.name
+        if field.message_type and field.message_type.file.package.startswith("meta."):
+            yield from repeated(field.message_type, f"{at}{field.name}.")

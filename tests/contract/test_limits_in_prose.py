@@ -1,0 +1,85 @@
+"""A bound in the text of docs/contract.md is a row of its table, or bounds something else."""
+
+import re
+
+from tests.support.meta.limits.documented import CONTRACT, documented
+
+_BOUND = re.compile(
+    r"(?:\S+ ){2}\(?(?:at most|up to|more than|fewer than|less than|below|above|1 to) \(?"
+    r"(?:\d[\d,.^]*\d|\d)(?: ?[\w-]+)?",
+    re.IGNORECASE,
+)
+# The row of the table that a phrase of the text is about.
+ROWS = {
+    "are case-sensitive, 1 to 255 characters": "characters of a name",
+    "not, are at most 2^43 bytes": "bytes of a segment or baby segment",
+    "is 100, more than 1,000 counts": "`limit` of a catalog list",
+    "again. - At most 1,000 live": "live datasets",
+    "**SaveSegments** registers up to 1,000 complete": "`SaveSegments.segments`",
+    "it `num_records` (at most 2^31-1": "events of a segment, records of a baby segment",
+    "dataset. - At most 2,500 tokens": "ingest tokens",
+    "(OperationsService) takes up to 1,000 such": "`RegisterMergedSegments.registrations`",
+    "registrations with up to 1,000 segments": (
+        "segments of all registrations of `RegisterMergedSegments`"
+    ),
+    "babies. Where more than 10,000 streams": "removals since `since_seq`",
+    "(`more_segments`, additive; at most 64 outputs": "outputs of `CompleteSegmentMergeTask`",
+    "is 1,000, more than 10,000 counts": "`FindSegments.limit`",
+    "missing ones, at most 1,000": "`GetSegmentsByIds.segment_ids`",
+    "a range (at most 1,000": "offsets of `GetCommittedFlushes`",
+    "by default, at most 10,000 or": "`ExplainMergePlan.limit`",
+    "**GetUsage** returns up to 1,000 datasets": "`GetUsage.dataset_ids`",
+    "`tasks_max` (16, up to 1,000": "`CreateRewriteJob.tasks_max`",
+    "page has at most 1,000": "`ListUnmergedBabies.limit`",
+    "changes (1,000; at most 5,000": "`ListDatasetChanges.limit`",
+    "key order, up to 1,000 objects": "`CheckConsistency.objects`",
+    "RepairCatalog takes up to 100 findings": "`RepairCatalog.repairs`",
+    "a recount; at most 1,000 findings": (
+        "findings of a kind among the rows, of `CheckConsistency`"
+    ),
+    "ReportObjectChecks takes up to 1,000 outcomes": "`ReportObjectChecks.checks`",
+}
+# Bounds of ages, of replies and of what the server does by itself; other tests show them.
+NO_LIMITS = {
+    "metadata names up to 10 tokens",
+    "finite and above 0",
+    "A reply above 3.5 MiB",
+    "a routing at most 5 seconds",
+    "pages of at most 3.5 MiB",
+    "values of up to 32 entries",
+    "always stays; up to 120 are",
+    "minutes; never below 5 minutes",
+    "0 is below 1 MiB",
+    "16 inputs, fewer than 8 where",
+    "or more, at most 4 merges",
+    "In total at most 5 times",
+    "alone) and at most 3.5 MiB",
+}
+
+
+def bounds_in_prose() -> set[str]:
+    text = CONTRACT.read_text()
+    before, _, rest = text.partition("\n## Limits\n")
+    after = rest.partition("\n## ")[2].partition("\n## Reasons\n")[0]
+    return {match[0] for match in _BOUND.finditer(" ".join(f"{before}\n{after}".split()))}
+
+
+def test_every_bound_in_the_text_is_a_row_or_bounds_something_else() -> None:
+    assert bounds_in_prose() == {*ROWS, *NO_LIMITS}, "add a row to the table of limits, and here"
+
+
+def test_every_row_that_the_text_repeats_has_its_number() -> None:
+    limits = documented()
+
+    for phrase, name in ROWS.items():
+        numbers = re.findall(r"\d[\d,.^-]*\d|\d", phrase)
+        values = [eval_number(number) for number in numbers]
+        # A page of unmerged babies has a default beside its limit.
+        assert limits[name].most in values or name == "`ListUnmergedBabies.limit`", phrase
+
+
+def eval_number(text: str) -> int:
+    power = re.fullmatch(r"2\^(\d+)(-1)?", text)
+    if power:
+        return int(2 ** int(power[1])) - (1 if power[2] else 0)
+    return int(text.replace(",", ""))

@@ -1,0 +1,72 @@
+"""Ages in SQL come from meta.store.ages: a raw difference counts steps of the database's clock."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+META = Path(__file__).parents[2] / "meta"
+_CLOCK = r"(?:(?:now|(?:clock|statement|transaction)_timestamp)\(\)|current_timestamp\b)"
+_ARITHMETIC = re.compile(
+    rf"{_CLOCK}(?:\s+AT TIME ZONE '\w+')?\s*[-+]|[-+]\s*(?:func\.)?{_CLOCK}|\{{NOW\}}\s*[-+]",
+    re.IGNORECASE,
+)
+# How often each module adds to the clock or subtracts from it, and why that is no kept age.
+ALLOWED = {
+    "store/ages.py": (1, "the one place: ages without gaps"),
+    "store/access_tokens.py": (1, "the end of a token is a date that its creator chose"),
+    "store/lifetimes.py": (1, "months of usage follow the calendar"),
+    "store/merge_claims.py": (1, "the end of a lease, moved when the clock steps back"),
+    "store/merge_failures.py": (1, "the end of a back-off, moved likewise"),
+    "store/merge_leases.py": (2, "the end of a lease; the age that UnclaimMergeTask asks for"),
+    "store/merge_planning.py": (2, "the age filters of a call are by the clock as it is"),
+    "store/nursery_shards.py": (1, "the end of a lease, moved when the clock steps back"),
+    "store/parked_streams.py": (1, "an age that is shown to people, and ends nothing"),
+    "store/pins.py": (3, "the end of a lease, moved when the clock steps"),
+    "store/pin_lists.py": (1, "an age that is shown to people, and ends nothing"),
+    "store/rewrite_advance.py": (2, "the pace of a job"),
+    "store/size_tiers.py": (2, "the age filters of a call are by the clock as it is"),
+}
+
+
+def arithmetic(text: str) -> list[str]:
+    """Give the expressions that add to a clock of the database or subtract from it."""
+    return [match[0].strip() for match in _ARITHMETIC.finditer(text)]
+
+
+def test_ages_in_sql_come_from_one_module() -> None:
+    uses = {
+        path.relative_to(META).as_posix(): len(arithmetic(path.read_text()))
+        for path in META.rglob("*.py")
+        # A migration is frozen, and one defines the function that the module calls.
+        if "migrations" not in path.parts
+    }
+
+    counted = {name: count for name, count in uses.items() if count}
+
+    expected = {name: count for name, (count, _) in ALLOWED.items()}
+    assert counted == expected, "use meta.store.ages.ago, or say in ALLOWED why it is no kept age"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WHERE at < now() - make_interval(secs => :age)",
+        "WHERE at <= now()- interval '1 day'",
+        "now() + interval '1 second'",
+        "func.now() - func.make_interval(0)",
+        "now() AT TIME ZONE 'UTC' - interval '1 day'",
+        "interval '1 day' + clock_timestamp()",
+        "clock_timestamp() - created_at > interval '1 day'",
+        "CURRENT_TIMESTAMP - interval '1 day'",
+    ],
+)
+def test_arithmetic_is_recognised(sql: str) -> None:
+    assert len(arithmetic(sql)) == 1
+
+
+@pytest.mark.parametrize(
+    "sql", ["SET at = now()", "WHERE at > now() AND x = -1", "SELECT now(), -1", "due < now() OR a"]
+)
+def test_other_uses_are_none(sql: str) -> None:
+    assert arithmetic(sql) == []

@@ -14,13 +14,26 @@ from meta.client import MetaClient, location
 from meta.errors import Unimplemented
 from meta.process import Shutdown
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
-from meta.v1.operations_pb2 import CondemnObjectsRequest, GetServerStateRequest
+from meta.v1.operations_pb2 import (
+    CondemnObjectsRequest,
+    ExpireTableObjectsRequest,
+    GetServerStateRequest,
+)
 from meta.v1.segment_deletion_pb2 import (
     ConfirmTombstoneDeletionRequest,
     GetTombstonedSegmentsForDeletionRequest,
     TombstonedSegmentInfo,
 )
-from segments.keys import BABIES_ROOT, DATASETS_ROOT, QUARANTINE_ROOT, join_key, merged_prefix
+from segments.keys import (
+    BABIES_ROOT,
+    DATASETS_ROOT,
+    QUARANTINE_ROOT,
+    TABLES_ROOT,
+    TableKey,
+    join_key,
+    merged_prefix,
+    parse_key,
+)
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segplane.dataplane.clocks import read_database_clock
@@ -98,6 +111,23 @@ def _delete_confirmed(tools: Tools, keys: dict[str, str]) -> bool:
     return True
 
 
+def delete_table_metadata(tools: Tools) -> None:
+    """Delete table metadata that nobody was handed for a grace; what is missed is an orphan."""
+    has_more = True
+    while has_more and not tools.shutdown.is_requested:
+        try:
+            reply = tools.meta.operations.ExpireTableObjects(ExpireTableObjectsRequest())
+        except Unimplemented:
+            # A meta of 0.1.0 keeps none.
+            return
+        keys = [key for key in reply.object_keys if isinstance(parse_key(key), TableKey)]
+        tools.store.delete(keys)
+        has_more = reply.has_more
+        if keys:
+            metrics.DELETED_OBJECTS.labels("table_metadata").inc(len(keys))
+            log.info("table_metadata_deleted", objects=len(keys))
+
+
 def collect_orphans(tools: Tools) -> None:
     """Delete objects that no row of meta names and that are too old to be registered."""
 
@@ -143,7 +173,7 @@ def measure_clocks(tools: Tools) -> None:
 def abort_uploads(tools: Tools) -> None:
     """Abort the unfinished uploads of writers that died."""
     before = tools.store.now_nanos() - int(tools.settings.upload_max_age_secs * NANOS)
-    for root in (BABIES_ROOT, DATASETS_ROOT, QUARANTINE_ROOT):
+    for root in (BABIES_ROOT, DATASETS_ROOT, QUARANTINE_ROOT, TABLES_ROOT):
         aborted = tools.store.abort_stale_uploads(root, before)
         if aborted:
             metrics.DELETED_OBJECTS.labels("unfinished").inc(aborted)

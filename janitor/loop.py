@@ -38,6 +38,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
     return (
         Job("plan_merges", settings.merge_interval_secs, jobs.plan_merges),
         Job("delete_tombstoned", settings.deletion_interval_secs, jobs.delete_tombstoned),
+        Job("delete_table_metadata", settings.deletion_interval_secs, jobs.delete_table_metadata),
         Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
         Job("abort_uploads", settings.upload_interval_secs, jobs.abort_uploads),
         Job("scrub", settings.scrub_interval_secs, jobs.scrub),

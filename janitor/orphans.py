@@ -13,7 +13,16 @@ import structlog
 
 from meta import metrics
 from meta.process import Shutdown
-from segments.keys import BABIES_ROOT, DATASETS_ROOT, AttemptKey, BabyKey, MergedKey, parse_key
+from segments.keys import (
+    BABIES_ROOT,
+    DATASETS_ROOT,
+    TABLES_ROOT,
+    AttemptKey,
+    BabyKey,
+    MergedKey,
+    TableKey,
+    parse_key,
+)
 from segments.store.interface import ObjectInfo, ObjectStore
 
 log = structlog.get_logger()
@@ -66,7 +75,7 @@ def sweep(
 ) -> SweepTotals:
     """Delete orphans written up to the given time; returns early on shutdown."""
     swept = SweepTotals()
-    for root in (BABIES_ROOT, DATASETS_ROOT):
+    for root in (BABIES_ROOT, DATASETS_ROOT, TABLES_ROOT):
         for owner, objects in itertools.groupby(store.list(root), key=owner_of):
             scan = scan_prefix(objects, condemn, written_until_nanos, shutdown)
             if shutdown.is_requested:
@@ -85,7 +94,7 @@ def owner_of(info: ObjectInfo) -> str:
 
 def is_ours(key: str) -> bool:
     """Whether the key has exactly the form of one that Segplane writes; no other is deleted."""
-    return isinstance(parse_key(key), BabyKey | MergedKey | AttemptKey)
+    return isinstance(parse_key(key), BabyKey | MergedKey | AttemptKey | TableKey)
 
 
 def delete_cap(listed: int) -> int:

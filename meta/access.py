@@ -20,6 +20,7 @@ class Role(Enum):
     MERGE = "merge"
     JANITOR = "janitor"
     READER = "reader"
+    GATEWAY = "gateway"
     CATALOG = "catalog"
     ADMIN = "admin"
 
@@ -41,21 +42,22 @@ ANONYMOUS = Principal("anonymous", Role.ADMIN)
 SHARED_TOKEN = Principal("META_AUTH_TOKEN", Role.ADMIN)
 current: ContextVar[Principal] = ContextVar("principal", default=ANONYMOUS)
 
-_I, _N, _M, _J, _R, _C = (
+_I, _N, _M, _J, _R, _G, _C = (
     Role.INGEST,
     Role.NURSERY,
     Role.MERGE,
     Role.JANITOR,
     Role.READER,
+    Role.GATEWAY,
     Role.CATALOG,
 )
-_EVERY = (_I, _N, _M, _J, _R, _C)
+_EVERY = (_I, _N, _M, _J, _R, _G, _C)
 _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     "CatalogService": {
         "ListDatasources": (_R, _C),
         "CreateDataset": (_C,),
-        "GetDataset": (_R, _C),
-        "ListDatasets": (_R, _C),
+        "GetDataset": (_R, _G, _C),
+        "ListDatasets": (_R, _G, _C),
         "DeleteDataset": (_C,),
         "SetShardingFields": (_C,),
         "GetShardingFields": (_R, _C),
@@ -112,8 +114,8 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ConfirmTombstoneDeletion": (_J,),
     },
     "SegmentLookupService": {
-        "FindSegments": (_R,),
-        "GetSegmentsByIds": (_R,),
+        "FindSegments": (_R, _G),
+        "GetSegmentsByIds": (_R, _G),
     },
     "JanitorService": {
         "GetJanitorStats": (_J, _R, _C),
@@ -151,8 +153,13 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ReleasePin": (_R,),
         "ListPins": (_R,),
         "ListUnmergedBabies": (_R,),
-        "ListDatasetChanges": (_R,),
+        "ListDatasetChanges": (_R, _G),
         "WatchDataset": (_R,),
+        "GetDatasetTable": (_G,),
+        "PutTableObjects": (_G,),
+        "PutTableSnapshot": (_G,),
+        "HandOutTable": (_G,),
+        "ExpireTableObjects": (_J,),
         "ParkStream": (_N,),
         "ListParkedStreams": (_N, _J, _C),
         # Whoever accepts a loss is a person.

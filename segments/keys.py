@@ -15,6 +15,7 @@ DATASETS_ROOT = "dataset/"
 QUARANTINE_ROOT = "quarantine/"
 HIDDEN_ROOT = "hidden/"
 REPLACED_ROOT = "replaced/"
+TABLES_ROOT = "iceberg/"
 OFFSET_DIGITS = 20
 KEY_BYTES_MAX = 900  # S3 allows 1,024 with the base path.
 PART_BYTES_MAX = 255  # The limit of file systems for one name.
@@ -28,6 +29,10 @@ _SIGNAL = "|".join(SIGNALS)
 _QUARANTINE = re.compile(
     rf"quarantine/({_UUID})/([0-9]{{20}})/"
     rf"(?:whole|({_UUID}|x[0-9a-f]{{32}})-({'|'.join(SIGNALS)})-([0-9]{{1,9}}))(\.json)?"
+)
+_TABLE = re.compile(
+    rf"iceberg/({_UUID})/([0-9]{{1,12}})-{_UUID}/"
+    r"(?:manifest\.avro|snapshot-[0-9]{1,19}\.avro|v[0-9]{1,19}\.metadata\.json)"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _OFFSET_MAX = 2**63 - 1
@@ -83,7 +88,15 @@ class MarkerKey:
     is_replaced: bool
 
 
-ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey | MarkerKey
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """An object of a table's metadata; `epoch_secs` is the database's time when it was named."""
+
+    dataset_id: str
+    epoch_secs: int
+
+
+ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey | MarkerKey | TableKey
 
 
 def check_key(key: str) -> str:
@@ -154,6 +167,16 @@ def new_attempt_key(dataset_id: str, task_id: str, attempt: int) -> str:
     return f"{attempt_prefix(dataset_id, task_id, attempt)}{new_uuid7()}.parquet"
 
 
+def table_prefix(dataset_id: str) -> str:
+    """The prefix of the metadata of a dataset's table, with its last slash."""
+    return f"{TABLES_ROOT}{_uuid(dataset_id)}/"
+
+
+def new_table_key(dataset_id: str, epoch_secs: int, name: str) -> str:
+    """A fresh key for an object of a table's metadata, such as `manifest.avro`."""
+    return f"{table_prefix(dataset_id)}{epoch_secs}-{new_uuid7()}/{name}"
+
+
 def quarantine_key(
     stream_id: str,
     offset: int,
@@ -205,6 +228,8 @@ def parse_key(key: str) -> ObjectKey | None:
         return QuarantineKey(
             match[1], int(match[2]), match[3], match[4], index, match[6] is not None
         )
+    if match := _TABLE.fullmatch(key):
+        return TableKey(match[1], int(match[2]))
     if key.startswith(HIDDEN_ROOT):
         return MarkerKey(key.removeprefix(HIDDEN_ROOT), is_replaced=False)
     if key.startswith(REPLACED_ROOT) and key.count("/") > 1:

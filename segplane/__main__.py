@@ -11,6 +11,7 @@ from segplane.commands import (
     deletion,
     demo,
     fsck,
+    iceberg,
     losses,
     pins,
     quarantine,
@@ -32,8 +33,9 @@ prints the OTLP endpoint and an ingest token. `segplane demo` sends this machine
 of it, from OTLP to compacted Parquet, and checks the result.
 
 Then `segplane segments find --dataset default --start 1h --urls` lists the Parquet files of the
-last hour, `segplane streams list` shows what waits to be merged, `segplane tasks explain` why a
-segment is or is not merged, and `segplane fsck` compares meta with the object store.
+last hour, `segplane iceberg info` says how query engines read them as tables, `segplane streams
+list` shows what waits to be merged, `segplane tasks explain` why a segment is or is not merged, and
+`segplane fsck` compares meta with the object store.
 
 Every other command calls a running meta: --meta-address or SEGPLANE_META_ADDRESS.
 Exit codes: 0 success, 1 refused or failed, 2 wrong argument or setting, 3 meta is unreachable.
@@ -51,6 +53,7 @@ app.command("demo")(demo.demo)
 app.command("serve")(running.serve)
 app.command("migrate")(running.migrate)
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(iceberg.app, name="iceberg")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(streams.app, name="streams")
 app.add_typer(segments.app, name="segments")

@@ -54,6 +54,7 @@ class StackSettings:
     meta_port: int = META_PORT
     otlp_grpc_port: int = 4317
     otlp_http_port: int = 4318
+    gateway_port: int = 9580
     database_url: str = ""
     object_store_url: str = ""
     is_unsafe_grace: bool = False
@@ -93,6 +94,11 @@ class StackSettings:
     def otlp_http_url(self) -> str:
         """URL of the collector's OTLP over HTTP."""
         return f"http://{HOST}:{self.otlp_http_port}"
+
+    @property
+    def gateway_bind(self) -> str:
+        """Address that the gateway listens on."""
+        return f"{HOST}:{self.gateway_port}"
 
     @property
     def token_path(self) -> Path:
@@ -171,6 +177,11 @@ def collector_environment(settings: StackSettings) -> dict[str, str]:
         "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",
         "COLLECTOR_STATE_DIR": str(settings.data_dir / "collector"),
     }
+
+
+def gateway_environment(settings: StackSettings) -> dict[str, str]:
+    """Environment of the gateway."""
+    return worker_environment(settings, "GATEWAY_") | {"GATEWAY_BIND": settings.gateway_bind}
 
 
 def _environment(settings: StackSettings) -> dict[str, str]:

@@ -25,6 +25,7 @@ from segplane.processes import Child, ChildSpec
 from segplane.run_lock import RunLock
 
 COLLECTOR = "collector"
+GATEWAY = "gateway"
 WORKERS = ("nursery", "merge_worker", "janitor")
 SPARK_PARTS = ("nursery", "merge_worker")
 READY_POLL_SECS = 0.1
@@ -51,7 +52,7 @@ class Stack:
         settings: StackSettings,
         report: Report,
         is_interrupted: Callable[[], bool] = lambda: False,
-        parts: Sequence[str] = (COLLECTOR, *WORKERS),
+        parts: Sequence[str] = (COLLECTOR, GATEWAY, *WORKERS),
         telemetry: Mapping[str, str] | None = None,
     ) -> None:
         self.settings = replace(settings, data_dir=settings.data_dir.absolute())
@@ -125,7 +126,7 @@ class Stack:
         if self._children and not self._is_stopping:
             self._report("stopping (Ctrl-C again: stop at once; acknowledged records are kept)")
         self._is_stopping = True
-        for names in ((COLLECTOR,), WORKERS, ("meta",)):
+        for names in ((COLLECTOR, GATEWAY), WORKERS, ("meta",)):
             self._stop_children(names)
         if self._postgres is not None:
             self._postgres.stop()
@@ -151,6 +152,9 @@ class Stack:
             self.token = self._ready_token()
             environment = config.collector_environment(self.settings)
             return ChildSpec(name, name, environment, self._collector_is_ready)
+        if name == GATEWAY:
+            environment = config.gateway_environment(self.settings)
+            return ChildSpec(name, "segplane.gateway", environment, _worker_is_ready)
         environment = config.worker_environment(self.settings, f"{name.upper()}_")
         return ChildSpec(name, name, environment, _worker_is_ready)
 
@@ -171,12 +175,15 @@ class Stack:
         if COLLECTOR in self._parts:
             ports["--otlp-grpc-port"] = settings.otlp_grpc_port
             ports["--otlp-http-port"] = settings.otlp_http_port
+        if GATEWAY in self._parts:
+            ports["--gateway-port"] = settings.gateway_port
         got = self._free_ports(ports)
         self.settings = replace(
             settings,
             meta_port=got["--meta-port"],
             otlp_grpc_port=got.get("--otlp-grpc-port", 0),
             otlp_http_port=got.get("--otlp-http-port", 0),
+            gateway_port=got.get("--gateway-port", 0),
         )
 
     def _free_ports(self, ports: Mapping[str, int]) -> dict[str, int]:

@@ -131,6 +131,7 @@ def soak_stack() -> Iterator[SoakStack]:
                 meta_port=0,
                 otlp_grpc_port=0,
                 otlp_http_port=0,
+                gateway_port=0,
                 database_url=postgres.url,
                 inherited=environment,
             )

@@ -120,6 +120,7 @@ def torture_world() -> Iterator[World]:
         *(sys.executable, "-m", "segplane", "dev", "--data-dir", str(folder / "data")),
         *("--meta-port", str(ports["meta"]), "--otlp-grpc-port", str(ports["grpc"])),
         *("--otlp-http-port", str(ports["http"])),
+        *("--gateway-port", "0"),
     )
     world = World(
         folder,

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
-from meta.store import object_keys
+from meta.store import object_keys, table_expiry
 from meta.store.engine import Transaction
 from meta.store.object_keys import State
-from segments.keys import AttemptKey, BabyKey, MergedKey, parse_key
+from segments.keys import AttemptKey, BabyKey, MergedKey, TableKey, parse_key
 
 _RUNNING = text(
     "SELECT id::text, attempt FROM merge_tasks WHERE id = ANY(:ids) AND state = 1"
@@ -29,8 +29,10 @@ def condemn(tx: Transaction, keys: Sequence[str], *, is_dry_run: bool) -> list[s
     babies = {key: name for key, name in parsed.items() if isinstance(name, BabyKey)}
     attempts = {key: name for key, name in parsed.items() if isinstance(name, AttemptKey)}
     merged = [key for key, name in parsed.items() if isinstance(name, MergedKey)]
-    # What makes a baby an orphan never changes back, so only segments need an identity.
-    garbage = _dead_babies(tx, babies)
+    tables = {key: name.epoch_secs for key, name in parsed.items() if isinstance(name, TableKey)}
+    # What makes a baby or an object of a table an orphan never changes back, so only segments need
+    # an identity.
+    garbage = _dead_babies(tx, babies) | table_expiry.orphans(tx, tables)
     garbage |= _unknown_segments(tx, merged + _abandoned(tx, attempts), is_dry_run)
     return [key for key in parsed if key in garbage]
 

@@ -4176,3 +4176,379 @@ class Refusal(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Refusal: _TypeAlias = Refusal  # noqa: Y015
+
+@_typing.final
+class GetDatasetTableRequest(_message.Message):
+    """Request of GetDatasetTable."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    dataset_name: _builtins.str
+    """Name of a live dataset."""
+    version: _builtins.int
+    """Only snapshots up to this version; absent = all."""
+    def __init__(
+        self,
+        *,
+        dataset_name: _builtins.str = ...,
+        version: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "version", b"version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "dataset_name", b"dataset_name", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
+
+Global___GetDatasetTableRequest: _TypeAlias = GetDatasetTableRequest  # noqa: Y015
+
+@_typing.final
+class GetDatasetTableResponse(_message.Message):
+    """Response of GetDatasetTable."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
+    CURRENT_VERSION_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    SNAPSHOTS_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    current_version: _builtins.int
+    """Version of the server."""
+    epoch: _builtins.int
+    """The database's time in seconds since 1970, for the keys of new objects."""
+    @_builtins.property
+    def promoted_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
+        """Its promoted columns."""
+
+    @_builtins.property
+    def snapshots(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableSnapshot]:
+        """The latest 100 snapshots that can be read now, in the order of their versions."""
+
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        promoted_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
+        current_version: _builtins.int = ...,
+        epoch: _builtins.int = ...,
+        snapshots: _abc.Iterable[Global___TableSnapshot] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["current_version", b"current_version", "dataset_id", b"dataset_id", "epoch", b"epoch", "promoted_columns", b"promoted_columns", "snapshots", b"snapshots"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetDatasetTableResponse: _TypeAlias = GetDatasetTableResponse  # noqa: Y015
+
+@_typing.final
+class TableSnapshot(_message.Message):
+    """A dataset at a version, described as a snapshot of a table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    COMMITTED_AT_MILLIS_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version."""
+    object_key: _builtins.str
+    """Key of the object that lists its manifests."""
+    committed_at_millis: _builtins.int
+    """When the version was committed, in milliseconds since 1970; never less than that of a lower one."""
+    segments: _builtins.int
+    """Number of its segments."""
+    number_of_events: _builtins.int
+    """Log records, spans and data points in them."""
+    size_bytes: _builtins.int
+    """Size of their objects, in bytes."""
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        object_key: _builtins.str = ...,
+        committed_at_millis: _builtins.int = ...,
+        segments: _builtins.int = ...,
+        number_of_events: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["committed_at_millis", b"committed_at_millis", "number_of_events", b"number_of_events", "object_key", b"object_key", "segments", b"segments", "size_bytes", b"size_bytes", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableSnapshot: _TypeAlias = TableSnapshot  # noqa: Y015
+
+@_typing.final
+class TableObject(_message.Message):
+    """An object of a table's metadata."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIGEST_FIELD_NUMBER: _builtins.int
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    digest: _builtins.bytes
+    """SHA-256 of all that its content follows from, 32 bytes."""
+    object_key: _builtins.str
+    """Its key, under iceberg/<dataset id>/<epoch>-<uuid>/. In a request, empty = look it up; in a
+    response, empty = there is none.
+    """
+    size_bytes: _builtins.int
+    """Size of the object, in bytes."""
+    def __init__(
+        self,
+        *,
+        digest: _builtins.bytes = ...,
+        object_key: _builtins.str = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "object_key", b"object_key", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableObject: _TypeAlias = TableObject  # noqa: Y015
+
+@_typing.final
+class PutTableObjectsRequest(_message.Message):
+    """Request of PutTableObjects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    @_builtins.property
+    def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableObject]:
+        """At most 1,000. The epoch of a key is at most an hour old."""
+
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        objects: _abc.Iterable[Global___TableObject] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "objects", b"objects"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PutTableObjectsRequest: _TypeAlias = PutTableObjectsRequest  # noqa: Y015
+
+@_typing.final
+class PutTableObjectsResponse(_message.Message):
+    """Response of PutTableObjects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableObject]:
+        """The registered objects of these digests, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        objects: _abc.Iterable[Global___TableObject] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["objects", b"objects"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PutTableObjectsResponse: _TypeAlias = PutTableObjectsResponse  # noqa: Y015
+
+@_typing.final
+class PutTableSnapshotRequest(_message.Message):
+    """Request of PutTableSnapshot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    MANIFEST_LIST_DIGEST_FIELD_NUMBER: _builtins.int
+    MANIFEST_DIGESTS_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    version: _builtins.int
+    """The version; not above the current one."""
+    manifest_list_digest: _builtins.bytes
+    """Digest of the object that lists its manifests."""
+    segments: _builtins.int
+    """Number of its segments."""
+    number_of_events: _builtins.int
+    """Log records, spans and data points in them."""
+    size_bytes: _builtins.int
+    """Size of their objects, in bytes."""
+    @_builtins.property
+    def manifest_digests(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """Digests of its manifests, at most 16,384."""
+
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+        manifest_list_digest: _builtins.bytes = ...,
+        manifest_digests: _abc.Iterable[_builtins.bytes] | None = ...,
+        segments: _builtins.int = ...,
+        number_of_events: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "manifest_digests", b"manifest_digests", "manifest_list_digest", b"manifest_list_digest", "number_of_events", b"number_of_events", "segments", b"segments", "size_bytes", b"size_bytes", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PutTableSnapshotRequest: _TypeAlias = PutTableSnapshotRequest  # noqa: Y015
+
+@_typing.final
+class PutTableSnapshotResponse(_message.Message):
+    """Response of PutTableSnapshot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SNAPSHOT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def snapshot(self) -> Global___TableSnapshot:
+        """The snapshot as it is registered."""
+
+    def __init__(
+        self,
+        *,
+        snapshot: Global___TableSnapshot | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot", b"snapshot"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["snapshot", b"snapshot"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PutTableSnapshotResponse: _TypeAlias = PutTableSnapshotResponse  # noqa: Y015
+
+@_typing.final
+class HandOutTableRequest(_message.Message):
+    """Request of HandOutTable."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    VERSIONS_FIELD_NUMBER: _builtins.int
+    DOCUMENT_DIGEST_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    dataset_name: _builtins.str
+    """Name under which it is handed out; NOT_FOUND if the dataset has it no more."""
+    document_digest: _builtins.bytes
+    """Digest of the document, a registered object."""
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Versions of the snapshots that the document lists, 1 to 100."""
+
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        versions: _abc.Iterable[_builtins.int] | None = ...,
+        document_digest: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "document_digest", b"document_digest", "versions", b"versions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HandOutTableRequest: _TypeAlias = HandOutTableRequest  # noqa: Y015
+
+@_typing.final
+class HandOutTableResponse(_message.Message):
+    """Response of HandOutTable."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Key of the document's object."""
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["object_key", b"object_key"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HandOutTableResponse: _TypeAlias = HandOutTableResponse  # noqa: Y015
+
+@_typing.final
+class ExpireTableObjectsRequest(_message.Message):
+    """Request of ExpireTableObjects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LIMIT_FIELD_NUMBER: _builtins.int
+    limit: _builtins.int
+    """Most objects; 0 = 1,000, more than 10,000 counts as 10,000."""
+    def __init__(
+        self,
+        *,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExpireTableObjectsRequest: _TypeAlias = ExpireTableObjectsRequest  # noqa: Y015
+
+@_typing.final
+class ExpireTableObjectsResponse(_message.Message):
+    """Response of ExpireTableObjects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEYS_FIELD_NUMBER: _builtins.int
+    HAS_MORE_FIELD_NUMBER: _builtins.int
+    has_more: _builtins.bool
+    """True if there is more to remove."""
+    @_builtins.property
+    def object_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Keys of objects that no row names any more. Those that are not deleted become orphans."""
+
+    def __init__(
+        self,
+        *,
+        object_keys: _abc.Iterable[_builtins.str] | None = ...,
+        has_more: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["has_more", b"has_more", "object_keys", b"object_keys"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExpireTableObjectsResponse: _TypeAlias = ExpireTableObjectsResponse  # noqa: Y015

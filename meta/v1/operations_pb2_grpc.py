@@ -206,6 +206,31 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesResponse.FromString,
                 _registered_method=True)
+        self.GetDatasetTable = channel.unary_unary(
+                '/meta.v1.OperationsService/GetDatasetTable',
+                request_serializer=meta_dot_v1_dot_operations__pb2.GetDatasetTableRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.GetDatasetTableResponse.FromString,
+                _registered_method=True)
+        self.PutTableObjects = channel.unary_unary(
+                '/meta.v1.OperationsService/PutTableObjects',
+                request_serializer=meta_dot_v1_dot_operations__pb2.PutTableObjectsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.PutTableObjectsResponse.FromString,
+                _registered_method=True)
+        self.PutTableSnapshot = channel.unary_unary(
+                '/meta.v1.OperationsService/PutTableSnapshot',
+                request_serializer=meta_dot_v1_dot_operations__pb2.PutTableSnapshotRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.PutTableSnapshotResponse.FromString,
+                _registered_method=True)
+        self.HandOutTable = channel.unary_unary(
+                '/meta.v1.OperationsService/HandOutTable',
+                request_serializer=meta_dot_v1_dot_operations__pb2.HandOutTableRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.HandOutTableResponse.FromString,
+                _registered_method=True)
+        self.ExpireTableObjects = channel.unary_unary(
+                '/meta.v1.OperationsService/ExpireTableObjects',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ExpireTableObjectsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ExpireTableObjectsResponse.FromString,
+                _registered_method=True)
         self.ParkStream = channel.unary_unary(
                 '/meta.v1.OperationsService/ParkStream',
                 request_serializer=meta_dot_v1_dot_operations__pb2.ParkStreamRequest.SerializeToString,
@@ -528,6 +553,46 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetDatasetTable(self, request, context):
+        """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
+        it that gateways have described and that can be read now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PutTableObjects(self, request, context):
+        """Registers objects of a table's metadata, which must be complete in the store, or looks them up by
+        the digest of their content. Of two with one digest the first is kept, and the other is an orphan.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PutTableSnapshot(self, request, context):
+        """Registers a dataset at a version as a snapshot of its table, made of registered objects. A
+        version that is a snapshot already stays as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def HandOutTable(self, request, context):
+        """Keeps snapshots of a table, and a metadata document that lists them, for a grace from now on.
+        VERSION_EXPIRED if one of them cannot be read any more, NOT_FOUND if one was removed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExpireTableObjects(self, request, context):
+        """Removes the rows of table metadata that was last handed out longer ago than the grace, of one
+        dataset, and returns the keys of the objects to delete.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ParkStream(self, request, context):
         """Records that a stream cannot pass a committed baby segment, because its object is missing or
         cannot be read. It has no effect any more once every dataset has merged the baby segment.
@@ -799,6 +864,31 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ListUnmergedBabies,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesResponse.SerializeToString,
+            ),
+            'GetDatasetTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDatasetTable,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.GetDatasetTableRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.GetDatasetTableResponse.SerializeToString,
+            ),
+            'PutTableObjects': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutTableObjects,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.PutTableObjectsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.PutTableObjectsResponse.SerializeToString,
+            ),
+            'PutTableSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutTableSnapshot,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.PutTableSnapshotRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.PutTableSnapshotResponse.SerializeToString,
+            ),
+            'HandOutTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.HandOutTable,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.HandOutTableRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.HandOutTableResponse.SerializeToString,
+            ),
+            'ExpireTableObjects': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExpireTableObjects,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ExpireTableObjectsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ExpireTableObjectsResponse.SerializeToString,
             ),
             'ParkStream': grpc.unary_unary_rpc_method_handler(
                     servicer.ParkStream,
@@ -1786,6 +1876,141 @@ class OperationsService:
             '/meta.v1.OperationsService/ListUnmergedBabies',
             meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ListUnmergedBabiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDatasetTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/GetDatasetTable',
+            meta_dot_v1_dot_operations__pb2.GetDatasetTableRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.GetDatasetTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutTableObjects(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/PutTableObjects',
+            meta_dot_v1_dot_operations__pb2.PutTableObjectsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.PutTableObjectsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutTableSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/PutTableSnapshot',
+            meta_dot_v1_dot_operations__pb2.PutTableSnapshotRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.PutTableSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def HandOutTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/HandOutTable',
+            meta_dot_v1_dot_operations__pb2.HandOutTableRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.HandOutTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExpireTableObjects(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ExpireTableObjects',
+            meta_dot_v1_dot_operations__pb2.ExpireTableObjectsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ExpireTableObjectsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -126,6 +126,26 @@ class OperationsServiceStub:
     """Pages through the committed baby segments of a dataset that a version does not show yet: with
     the segments of the version they are all records that were committed at the first page.
     """
+    GetDatasetTable: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetTableRequest, _operations_pb2.GetDatasetTableResponse]
+    """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
+    it that gateways have described and that can be read now.
+    """
+    PutTableObjects: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PutTableObjectsRequest, _operations_pb2.PutTableObjectsResponse]
+    """Registers objects of a table's metadata, which must be complete in the store, or looks them up by
+    the digest of their content. Of two with one digest the first is kept, and the other is an orphan.
+    """
+    PutTableSnapshot: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PutTableSnapshotRequest, _operations_pb2.PutTableSnapshotResponse]
+    """Registers a dataset at a version as a snapshot of its table, made of registered objects. A
+    version that is a snapshot already stays as it is.
+    """
+    HandOutTable: _grpc.UnaryUnaryMultiCallable[_operations_pb2.HandOutTableRequest, _operations_pb2.HandOutTableResponse]
+    """Keeps snapshots of a table, and a metadata document that lists them, for a grace from now on.
+    VERSION_EXPIRED if one of them cannot be read any more, NOT_FOUND if one was removed.
+    """
+    ExpireTableObjects: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ExpireTableObjectsRequest, _operations_pb2.ExpireTableObjectsResponse]
+    """Removes the rows of table metadata that was last handed out longer ago than the grace, of one
+    dataset, and returns the keys of the objects to delete.
+    """
     ParkStream: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ParkStreamRequest, _operations_pb2.ParkStreamResponse]
     """Records that a stream cannot pass a committed baby segment, because its object is missing or
     cannot be read. It has no effect any more once every dataset has merged the baby segment.
@@ -264,6 +284,26 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     ListUnmergedBabies: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListUnmergedBabiesRequest, _operations_pb2.ListUnmergedBabiesResponse]  # type: ignore[assignment]
     """Pages through the committed baby segments of a dataset that a version does not show yet: with
     the segments of the version they are all records that were committed at the first page.
+    """
+    GetDatasetTable: _aio.UnaryUnaryMultiCallable[_operations_pb2.GetDatasetTableRequest, _operations_pb2.GetDatasetTableResponse]  # type: ignore[assignment]
+    """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
+    it that gateways have described and that can be read now.
+    """
+    PutTableObjects: _aio.UnaryUnaryMultiCallable[_operations_pb2.PutTableObjectsRequest, _operations_pb2.PutTableObjectsResponse]  # type: ignore[assignment]
+    """Registers objects of a table's metadata, which must be complete in the store, or looks them up by
+    the digest of their content. Of two with one digest the first is kept, and the other is an orphan.
+    """
+    PutTableSnapshot: _aio.UnaryUnaryMultiCallable[_operations_pb2.PutTableSnapshotRequest, _operations_pb2.PutTableSnapshotResponse]  # type: ignore[assignment]
+    """Registers a dataset at a version as a snapshot of its table, made of registered objects. A
+    version that is a snapshot already stays as it is.
+    """
+    HandOutTable: _aio.UnaryUnaryMultiCallable[_operations_pb2.HandOutTableRequest, _operations_pb2.HandOutTableResponse]  # type: ignore[assignment]
+    """Keeps snapshots of a table, and a metadata document that lists them, for a grace from now on.
+    VERSION_EXPIRED if one of them cannot be read any more, NOT_FOUND if one was removed.
+    """
+    ExpireTableObjects: _aio.UnaryUnaryMultiCallable[_operations_pb2.ExpireTableObjectsRequest, _operations_pb2.ExpireTableObjectsResponse]  # type: ignore[assignment]
+    """Removes the rows of table metadata that was last handed out longer ago than the grace, of one
+    dataset, and returns the keys of the objects to delete.
     """
     ParkStream: _aio.UnaryUnaryMultiCallable[_operations_pb2.ParkStreamRequest, _operations_pb2.ParkStreamResponse]  # type: ignore[assignment]
     """Records that a stream cannot pass a committed baby segment, because its object is missing or
@@ -570,6 +610,51 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.ListUnmergedBabiesResponse, _abc.Awaitable[_operations_pb2.ListUnmergedBabiesResponse]]:
         """Pages through the committed baby segments of a dataset that a version does not show yet: with
         the segments of the version they are all records that were committed at the first page.
+        """
+
+    def GetDatasetTable(
+        self,
+        request: _operations_pb2.GetDatasetTableRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.GetDatasetTableResponse, _abc.Awaitable[_operations_pb2.GetDatasetTableResponse]]:
+        """Returns what a gateway needs to describe a dataset as a table: its columns, and the snapshots of
+        it that gateways have described and that can be read now.
+        """
+
+    def PutTableObjects(
+        self,
+        request: _operations_pb2.PutTableObjectsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.PutTableObjectsResponse, _abc.Awaitable[_operations_pb2.PutTableObjectsResponse]]:
+        """Registers objects of a table's metadata, which must be complete in the store, or looks them up by
+        the digest of their content. Of two with one digest the first is kept, and the other is an orphan.
+        """
+
+    def PutTableSnapshot(
+        self,
+        request: _operations_pb2.PutTableSnapshotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.PutTableSnapshotResponse, _abc.Awaitable[_operations_pb2.PutTableSnapshotResponse]]:
+        """Registers a dataset at a version as a snapshot of its table, made of registered objects. A
+        version that is a snapshot already stays as it is.
+        """
+
+    def HandOutTable(
+        self,
+        request: _operations_pb2.HandOutTableRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.HandOutTableResponse, _abc.Awaitable[_operations_pb2.HandOutTableResponse]]:
+        """Keeps snapshots of a table, and a metadata document that lists them, for a grace from now on.
+        VERSION_EXPIRED if one of them cannot be read any more, NOT_FOUND if one was removed.
+        """
+
+    def ExpireTableObjects(
+        self,
+        request: _operations_pb2.ExpireTableObjectsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ExpireTableObjectsResponse, _abc.Awaitable[_operations_pb2.ExpireTableObjectsResponse]]:
+        """Removes the rows of table metadata that was last handed out longer ago than the grace, of one
+        dataset, and returns the keys of the objects to delete.
         """
 
     def ParkStream(

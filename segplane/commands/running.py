@@ -65,6 +65,8 @@ Ingest token    {token}
   export OTEL_EXPORTER_OTLP_ENDPOINT={http}
   export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer {token}"
 
+Iceberg         http://{gateway}/iceberg
+                try: segplane iceberg info{gateway_hint}
 meta            {meta}
                 try: segplane segments find{hint}
 logs            {logs}
@@ -84,11 +86,12 @@ def dev(
     host: MetaHost = None,
     otlp_grpc_port: Port = 4317,
     otlp_http_port: Port = 4318,
+    gateway_port: Port = 9580,
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
     unsafe_short_grace: UnsafeGrace = False,
 ) -> None:
-    """Run Postgres, meta, a collector and the workers on this machine until Ctrl-C.
+    """Run Postgres, meta, a collector, a gateway and the workers on this machine until Ctrl-C.
 
     Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
     """
@@ -100,6 +103,7 @@ def dev(
         meta_port=meta_port,
         otlp_grpc_port=otlp_grpc_port,
         otlp_http_port=otlp_http_port,
+        gateway_port=gateway_port,
         database_url=database_url,
         object_store_url=object_store_url,
         is_unsafe_grace=unsafe_short_grace,
@@ -174,6 +178,8 @@ def _dev_banner(stack: Stack) -> str:
         grpc=settings.otlp_grpc_address,
         token=stack.token,
         token_path=settings.token_path,
+        gateway=settings.gateway_bind,
+        gateway_hint="" if settings.gateway_port == 9580 else f" {settings.gateway_bind}",
         meta=settings.meta_address,
         hint=_address_hint(stack),
         logs=stack.log_dir,

@@ -34,8 +34,8 @@ class Recorder(Environment):
 
 
 def _settings() -> Iterator[tuple[str, str]]:
-    for package in ("meta", "collector", "nursery", "merge_worker", "janitor"):
-        recorder = Recorder(f"{package.upper()}_", REQUIRED)
+    for package in ("meta", "collector", "segplane.gateway", "nursery", "merge_worker", "janitor"):
+        recorder = Recorder(f"{package.rpartition('.')[2].upper()}_", REQUIRED)
         importlib.import_module(f"{package}.config").load(recorder)
         yield from recorder.asked.items()
 

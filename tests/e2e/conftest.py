@@ -37,6 +37,7 @@ def stack(database_url: str) -> Iterator[Stack]:
         meta_port=0,
         otlp_grpc_port=0,
         otlp_http_port=0,
+        gateway_port=0,
         database_url=database_url,
         inherited={**os.environ, **PACE},
     )

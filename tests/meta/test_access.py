@@ -235,3 +235,9 @@ def _is_refused(address: str, token: str) -> bool:
         except Unauthenticated:
             return True
     return False
+
+
+def test_a_long_role_is_refused_with_a_reason(meta_server: MetaServer) -> None:
+    # Quoted in the refusal it would not fit into a status of gRPC.
+    with pytest.raises(InvalidArgument, match="role"):
+        meta_server.client.operations.CreateAccessToken(CREATE(subject="me", role="x" * 70_000))

@@ -37,5 +37,6 @@ def settings() -> Iterator[StackSettings]:
             meta_port=0,
             otlp_grpc_port=0,
             otlp_http_port=0,
+            gateway_port=0,
             inherited=config.inherited_environment(),
         )

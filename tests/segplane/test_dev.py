@@ -24,7 +24,11 @@ from tests.support.process_tree import children_of, is_alive
 from tests.support.waiting import wait_until
 
 DEADLINE_SECS = 60.0
-FREE_PORTS = ("--meta-port", "0", "--otlp-grpc-port", "0", "--otlp-http-port", "0")
+FREE_PORTS = tuple(
+    part
+    for name in ("meta", "otlp-grpc", "otlp-http", "gateway")
+    for part in (f"--{name}-port", "0")
+)
 
 
 def test_records_are_taken_and_the_token_survives_a_restart(settings: StackSettings) -> None:

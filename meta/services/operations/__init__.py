@@ -20,6 +20,7 @@ from meta.services.operations.repairs import RepairCalls
 from meta.services.operations.rewrites import RewriteCalls
 from meta.services.operations.state import StateCalls
 from meta.services.operations.streams import StreamCalls
+from meta.services.operations.tables import TableCalls
 from meta.services.operations.unmerged_babies import UnmergedBabyCalls
 from meta.services.operations.unread_segments import UnreadSegmentCalls
 from meta.transactions import Transactions
@@ -43,6 +44,7 @@ class OperationsServicer(
     RewriteCalls,
     StateCalls,
     StreamCalls,
+    TableCalls,
     UnmergedBabyCalls,
     UnreadSegmentCalls,
 ):

@@ -112,7 +112,8 @@ class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
 
 def _role(name: str) -> Role:
     try:
-        return Role(name)
+        # Bounded: the refusal below quotes it, and a status of gRPC is small.
+        return Role(checks.name(name, "role"))
     except ValueError:
         known = ", ".join(role.value for role in Role)
         raise InvalidArgument(f"role is {name!r}, not one of {known}", field="role") from None

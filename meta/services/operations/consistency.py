@@ -18,7 +18,7 @@ from meta.store.ledger_checks import LedgerFinding, Position
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
-from segments.keys import BabyKey, MarkerKey, ObjectKey, QuarantineKey, parse_key
+from segments.keys import BabyKey, MarkerKey, ObjectKey, QuarantineKey, TableKey, parse_key
 
 OBJECTS_MAX = 1_000
 ORPHAN_AGE_SECS_MAX = 10**9
@@ -210,8 +210,8 @@ def _matched(
 
 
 def _is_garbage(name: ObjectKey, streams: dict[str, StreamFacts]) -> bool:
-    """False for objects that may still be used: the tail of a stream, the quarantine, markers."""
-    if isinstance(name, QuarantineKey | MarkerKey):
+    """False for objects that may be used: tails of streams, quarantine, markers, table metadata."""
+    if isinstance(name, QuarantineKey | MarkerKey | TableKey):
         return False
     if not isinstance(name, BabyKey):
         return True

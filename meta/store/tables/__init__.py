@@ -22,6 +22,7 @@ from meta.store.tables.catalog import (
 from meta.store.tables.checks import damaged_objects, scrub_state
 from meta.store.tables.clock import clock_gaps, clock_state
 from meta.store.tables.columns import metadata
+from meta.store.tables.gateway import table_objects, table_snapshots
 from meta.store.tables.losses import losses, parked_streams, replays
 from meta.store.tables.merges import (
     merge_attempts,
@@ -102,6 +103,8 @@ __all__ = [
     "stream_heads",
     "stream_removals",
     "stream_tokens",
+    "table_objects",
+    "table_snapshots",
     "version_gaps",
     "view_dataset_projections",
     "views",

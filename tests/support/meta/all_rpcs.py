@@ -11,7 +11,7 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingest_token_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
-from segments.keys import quarantine_key
+from segments.keys import new_table_key, quarantine_key
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
@@ -243,6 +243,29 @@ def _pins(client: Any) -> None:
         client.operations.RenewPin(ops.RenewPinRequest(pin_id=pin_id, lease_secs=60))
         client.operations.ListPins(ops.ListPinsRequest(dataset_name="web", owner="reader"))
         client.operations.ReleasePin(ops.ReleasePinRequest(pin_id=pin_id, by_operator=True))
+    _table(client, dataset)
+
+
+def _table(client: Any, dataset: str) -> None:
+    table = client.operations.GetDatasetTable(ops.GetDatasetTableRequest(dataset_name="web"))
+    names = ["manifest.avro", "snapshot-1.avro", "v1.metadata.json"]
+    objects = [
+        ops.TableObject(
+            digest=bytes([n]) * 32, object_key=new_table_key(dataset, table.epoch, name)
+        )
+        for n, name in enumerate(names)
+    ]
+    put = ops.PutTableObjectsRequest(dataset_id=dataset, objects=objects)
+    client.operations.PutTableObjects(put)
+    digests, version = [one.digest for one in objects], table.current_version
+    snapshot = ops.PutTableSnapshotRequest(dataset_id=dataset, version=version)
+    snapshot.manifest_list_digest, snapshot.manifest_digests[:] = digests[1], digests[:1]
+    client.operations.PutTableSnapshot(snapshot)
+    hand_out = ops.HandOutTableRequest(
+        dataset_id=dataset, dataset_name="web", versions=[version], document_digest=digests[2]
+    )
+    client.operations.HandOutTable(hand_out)
+    client.operations.ExpireTableObjects(ops.ExpireTableObjectsRequest())
 
 
 def _rewrites(client: Any) -> None:

@@ -1,0 +1,1 @@
+"""The gateway: an HTTP server through which query engines read datasets."""

@@ -1,0 +1,29 @@
+"""`python -m segplane.gateway`: serves datasets to query engines over HTTP."""
+
+from meta.errors import MetaError
+from meta.process import (
+    ConfigError,
+    Shutdown,
+    configure_logging,
+    environment,
+    fail,
+    serve_metrics,
+)
+from segments.errors import StoreError
+from segplane.gateway import config
+from segplane.gateway.server import serve
+
+
+def main() -> None:
+    """Read GATEWAY_* settings and serve until SIGTERM."""
+    configure_logging("gateway")
+    try:
+        settings = config.load(environment("GATEWAY_"))
+        serve_metrics(settings.metrics)
+        serve(settings, Shutdown().install())
+    except (ConfigError, MetaError, StoreError) as error:
+        fail(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""The gateway's HTTP application: authentication, health, and the catalog."""
+
+import hmac
+import time
+from collections.abc import Callable
+
+import structlog
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from segplane.gateway import metrics
+from segplane.gateway.iceberg import responses
+from segplane.gateway.iceberg.catalog import IcebergCatalog
+
+log = structlog.get_logger()
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+_TOO_SOON = 503
+
+
+class Gateway:
+    """The routes of one gateway; an empty `auth_token` asks for none."""
+
+    def __init__(
+        self, catalog: IcebergCatalog, auth_token: str, is_meta_ready: Callable[[], bool]
+    ) -> None:
+        self._catalog = catalog
+        self._auth_token = auth_token.encode()
+        self._is_meta_ready = is_meta_ready
+        self.is_draining = False
+
+    def application(self) -> Starlette:
+        """Build the ASGI application."""
+        return Starlette(
+            routes=[
+                Route("/healthz", self._health),
+                Route("/iceberg/{path:path}", self._iceberg, methods=_METHODS),
+            ]
+        )
+
+    async def _health(self, _: Request) -> Response:
+        """200 while the gateway can serve; needs no token."""
+        if self.is_draining:
+            return PlainTextResponse("draining\n", _TOO_SOON)
+        if not await run_in_threadpool(self._is_meta_ready):
+            return PlainTextResponse("meta is not ready\n", _TOO_SOON)
+        return PlainTextResponse("ok\n")
+
+    async def _iceberg(self, request: Request) -> Response:
+        started = time.monotonic()
+        route, response = await self._respond(request)
+        metrics.REQUEST_SECONDS.labels(route, str(response.status_code)).observe(
+            time.monotonic() - started
+        )
+        return response
+
+    async def _respond(self, request: Request) -> tuple[str, Response]:
+        if not self._is_known(request.headers.get("authorization", "")):
+            message = "the request has no valid token: set `token` in the catalog's properties"
+            return "refused", responses.refuse(responses.UNAUTHORIZED, message)
+        try:
+            return await self._catalog.respond(request)
+        except Exception as error:
+            response = responses.refusal(error)
+            if response is None:
+                log.exception("request_failed", path=request.url.path)
+                message = "the gateway made a mistake: its log says more"
+                return "failed", responses.refuse(responses.SERVER_ERROR, message)
+            return "failed", response
+
+    def _is_known(self, header: str) -> bool:
+        if not self._auth_token:
+            return True
+        scheme, _, token = header.partition(" ")
+        is_same = hmac.compare_digest(token.strip().encode(), self._auth_token)
+        return scheme.lower() == "bearer" and is_same

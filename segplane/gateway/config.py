@@ -1,0 +1,73 @@
+"""The gateway's settings, read once from GATEWAY_* in the environment."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from meta.process import ConfigError, Environment, ServerTls, production
+from meta.process.addresses import is_loopback_host
+from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
+
+PORT_MAX = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(ProcessSettings):
+    """Settings of an operator; docs/reading says what the gateway serves."""
+
+    # Where engines connect to.
+    bind: str = "127.0.0.1:9580"
+    # Bearer token that callers must send; empty = none is asked for, on loopback only.
+    auth_token: str = field(default="", repr=False)
+    # Certificate of the port and of the metrics; None = plain text.
+    tls: ServerTls | None = None
+    # How long a table's description is used for further callers.
+    refresh_secs: float = 2.0
+    # Most segments of a table, and of all tables that are kept in memory: about 1 KB each.
+    segments_max: int = 1_000_000
+    # On shutdown, requests under way get this long.
+    drain_secs: float = 10.0
+
+    @property
+    def host(self) -> str:
+        """The host of the address, without brackets."""
+        return self.bind.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port of the address; 0 = any."""
+        return int(self.bind.rpartition(":")[2])
+
+
+def load(env: Environment) -> Settings:
+    """Read and check the settings; raises ConfigError."""
+    default = Settings()
+    settings = Settings(
+        **process_values(env),
+        bind=_bind(env.text("BIND", default.bind)),
+        auth_token=env.text("AUTH_TOKEN", ""),
+        tls=env.server_tls(),
+        refresh_secs=env.seconds("REFRESH_SECS", default.refresh_secs, low=0.1, high=60.0),
+        segments_max=env.integer("SEGMENTS_MAX", default.segments_max, low=1),
+        drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
+    )
+    if not settings.auth_token and not is_loopback_host(settings.host):
+        raise ConfigError(
+            f"GATEWAY_BIND is {settings.bind}, which other machines reach: set GATEWAY_AUTH_TOKEN,"
+            " which callers then send as their bearer token"
+        )
+    refuse_unsafe(env, settings, _violations(settings))
+    return settings
+
+
+def _violations(settings: Settings) -> Iterable[str]:
+    yield from production.plain_port(
+        f"GATEWAY_BIND {settings.bind}", settings.host, settings.tls, "GATEWAY_"
+    )
+    yield from production.weak_secret("GATEWAY_AUTH_TOKEN", settings.auth_token)
+
+
+def _bind(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > PORT_MAX:
+        raise ConfigError(f"GATEWAY_BIND is {value!r}, not host:port such as 127.0.0.1:9580")
+    return value

@@ -1,0 +1,1 @@
+"""A read-only Iceberg REST catalog: a table a dataset, a snapshot a version."""

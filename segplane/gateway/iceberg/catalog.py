@@ -1,0 +1,206 @@
+"""Routes of the catalog below /iceberg/v1, all of them read-only."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from urllib.parse import unquote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from meta.client import MetaClient
+from meta.errors import CursorInvalid
+from meta.v1 import catalog_pb2
+from segments.location import StoreLocation
+from segplane.gateway.iceberg import responses
+from segplane.gateway.iceberg.refusals import TableMissing
+from segplane.gateway.iceberg.responses import answer, refuse
+from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
+from segplane.gateway.iceberg.views import view_names
+
+PREFIX = "/iceberg/v1/"
+PAGE_MAX = 1_000
+CACHED_MAX = 1_000
+_ENDPOINTS = (
+    "GET /v1/{prefix}/namespaces",
+    "GET /v1/{prefix}/namespaces/{namespace}",
+    "HEAD /v1/{prefix}/namespaces/{namespace}",
+    "GET /v1/{prefix}/namespaces/{namespace}/tables",
+    "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+    "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
+    "GET /v1/{prefix}/namespaces/{namespace}/views",
+    "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
+    "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}",
+)
+_NO_CONTENT = 204
+_NOT_MODIFIED = 304
+
+
+class IcebergCatalog:
+    """Answers requests; what many callers ask at a time is computed once."""
+
+    def __init__(
+        self,
+        meta: MetaClient,
+        tables: Tables,
+        store: Callable[[], StoreLocation],
+        refresh_secs: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._meta = meta
+        self._tables = tables
+        self._store = store
+        self._refresh_secs = refresh_secs
+        self._monotonic = monotonic
+        # By name: when the load began, and its result. Least recently loaded first.
+        self._loads: OrderedDict[str, tuple[float, asyncio.Task[LoadedTable]]] = OrderedDict()
+
+    async def respond(self, request: Request) -> tuple[str, Response]:
+        """Answer a request below the prefix; returns the name of its route for metrics too."""
+        # The path as it was sent: a dataset's name may hold a slash.
+        path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
+        parts = [unquote(part) for part in path.split("/")]
+        if request.method not in ("GET", "HEAD"):
+            return "write", refuse(responses.UNSUPPORTED, responses.READ_ONLY)
+        match parts:
+            case ["config"]:
+                return "config", self._config()
+            case ["namespaces"]:
+                return "namespaces", self._namespaces(request)
+            case ["namespaces", namespace, *rest]:
+                if namespace != NAMESPACE:
+                    message = f"there is no namespace {namespace!r}, only {NAMESPACE!r}"
+                    return "namespace", refuse(responses.NO_NAMESPACE, message)
+                return await self._in_namespace(request, rest)
+        return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.url.path}")
+
+    async def _in_namespace(self, request: Request, parts: list[str]) -> tuple[str, Response]:
+        match parts:
+            case [] if request.method == "HEAD":
+                return "namespace", Response(status_code=_NO_CONTENT)
+            case []:
+                return "namespace", answer({"namespace": [NAMESPACE], "properties": {}})
+            case ["tables"]:
+                return "tables", await run_in_threadpool(self._list, request, _table_names)
+            case ["views"]:
+                return "views", await run_in_threadpool(self._list, request, _view_names)
+            case ["views", name]:
+                return "view", await run_in_threadpool(self._view, request, name)
+            case ["tables", name] if request.method == "HEAD":
+                return "table_exists", await run_in_threadpool(self._exists, name)
+            case ["tables", name]:
+                return "table", await self._table(request, name)
+        return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.url.path}")
+
+    def _config(self) -> Response:
+        return answer({"defaults": {}, "overrides": {}, "endpoints": list(_ENDPOINTS)})
+
+    def _namespaces(self, request: Request) -> Response:
+        # Namespaces are not nested.
+        parent = request.query_params.get("parent")
+        return answer({"namespaces": [] if parent else [[NAMESPACE]]})
+
+    def _exists(self, name: str) -> Response:
+        if self._tables.exists(name):
+            return Response(status_code=_NO_CONTENT)
+        return refuse(responses.NO_TABLE, f"there is no table {name!r}")
+
+    def _view(self, request: Request, name: str) -> Response:
+        try:
+            metadata = self._tables.find_view(name)
+        except TableMissing as error:
+            return refuse(responses.NO_VIEW, str(error))
+        if request.method == "HEAD":
+            return Response(status_code=_NO_CONTENT)
+        return answer({"metadata-location": metadata["location"], "metadata": metadata})
+
+    def _list(self, request: Request, names_of: Callable[[str], list[str]]) -> Response:
+        """List what each dataset gives, in pages of datasets."""
+        token, size = (request.query_params.get(name) for name in ("pageToken", "pageSize"))
+        if size is not None and not (size.isdecimal() and 0 < int(size) < 10**9):
+            return refuse(responses.BAD_REQUEST, f"pageSize is {size!r}, expected 1 or more")
+        # A client that names neither wants all; datasets are bounded (META_DATASETS_MAX).
+        wants_all = token is None and size is None
+        page = catalog_pb2.PaginationRequest(limit=min(int(size or PAGE_MAX), PAGE_MAX))
+        if token:
+            page.after = token
+        identifiers: list[dict[str, object]] = []
+        while True:
+            try:
+                reply = self._meta.catalog.ListDatasets(
+                    catalog_pb2.ListDatasetsRequest(pagination=page)
+                )
+            except CursorInvalid:
+                return refuse(responses.BAD_REQUEST, "pageToken is none that this catalog gave")
+            names = (name for dataset in reply.items for name in names_of(dataset.name))
+            identifiers += [{"namespace": [NAMESPACE], "name": name} for name in names]
+            page.after = reply.pagination.next_cursor
+            if not (page.after and wants_all):
+                break
+        listing: dict[str, object] = {"identifiers": identifiers}
+        if page.after:
+            listing["next-page-token"] = page.after
+        return answer(listing)
+
+    async def _table(self, request: Request, name: str) -> Response:
+        snapshots = request.query_params.get("snapshots", "all")
+        if snapshots not in ("all", "refs"):
+            message = f"snapshots is {snapshots!r}, expected all or refs"
+            return refuse(responses.BAD_REQUEST, message)
+        loaded = await self._load(name)
+        etag = f'"{loaded.document.digest.hex()}-{snapshots}"'
+        if etag in _etags(request.headers.get("if-none-match", "")):
+            return Response(status_code=_NOT_MODIFIED, headers={"ETag": etag})
+        document = loaded.document
+        text = document.json_text if snapshots == "all" else document.current_text
+        head = answer({"metadata-location": loaded.url, "config": self._table_config()}).body
+        # The document is large, and JSON already.
+        body = f'{bytes(head).decode()[:-1]},"metadata":{text}}}'
+        return responses.json_text(body, {"ETag": etag})
+
+    def _table_config(self) -> dict[str, str]:
+        """The location of the objects; the credentials are the caller's own, none are given out."""
+        store = self._store()
+        if store.provider != "s3":
+            return {}
+        config: dict[str, str] = {}
+        if store.region:
+            config |= {"s3.region": store.region, "client.region": store.region}
+        if store.endpoint:
+            config |= {"s3.endpoint": store.endpoint, "s3.path-style-access": "true"}
+        return config
+
+    async def _load(self, name: str) -> LoadedTable:
+        now = self._monotonic()
+        began, task = self._loads.get(name, (now, None))
+        is_over = task is not None and task.done()
+        if task is None or (is_over and (now - began > self._refresh_secs or _has_failed(task))):
+            task = asyncio.create_task(run_in_threadpool(self._tables.load, name))
+            self._loads[name] = now, task
+            self._loads.move_to_end(name)
+            self._forget_oldest()
+        # A caller that leaves does not end what others wait for.
+        return await asyncio.shield(task)
+
+    def _forget_oldest(self) -> None:
+        for name in list(self._loads)[: len(self._loads) - CACHED_MAX]:
+            if self._loads[name][1].done():
+                del self._loads[name]
+
+
+def _table_names(dataset_name: str) -> list[str]:
+    return [dataset_name]
+
+
+def _view_names(dataset_name: str) -> list[str]:
+    return [str(view) for view in view_names(dataset_name)]
+
+
+def _has_failed(task: asyncio.Task[LoadedTable]) -> bool:
+    return task.cancelled() or task.exception() is not None
+
+
+def _etags(header: str) -> set[str]:
+    return {part.strip().removeprefix("W/") for part in header.split(",")}

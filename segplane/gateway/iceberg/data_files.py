@@ -1,0 +1,76 @@
+"""Segments as data files of a table: what its manifests say of each."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from meta.v1 import common_pb2
+from segments.keys import join_key
+from segments.location import StoreLocation
+from segments.parquet.stored_columns import FORMAT_MICROSECONDS
+from segments.signals import SIGNALS, TRAITS
+
+# By the numbers of the contract's enum, in the order in which a file sorts them: by name.
+_SIGNAL_NAMES = {TRAITS[signal].kind: signal for signal in SIGNALS}
+_DAY_NANOS = 86_400 * 10**9
+
+
+class DataFile(NamedTuple):
+    """A segment; times in nanoseconds, both inclusive. A tuple, because a table has many."""
+
+    # The day, by which a manifest's files are adjacent.
+    day: int
+    created_version: int
+    id: str
+    path: str
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    number_of_events: int
+    # The first and last in the order of names.
+    lowest_signal: str
+    highest_signal: str
+
+    @property
+    def is_of_one_day(self) -> bool:
+        """False for stray times of several UTC days, which no partition can hold."""
+        return self.day == self.end_ns // _DAY_NANOS
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableFile:
+    """A segment that engines cannot read; format None = nobody has read its footer yet."""
+
+    id: str
+    format_version: int | None
+
+
+def data_file(segment: common_pb2.SegmentInfo, root: str) -> DataFile | UnreadableFile:
+    """Describe a segment; `root` is the URL of the store, without a slash at its end."""
+    facts = segment.facts
+    if not segment.HasField("facts") or not facts.signals:
+        return UnreadableFile(segment.id, None)
+    names = sorted(
+        _SIGNAL_NAMES[one.signal] for one in facts.signals if one.signal in _SIGNAL_NAMES
+    )
+    if facts.format_version != FORMAT_MICROSECONDS or len(names) != len(facts.signals):
+        return UnreadableFile(segment.id, facts.format_version)
+    key = join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+    return DataFile(
+        day=segment.time_range.start_time // _DAY_NANOS,
+        created_version=segment.created_version,
+        id=segment.id,
+        path=f"{root}/{key}",
+        start_ns=segment.time_range.start_time,
+        end_ns=segment.time_range.end_time,
+        size_bytes=segment.compressed_size_bytes,
+        number_of_events=segment.number_of_events,
+        lowest_signal=names[0],
+        highest_signal=names[-1],
+    )
+
+
+def store_root(location: StoreLocation) -> str:
+    """The URL of a store as Iceberg writes it: not quoted, without a slash at its end."""
+    if location.provider == "file":
+        return f"file:///{location.path}"
+    return f"{location.provider}://{join_key(location.bucket, location.path)}"

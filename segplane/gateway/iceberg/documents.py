@@ -1,0 +1,96 @@
+"""The metadata document of a table: JSON that names its schema, its specs and its snapshots."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from meta.v1.operations_pb2 import TableSnapshot
+from segments.keys import table_prefix
+from segplane.gateway.iceberg.manifests import DAY_SPEC, PARTITION_FIELD_ID, SPECS
+from segplane.gateway.iceberg.schema import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A table as its readers get it.
+
+    `json_text` lists all snapshots, `current_text` the current one only.
+    """
+
+    json_text: str
+    current_text: str
+    digest: bytes
+    versions: tuple[int, ...]
+
+    @property
+    def version(self) -> int:
+        """The version that the document shows."""
+        return self.versions[-1]
+
+
+def document(
+    dataset_id: str, root: str, schema: TableSchema, snapshots: Sequence[TableSnapshot]
+) -> Document:
+    """Describe a table at the last of its snapshots, which come in the order of versions."""
+    listed = [_snapshot(one, root, schema) for one in snapshots]
+    text = _text(dataset_id, root, schema, listed)
+    return Document(
+        json_text=text,
+        current_text=_text(dataset_id, root, schema, listed[-1:]),
+        digest=hashlib.sha256(text.encode()).digest(),
+        versions=tuple(one.version for one in snapshots),
+    )
+
+
+def _text(
+    dataset_id: str, root: str, schema: TableSchema, snapshots: Sequence[dict[str, Any]]
+) -> str:
+    current = snapshots[-1]
+    log = [{name: one[name] for name in ("snapshot-id", "timestamp-ms")} for one in snapshots]
+    metadata = {
+        "format-version": 2,
+        "table-uuid": dataset_id,
+        "location": f"{root}/{table_prefix(dataset_id).rstrip('/')}",
+        "last-sequence-number": current["sequence-number"],
+        "last-updated-ms": current["timestamp-ms"],
+        "last-column-id": schema.last_column_id,
+        "current-schema-id": schema.schema_id,
+        "schemas": [json.loads(schema.json_text)],
+        "default-spec-id": DAY_SPEC,
+        "partition-specs": list(SPECS),
+        "last-partition-id": PARTITION_FIELD_ID,
+        "default-sort-order-id": 0,
+        "sort-orders": [{"order-id": 0, "fields": []}],
+        "properties": {"schema.name-mapping.default": schema.name_mapping},
+        "current-snapshot-id": current["snapshot-id"],
+        "refs": {"main": {"snapshot-id": current["snapshot-id"], "type": "branch"}},
+        "snapshots": list(snapshots),
+        "snapshot-log": log,
+        "metadata-log": [],
+        "statistics": [],
+        "partition-statistics": [],
+    }
+    return json.dumps(metadata, separators=(",", ":"))
+
+
+def _snapshot(snapshot: TableSnapshot, root: str, schema: TableSchema) -> dict[str, Any]:
+    return {
+        "snapshot-id": snapshot.version,
+        "sequence-number": snapshot.version,
+        "timestamp-ms": snapshot.committed_at_millis,
+        "manifest-list": f"{root}/{snapshot.object_key}",
+        "schema-id": schema.schema_id,
+        # Without a parent, and as an overwrite: an incremental scan is then refused, where it would
+        # otherwise silently find nothing, because no entry of a manifest is marked as added.
+        "summary": {
+            "operation": "overwrite",
+            "total-data-files": str(snapshot.segments),
+            "total-records": str(snapshot.number_of_events),
+            "total-files-size": str(snapshot.size_bytes),
+            "total-delete-files": "0",
+            "total-position-deletes": "0",
+            "total-equality-deletes": "0",
+        },
+    }

@@ -1,0 +1,82 @@
+"""Answers of the catalog in the form that Iceberg's REST specification gives them."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from meta.errors import (
+    DeadlineExceeded,
+    InvalidArgument,
+    MetaError,
+    NotFound,
+    Overloaded,
+    RaceLost,
+    Unavailable,
+)
+from segments.errors import StoreError
+from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
+
+RETRY_AFTER_SECS = 2
+READ_ONLY = (
+    "this catalog is read-only: records come in over OTLP, and datasets are managed by the segplane"
+    " command line"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """A status and the name of the exception by which Iceberg's clients know it."""
+
+    status: int
+    type: str
+
+
+BAD_REQUEST = ErrorKind(400, "BadRequestException")
+UNAUTHORIZED = ErrorKind(401, "NotAuthorizedException")
+NO_NAMESPACE = ErrorKind(404, "NoSuchNamespaceException")
+NO_TABLE = ErrorKind(404, "NoSuchTableException")
+NO_VIEW = ErrorKind(404, "NoSuchViewException")
+NOT_FOUND = ErrorKind(404, "NotFoundException")
+UNSUPPORTED = ErrorKind(501, "UnsupportedOperationException")
+UNAVAILABLE = ErrorKind(503, "ServiceUnavailableException")
+SERVER_ERROR = ErrorKind(500, "InternalServerError")
+
+
+def answer(value: Any, headers: dict[str, str] | None = None) -> Response:
+    """A JSON answer."""
+    return json_text(json.dumps(value, separators=(",", ":")), headers)
+
+
+def json_text(text: str, headers: dict[str, str] | None = None) -> Response:
+    """An answer that is JSON already."""
+    return Response(text, headers=headers, media_type="application/json")
+
+
+def refuse(kind: ErrorKind, message: str) -> Response:
+    """An error, which clients show as an exception with this message."""
+    headers = {}
+    if kind is UNAVAILABLE:
+        headers["Retry-After"] = str(RETRY_AFTER_SECS)
+    if kind is UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    error = {"message": message, "type": kind.type, "code": kind.status}
+    body = json.dumps({"error": error}, separators=(",", ":"))
+    return Response(body, kind.status, headers, "application/json")
+
+
+def refusal(error: Exception) -> Response | None:
+    """The answer to a request that met this error; None for one of our own mistakes."""
+    match error:
+        case TableMissing() | NotFound():
+            return refuse(NO_TABLE, str(error))
+        case TableRefused() | InvalidArgument():
+            return refuse(BAD_REQUEST, str(error))
+        case Unavailable() | Overloaded() | DeadlineExceeded() | RaceLost():
+            return refuse(UNAVAILABLE, f"the metadata server cannot answer now: {error}")
+        case MetaError():
+            return refuse(SERVER_ERROR, f"the metadata server refuses this gateway: {error}")
+        case StoreError():
+            return refuse(UNAVAILABLE, f"the object store cannot be used now: {error}")
+    return None

@@ -1,0 +1,218 @@
+"""Tables: each dataset at its current version, or at the one that a name asks for."""
+
+import re
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from meta.client import MetaClient
+from meta.errors import NotFound, ReplyTooLarge, VersionExpired
+from meta.v1 import operations_pb2 as pb
+from segments.parquet.schema import PromotedColumn
+from segments.store.open import open_store
+from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
+from segplane.dataplane.location import Locator
+from segplane.gateway.iceberg.contents import Contents, OtherDataset
+from segplane.gateway.iceberg.data_files import store_root
+from segplane.gateway.iceberg.documents import Document, document
+from segplane.gateway.iceberg.publication import Publisher
+from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
+from segplane.gateway.iceberg.schema import TableSchema, table_schema
+from segplane.gateway.iceberg.views import parse_view_name, view_metadata
+
+log = structlog.get_logger()
+# Trino takes no @ in a name.
+_AT_VERSION = re.compile(r"(.+)(?:@|__v)([0-9]{1,18})", re.DOTALL)
+_ATTEMPTS = 3
+NAMESPACE = "default"
+SNAPSHOTS_MAX = 100
+FOLLOWED_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTable:
+    """A document that meta keeps for a grace from now on, and the URL of its object."""
+
+    document: Document
+    url: str
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A dataset whose changes are followed."""
+
+    contents: Contents
+    publisher: Publisher
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Tables:
+    """Describes datasets as tables; safe for many threads."""
+
+    def __init__(self, meta: MetaClient, locator: Locator, segments_max: int) -> None:
+        self._meta = meta
+        self._locator = locator
+        self._segments_max = segments_max
+        # Least recently used first; together they hold at most `segments_max` segments.
+        self._followed: OrderedDict[str, _Followed] = OrderedDict()
+        self._lock = threading.Lock()
+        # One at a time: a version that is read from its beginning takes memory.
+        self._reading = threading.Lock()
+
+    def exists(self, name: str) -> bool:
+        """True if a table has this name."""
+        try:
+            self._resolve(name)
+        except TableMissing:
+            return False
+        return True
+
+    def find_view(self, name: str) -> dict[str, Any]:
+        """Describe a view of one signal. Raises TableMissing, TableRefused, MetaError."""
+        view = parse_view_name(name)
+        # A dataset of this name comes first.
+        table = None
+        if view is not None and self._find(name, None) is None:
+            table = self._find(view.dataset_name, None)
+        if view is None or table is None:
+            raise TableMissing(f"there is no view {name!r}")
+        promoted = _promoted(table, view.dataset_name)
+        return view_metadata(view, table.dataset_id, NAMESPACE, promoted)
+
+    def load(self, name: str) -> LoadedTable:
+        """Describe a table and have meta keep what describes it.
+
+        Raises TableMissing, TableRefused, MetaError, StoreError.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._load(name)
+            except (OtherDataset, NotFound, VersionExpired) as error:
+                # The dataset, or what was registered, went while it was read.
+                log.info("table_load_repeated", cause=repr(error))
+                if attempt == _ATTEMPTS - 1:
+                    raise TableRefused(f"table {name!r} cannot be read: {error}") from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _load(self, name: str) -> LoadedTable:
+        table, dataset_name, version = self._resolve(name)
+        schema = table_schema(_promoted(table, dataset_name))
+        if version is None:
+            return self._load_current(table, dataset_name, schema)
+        publisher = self._publisher(table.dataset_id)
+        snapshots = list(table.snapshots)
+        if not snapshots or snapshots[-1].version != version:
+            with self._reading:
+                contents = self._contents(table.dataset_id, dataset_name)
+                contents.load(self._meta, version)
+                contents.check_readable(self._meta)
+                snapshots.append(publisher.publish(contents, schema, table.epoch))
+        return self._hand_out(publisher, table, dataset_name, schema, snapshots)
+
+    def _load_current(
+        self, table: pb.GetDatasetTableResponse, dataset_name: str, schema: TableSchema
+    ) -> LoadedTable:
+        followed = self._follow(table, dataset_name)
+        with followed.lock:
+            contents, publisher = followed.contents, followed.publisher
+            contents.check_readable(self._meta)
+            self._adopt_version(contents, table)
+            known = [one for one in table.snapshots if one.version <= contents.version]
+            if not known or known[-1].version != contents.version:
+                known.append(publisher.publish(contents, schema, table.epoch))
+            return self._hand_out(publisher, table, dataset_name, schema, known)
+
+    def _follow(self, table: pb.GetDatasetTableResponse, dataset_name: str) -> _Followed:
+        """The dataset's segments at the current version."""
+        with self._lock:
+            followed = self._followed.get(dataset_name)
+        root = store_root(self._locator.store_location)
+        if followed is not None and followed.contents.belongs_to(table.dataset_id, root):
+            try:
+                with followed.lock:
+                    followed.contents.follow(self._meta)
+            except (OtherDataset, VersionExpired, ReplyTooLarge) as error:
+                log.info("table_read_anew", dataset_id=table.dataset_id, cause=str(error))
+            else:
+                with self._lock:
+                    self._followed.move_to_end(dataset_name)
+                return followed
+        with self._reading:
+            contents = self._contents(table.dataset_id, dataset_name)
+            contents.load(self._meta)
+        followed = _Followed(contents, self._publisher(table.dataset_id))
+        with self._lock:
+            self._followed[dataset_name] = followed
+            self._followed.move_to_end(dataset_name)
+            self._evict()
+        return followed
+
+    def _adopt_version(self, contents: Contents, table: pb.GetDatasetTableResponse) -> None:
+        """Call the contents by the version of the latest snapshot, if that shows the same ones."""
+        latest = table.snapshots[-1].version if table.snapshots else contents.version
+        is_same = contents.version < latest <= contents.through
+        if latest < contents.version and contents.is_fresh:
+            is_same = contents.is_unchanged_since(self._meta, latest)
+        if is_same:
+            contents.version = latest
+        contents.is_fresh = False
+
+    def _hand_out(
+        self,
+        publisher: Publisher,
+        table: pb.GetDatasetTableResponse,
+        dataset_name: str,
+        schema: TableSchema,
+        snapshots: list[pb.TableSnapshot],
+    ) -> LoadedTable:
+        listed = snapshots[-SNAPSHOTS_MAX:]
+        described = document(table.dataset_id, publisher.root, schema, listed)
+        return LoadedTable(described, publisher.hand_out(described, dataset_name, table.epoch))
+
+    def _resolve(self, name: str) -> tuple[pb.GetDatasetTableResponse, str, int | None]:
+        """The dataset of a table's name, and the version that the name asks for."""
+        found = self._find(name, None)
+        if found is not None:
+            return found, name, None
+        match = _AT_VERSION.fullmatch(name)
+        if match is None:
+            raise TableMissing(f"there is no table {name!r}")
+        version = int(match[2])
+        found = self._find(match[1], version)
+        if found is None:
+            raise TableMissing(f"there is no table {match[1]!r}")
+        return found, match[1], version
+
+    def _find(self, dataset_name: str, version: int | None) -> pb.GetDatasetTableResponse | None:
+        request = pb.GetDatasetTableRequest(dataset_name=dataset_name, version=version)
+        try:
+            return self._meta.operations.GetDatasetTable(request)
+        except NotFound:
+            return None
+
+    def _contents(self, dataset_id: str, dataset_name: str) -> Contents:
+        root = store_root(self._locator.store_location)
+        return Contents(dataset_id, dataset_name, root, self._segments_max)
+
+    def _publisher(self, dataset_id: str) -> Publisher:
+        location = self._locator.store_location
+        return Publisher(self._meta, open_store(location), dataset_id, store_root(location))
+
+    def _evict(self) -> None:
+        def held() -> int:
+            return sum(one.contents.segments for one in self._followed.values())
+
+        while len(self._followed) > 1 and (
+            len(self._followed) > FOLLOWED_MAX or held() > self._segments_max
+        ):
+            self._followed.popitem(last=False)
+
+
+def _promoted(table: pb.GetDatasetTableResponse, dataset_name: str) -> tuple[PromotedColumn, ...]:
+    try:
+        return read_layout((), table.promoted_columns).promoted
+    except UnknownLayout as error:
+        raise TableRefused(f"dataset {dataset_name}: {error}") from error

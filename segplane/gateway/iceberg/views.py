@@ -1,0 +1,80 @@
+"""Views of one signal over a table of all signals, for engines that know catalog views."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid5
+
+from segments.parquet.schema import PromotedColumn
+from segments.signals import SIGNALS, Signal
+from segplane.gateway.iceberg.schema import signal_schema
+
+# The versions of one view are told apart by their schema; there is only the current one.
+_VERSION_ID = 1
+# Each engine's quote around a name.
+_DIALECTS = {"spark": "`", "trino": '"'}
+
+
+@dataclass(frozen=True, slots=True)
+class ViewName:
+    """A dataset and a signal."""
+
+    dataset_name: str
+    signal: Signal
+
+    def __str__(self) -> str:
+        return f"{self.dataset_name}_{self.signal}"
+
+
+def view_names(dataset_name: str) -> list[ViewName]:
+    """The views over a dataset."""
+    return [ViewName(dataset_name, signal) for signal in SIGNALS]
+
+
+def parse_view_name(name: str) -> ViewName | None:
+    """The view that may have this name."""
+    for signal in SIGNALS:
+        dataset_name = name.removesuffix(f"_{signal}")
+        if dataset_name and dataset_name != name:
+            return ViewName(dataset_name, signal)
+    return None
+
+
+def view_metadata(
+    name: ViewName, dataset_id: str, namespace: str, promoted: Sequence[PromotedColumn]
+) -> dict[str, Any]:
+    """Describe a view as Iceberg's view specification wants it."""
+    schema = json.loads(signal_schema(name.signal, promoted).json_text)
+    columns = [str(field["name"]) for field in schema["fields"]]
+    version = {
+        "version-id": _VERSION_ID,
+        # Nobody can change a view, so no time of a change is known.
+        "timestamp-ms": 0,
+        "schema-id": schema["schema-id"],
+        "summary": {"engine-name": "segplane"},
+        "default-namespace": [namespace],
+        "representations": [
+            {"type": "sql", "dialect": dialect, "sql": _sql(name, namespace, columns, quote)}
+            for dialect, quote in _DIALECTS.items()
+        ],
+    }
+    return {
+        "view-uuid": str(uuid5(UUID(dataset_id), name.signal)),
+        "format-version": 1,
+        "location": f"segplane:{dataset_id}/{name.signal}",
+        "current-version-id": _VERSION_ID,
+        "versions": [version],
+        "version-log": [{"version-id": _VERSION_ID, "timestamp-ms": 0}],
+        "schemas": [schema],
+        "properties": {},
+    }
+
+
+def _sql(name: ViewName, namespace: str, columns: Sequence[str], quote: str) -> str:
+    def quoted(text: str) -> str:
+        return f"{quote}{text.replace(quote, 2 * quote)}{quote}"
+
+    source = f"{quoted(namespace)}.{quoted(name.dataset_name)}"
+    listed = ", ".join(map(quoted, columns))
+    return f"SELECT {listed} FROM {source} WHERE signal = '{name.signal}'"  # noqa: S608

@@ -1,0 +1,24 @@
+"""Every metric of the gateway, with its unit, its labels and what a rise means."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+REQUEST_SECONDS = Histogram(
+    "segplane_gateway_request_seconds",
+    "Seconds from a request to its answer, by what it asks for and status. A rise: meta or the"
+    " object store is slow, or large tables are read from their beginning.",
+    ["route", "status"],
+    buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)
+WRITTEN_OBJECTS = Counter(
+    "segplane_gateway_written_objects_total",
+    "Objects of table metadata that this process wrote. A rise: more tables are read, or change"
+    " more often.",
+)
+WRITTEN_BYTES = Counter(
+    "segplane_gateway_written_bytes_total",
+    "Bytes of the objects of table metadata that this process wrote.",
+)
+FOLLOWED_SEGMENTS = Gauge(
+    "segplane_gateway_followed_segments",
+    "Segments of the tables that this process keeps in memory, about 1 KB each.",
+)

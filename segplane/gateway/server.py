@@ -1,0 +1,108 @@
+"""One gateway process: connection to meta, HTTP server, start and shutdown."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import structlog
+import uvicorn
+
+from meta.client import MetaClient
+from meta.process import ConfigError, Shutdown
+from segplane.dataplane import meta_connection
+from segplane.dataplane.location import Locator
+from segplane.dataplane.readiness import MetaReadiness, find_health
+from segplane.gateway.app import Gateway
+from segplane.gateway.config import Settings
+from segplane.gateway.iceberg.catalog import IcebergCatalog
+from segplane.gateway.iceberg.tables import Tables
+
+log = structlog.get_logger()
+# More requests at a time are answered 503.
+CONCURRENT_REQUESTS_MAX = 512
+_BACKLOG = 1_024
+_KEEP_ALIVE_SECS = 30
+
+
+def serve(settings: Settings, shutdown: Shutdown) -> None:
+    """Serve until SIGTERM or SIGINT. Raises ConfigError if the address cannot be had."""
+    with meta_connection.connect(settings) as meta, listen(settings) as listener:
+        locator = Locator(meta, "gateway", settings.object_store)
+        if not locator.wait(shutdown):
+            return
+        gateway = build(settings, meta, locator)
+        server = http_server(settings, gateway)
+        log.info("gateway_started", port=listener.getsockname()[1])
+        asyncio.run(_run(server, gateway, listener, shutdown))
+    log.info("gateway_stopped")
+
+
+def build(settings: Settings, meta: MetaClient, locator: Locator) -> Gateway:
+    """Compose a gateway from its connections."""
+    health = partial(find_health, tls=settings.meta_tls)
+    readiness = MetaReadiness(settings.meta_address, locator, health)
+    tables = Tables(meta, locator, settings.segments_max)
+    catalog = IcebergCatalog(meta, tables, lambda: locator.store_location, settings.refresh_secs)
+    return Gateway(catalog, settings.auth_token, readiness.check)
+
+
+async def _run(
+    server: uvicorn.Server, gateway: Gateway, listener: socket.socket, shutdown: Shutdown
+) -> None:
+    def stop() -> None:
+        gateway.is_draining = True
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    if shutdown.is_requested:
+        return
+    await server.serve([listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the process: uvicorn's raises them again at its end."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take over nothing."""
+        yield
+
+
+def http_server(settings: Settings, gateway: Gateway) -> uvicorn.Server:
+    """An HTTP server of a gateway, to be run on a listener."""
+    config = uvicorn.Config(
+        gateway.application(),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        limit_concurrency=CONCURRENT_REQUESTS_MAX,
+        timeout_keep_alive=_KEEP_ALIVE_SECS,
+        timeout_graceful_shutdown=round(settings.drain_secs),
+        lifespan="off",
+        ws="none",
+    )
+    config.load()
+    if settings.tls is not None:
+        # Not by file names, so that a renewed certificate is used without a restart.
+        config.ssl = settings.tls.ssl_context()
+    return _Server(config)
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Open the gateway's port. Raises ConfigError."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(f"GATEWAY_BIND {settings.bind} cannot be had: {error}") from error
+    return listener

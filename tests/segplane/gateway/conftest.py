@@ -1,0 +1,31 @@
+"""A gateway over a real meta, and a dataset with real segments."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.gateway.server import GatewayServer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.server import MetaServer
+
+
+@pytest.fixture
+def meta_server(meta_server: MetaServer) -> MetaServer:
+    """The meta under test, with its store's folder, which a probe creates elsewhere."""
+    Path("/", meta_server.settings.location.path).mkdir(exist_ok=True)
+    return meta_server
+
+
+@pytest.fixture
+def gateway(meta_server: MetaServer) -> Iterator[GatewayServer]:
+    running = GatewayServer(meta_server.address)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def segments(meta_server: MetaServer, tmp_path: Path) -> SegmentWriter:
+    dataset = CatalogDriver(meta_server.client).dataset("web")
+    return SegmentWriter(meta_server.client, dataset, tmp_path)

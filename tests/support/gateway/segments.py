@@ -1,0 +1,74 @@
+"""Real segments of a dataset: written to the store of a meta under test, and registered."""
+
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import pyarrow as pa
+
+from meta.client import MetaClient, location
+from meta.v1 import common_pb2, ingestion_pb2
+from meta.v1 import operations_pb2 as pb
+from segments.keys import new_merged_key
+from segments.parquet.footer import SegmentFooter
+from segments.parquet.schema import SegmentSpec
+from segments.signals import Signal
+from segments.store.open import open_store
+from segplane.dataplane.dataset_layout import read_layout
+from segplane.dataplane.registration import create_segment
+from tests.support.meta.segments import DAY, EPOCH
+from tests.support.parquet.rows import rows_of, write_segment
+
+_seeds = count()
+
+
+@dataclass
+class SegmentWriter:
+    """Writes segments of one dataset, and remembers what it wrote."""
+
+    client: MetaClient
+    dataset: str
+    folder: Path
+    files: int = 0
+    rows: list[tuple[str, int]] = field(default_factory=list)
+
+    def write(
+        self, day: int = 0, rows: int = 20, signals: tuple[Signal, ...] = ("logs",), days: int = 1
+    ) -> str:
+        """Register a segment of `rows` records a signal on some days; returns its id."""
+        spec = self._spec()
+        tables = {}
+        for signal in signals:
+            start = EPOCH + day * DAY
+            times = [start + n * days * DAY // rows + n for n in range(rows)]
+            tables[signal] = _with_times(rows_of(signal, rows, spec, next(_seeds)), times)
+            self.rows += [(signal, time) for time in times]
+        return self.register(tables, spec)
+
+    def register(self, tables: dict[Signal, pa.Table], spec: SegmentSpec) -> str:
+        """Write and register a segment of these tables."""
+        key = new_merged_key(self.dataset)
+        path = self.folder / key.rpartition("/")[2]
+        _, facts = write_segment(path, tables, spec, SegmentFooter(self.dataset, "test"))
+        reply = self.client.ingestion.DownloadConfig(
+            ingestion_pb2.DownloadConfigRequest(worker_id="test", omit_datasets=True)
+        )
+        bucket = reply.cloud_object_prefix.bucket
+        open_store(location(bucket)).put_file_if_absent(key, path)
+        self.files += 1
+        return self._save(create_segment(self.dataset, bucket, key, facts))
+
+    def _save(self, segment: common_pb2.CreateSegment) -> str:
+        request = ingestion_pb2.SaveSegmentsRequest(segments=[segment])
+        return str(self.client.ingestion.SaveSegments(request).ids[0])
+
+    def _spec(self) -> SegmentSpec:
+        request = pb.GetDatasetSettingsRequest(dataset_id=self.dataset)
+        settings = self.client.operations.GetDatasetSettings(request).settings
+        return read_layout((), settings.promoted_columns.columns)
+
+
+def _with_times(table: pa.Table, times: list[int]) -> pa.Table:
+    place = table.schema.get_field_index("timestamp")
+    column = pa.array(times, table.schema.field("timestamp").type)
+    return table.set_column(place, table.schema.field("timestamp"), column)

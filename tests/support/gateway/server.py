@@ -1,0 +1,87 @@
+"""A real gateway on a port of its own, in a thread of this process."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from meta.client import MetaClient
+from segplane.dataplane.location import Locator
+from segplane.gateway.config import Settings
+from segplane.gateway.server import build, http_server, listen
+
+DEADLINE_SECS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def message(self) -> str:
+        """The sentence of a refusal."""
+        return str(self.json["error"]["message"])
+
+
+class GatewayServer:
+    """A gateway, running from the start on; close it at the end."""
+
+    def __init__(self, meta_address: str, **settings: Any) -> None:
+        values: dict[str, Any] = {"bind": "127.0.0.1:0", "refresh_secs": 0.1, "drain_secs": 2.0}
+        self.settings = Settings(meta_address=meta_address, **values | settings)
+        self._meta = MetaClient(meta_address)
+        locator = Locator(self._meta, "gateway", self.settings.object_store)
+        locator.ask()
+        self._listener = listen(self.settings)
+        self.port = int(self._listener.getsockname()[1])
+        gateway = build(self.settings, self._meta, locator)
+        self._server = http_server(self.settings, gateway)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._server.serve([self._listener]))
+        )
+        self._thread.start()
+
+    @property
+    def uri(self) -> str:
+        """The catalog, as clients name it."""
+        return f"http://127.0.0.1:{self.port}/iceberg"
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """Send one request below /iceberg."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = Request(f"{self.uri}/{path}", method=method, headers=named)
+        try:
+            with urlopen(request, timeout=DEADLINE_SECS) as reply:
+                return Answer(reply.status, dict(reply.headers), reply.read())
+        except HTTPError as error:
+            return Answer(error.code, dict(error.headers), error.read())
+
+    def is_healthy(self) -> bool:
+        """Ask for its health."""
+        try:
+            with urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=DEADLINE_SECS) as reply:
+                return bool(reply.status == 200)
+        except HTTPError:
+            return False
+
+    def table(self, name: str = "web", **headers: str) -> Answer:
+        """Load a table."""
+        return self.ask(f"v1/namespaces/default/tables/{name}", **headers)
+
+    def close(self) -> None:
+        """Stop it and wait."""
+        self._server.should_exit = True
+        self._thread.join(DEADLINE_SECS)
+        self._meta.close()

@@ -48,7 +48,9 @@ def load(env: Environment) -> Settings:
         wait_secs=env.seconds("WAIT_SECS", default.wait_secs),
         batch_bytes_min=env.integer("BATCH_BYTES_MIN", default.batch_bytes_min, low=1),
         batch_bytes_max=env.integer("BATCH_BYTES_MAX", default.batch_bytes_max, low=1),
-        batch_babies_max=env.integer("BATCH_BABIES_MAX", default.batch_babies_max, low=1),
+        batch_babies_max=env.integer(
+            "BATCH_BABIES_MAX", default.batch_babies_max, low=1, high=10_000
+        ),
         decode_bytes_max=env.integer("DECODE_BYTES_MAX", default.decode_bytes_max, low=1),
         task_bytes_max=env.integer("TASK_BYTES_MAX", default.task_bytes_max, low=1),
         idle_advance_secs=env.seconds("IDLE_ADVANCE_SECS", default.idle_advance_secs),

@@ -17,7 +17,7 @@ from nursery.parked import FAILED_JOB_SECS, ParkedStreams
 from nursery.pending import Limits
 from nursery.planner import Plan, plan
 from nursery.refused import RefusedDatasets
-from nursery.registration import Registered, Registrations
+from nursery.registration import SEGMENTS_EACH_MAX, Registered, Registrations
 from nursery.results import TaskResult, UnreadableBaby
 from nursery.shards import ShardSource, open_shards
 from nursery.snapshot import StreamInfo, StreamSnapshot, read_snapshot
@@ -177,7 +177,7 @@ class Nursery:
         location = self._locator.store_location
         started, registering_secs = self._clock.monotonic(), 0.0
         tracker, errors, is_parked = MoveTracker(cycle_plan), list[str](), False
-        registering_secs += self._register(tracker.take_ready())
+        registering_secs += self._register(tracker.take_ready(), errors)
         with span("nursery.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies):
             for index, outcome in self._run_tasks(cycle_plan.tasks, location):
                 if isinstance(outcome, JobFailed):
@@ -187,7 +187,7 @@ class Nursery:
                 self._note(outcome)
                 is_parked = is_parked or bool(outcome.unreadable)
                 tracker.add(index, outcome)
-                registering_secs += self._register(tracker.take_ready())
+                registering_secs += self._register(tracker.take_ready(), errors)
         _observe("job", self._clock.monotonic() - started - registering_secs)
         _observe("register", registering_secs)
         self._adapt(cycle_plan, errors)
@@ -224,8 +224,17 @@ class Nursery:
             if dataset.unconverted:
                 dataset_log.info("attributes_unconverted", count=dataset.unconverted)
 
-    def _register(self, finished: Sequence[FinishedMove]) -> float:
-        """Register moves; returns the seconds it took."""
+    def _register(self, finished: Sequence[FinishedMove], errors: list[str]) -> float:
+        """Register moves; returns the seconds it took.
+
+        More files than a registration takes are an error: the next cycle reads half the babies.
+        """
+        errors.extend(
+            f"{len(f.segments)} files of dataset {f.move.dataset_id}, more than {SEGMENTS_EACH_MAX}"
+            for f in finished
+            if len(f.segments) > SEGMENTS_EACH_MAX
+        )
+        finished = [f for f in finished if len(f.segments) <= SEGMENTS_EACH_MAX]
         if not finished:
             return 0.0
         started = self._clock.monotonic()

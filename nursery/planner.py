@@ -1,6 +1,6 @@
 """Plans one cycle: the baby segments to merge, the tasks that read them, the moves. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nursery.pending import Limits, due_datasets, pending_streams
@@ -9,6 +9,9 @@ from nursery.streams import IngestStream
 from nursery.tasks import StreamReads, Task, plan_tasks
 from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
+
+# Streams of one registration, as meta allows it.
+SPANS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def plan(
 def _moves(
     shares: Sequence[StreamShare], tasks: Sequence[Task], limits: Limits, now_nanos: int
 ) -> tuple[DatasetMove, ...]:
-    spans: dict[str, list[MergedSpan]] = {}
+    spans: dict[str, list[tuple[MergedSpan, bool]]] = {}
     needed: dict[str, set[int]] = {}
     for index, task in enumerate(tasks):
         for work in task.works:
@@ -82,17 +85,35 @@ def _moves(
     for share in shares:
         times = {baby.offset: baby.committed_at for baby in share.stream.babies}
         strays = [read.baby.offset for read in share.reads if not read.readers]
+        holding = frozenset[str]().union(*(read.readers for read in share.reads))
         for dataset_id, end in share.ends(limits, now_nanos).items():
             first = share.stream.merged[dataset_id] + 1
             offsets = OffsetSpan(share.stream.stream_id, first, end)
-            spans.setdefault(dataset_id, []).append(MergedSpan(offsets, times.get(end, 0)))
             # A baby without readers is reaped once all datasets have passed it.
+            passed = [offset for offset in strays if first <= offset <= end]
             needed.setdefault(dataset_id, set()).update(
-                owners[share.stream.stream_id, offset]
-                for offset in strays
-                if first <= offset <= end
+                owners[share.stream.stream_id, offset] for offset in passed
             )
+            span = MergedSpan(offsets, times.get(end, 0))
+            is_read = dataset_id in holding or bool(passed)
+            spans.setdefault(dataset_id, []).append((span, is_read))
     return tuple(
-        DatasetMove(dataset_id, tuple(own), frozenset(needed[dataset_id]))
+        move
         for dataset_id, own in sorted(spans.items())
+        for move in _moves_of(dataset_id, own, frozenset(needed[dataset_id]))
     )
+
+
+def _moves_of(
+    dataset_id: str, spans: Sequence[tuple[MergedSpan, bool]], tasks: frozenset[int]
+) -> Iterator[DatasetMove]:
+    """One move, or several where more streams than one may have follow without records."""
+    if len(spans) <= SPANS_MAX:
+        yield DatasetMove(dataset_id, tuple(span for span, _ in spans), tasks)
+        return
+    read = [span for span, is_read in spans if is_read]
+    idle = [span for span, is_read in spans if not is_read]
+    if read:
+        yield DatasetMove(dataset_id, tuple(read), tasks)
+    for start in range(0, len(idle), SPANS_MAX):
+        yield DatasetMove(dataset_id, tuple(idle[start : start + SPANS_MAX]))

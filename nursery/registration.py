@@ -24,6 +24,7 @@ from meta.errors import (
 )
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from nursery.move_tracker import FinishedMove
+from nursery.planner import SPANS_MAX
 from segplane.dataplane.registration import create_segment
 
 log = structlog.get_logger()
@@ -31,7 +32,8 @@ log = structlog.get_logger()
 # a request would wait for one of the few places of large ones.
 REGISTRATIONS_MAX = 500
 SEGMENTS_MAX = 1_000
-SPANS_MAX = 10_000
+# Segments of one registration.
+SEGMENTS_EACH_MAX = 100
 REQUEST_BYTES_MAX = 240_000
 CALLS_AT_ONCE = 8
 # A meta without the call may be followed by one that has it.

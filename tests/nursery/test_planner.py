@@ -5,7 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from nursery.pending import Limits
-from nursery.planner import DatasetMove, MergedSpan, Plan, plan
+from nursery.planner import SPANS_MAX, DatasetMove, MergedSpan, Plan, plan
 from nursery.streams import BabyFacts, IngestStream
 from segments.offsets import OffsetSpan
 
@@ -215,6 +215,23 @@ DATASETS = [LOGS, SPANS, GONE]
 NONE = dict.fromkeys(DATASETS, -1)
 MANY = [str(UUID(int=i)) for i in range(10, 15)]
 CORES = replace(WIDE, tasks_max=8)
+
+
+def test_a_dataset_that_got_nothing_in_many_streams_moves_in_several_registrations() -> None:
+    idle = [
+        stream(baby(0, SPANS), merged={LOGS: -1, SPANS: 0}, name=f"s{number:05}")
+        for number in range(2 * SPANS_MAX + 1)
+    ]
+    holding = stream(baby(0, LOGS), name="t")
+
+    found = plan([holding, *idle], {}, replace(WIDE, idle_advance_secs=0.0), NOW)
+
+    own = [move for move in found.moves if move.dataset_id == LOGS]
+    assert max(len(move.spans) for move in own) == SPANS_MAX
+    assert [bool(move.tasks) for move in own] == [True, False, False, False]
+    assert own[0].spans == (MergedSpan(OffsetSpan("t", 0, 0), holding.babies[0].committed_at),)
+    moved = [span.offsets.stream_id for move in own for span in move.spans]
+    assert len(moved) == len(set(moved)) == 2 * SPANS_MAX + 2
 
 
 def readers(found: Plan) -> Counter[tuple[str, int]]:

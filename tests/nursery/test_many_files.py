@@ -1,0 +1,46 @@
+"""More files than a registration takes: the nursery halves its batch until they fit."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from structlog.testing import capture_logs
+
+from nursery.execute import Budget, execute
+from nursery.job import TaskOutcome
+from nursery.registration import SEGMENTS_EACH_MAX
+from nursery.tasks import Task
+from segments.location import StoreLocation
+from segments.store.open import open_store
+from tests.support.nursery.drivers import CollectorDriver, nursery, texts
+
+# Holds no baby beside another one, so each becomes a file.
+TINY = Budget(decode_bytes_max=1, held_bytes_max=1)
+
+
+def run_one_file_a_baby(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    outcomes: list[TaskOutcome] = []
+    for index, task in enumerate(tasks):
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes.append((index, execute(task, open_store(where), TINY, Path(folder))))
+    return outcomes
+
+
+def test_a_dataset_of_too_many_files_is_merged_in_smaller_batches(
+    collector: CollectorDriver,
+) -> None:
+    sent = [f"{number:03}" for number in range(SEGMENTS_EACH_MAX + 1)]
+    for text in sent:
+        collector.send(text)
+    driver = nursery(collector.client, run_one_file_a_baby)
+
+    with capture_logs() as logs:
+        driver.cycle()
+    assert texts(collector) == []
+    (failed,) = [line for line in logs if line["event"] == "job_failed"]
+    assert f"more than {SEGMENTS_EACH_MAX}" in failed["error"]
+    while driver.cycle():
+        pass
+    driver.cycle()
+
+    assert texts(collector) == sent

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import psycopg
 from sqlalchemy import event, text
 
-from benchmarks.harness import segment_rows
+from benchmarks.harness import call_figures, segment_rows
+from benchmarks.harness.call_load import CallLoad
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PER_DAY, LoadedDataset
-from benchmarks.harness.server import bench_postgres, bench_server
+from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from benchmarks.harness.timing import interleaved
 from meta.client import MetaClient
 from meta.process import environment
@@ -24,7 +25,7 @@ from meta.store.engine import Database, DatabaseSettings
 from meta.store.lookup import Query
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.common_pb2 import TimeRange
-from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
+from meta.v1.segment_lookup_pb2 import FindSegmentsRequest, FindSegmentsResponse
 
 DATASETS = 200
 SHORT = 100_000
@@ -35,6 +36,8 @@ AGES = ("newest", "middle", "oldest")
 FIRST_PAGE_ROUNDS = 15
 DRAIN_ROUNDS = 3
 SQL_ROUNDS = 40
+FIND = "/meta.v1.SegmentLookupService/FindSegments"
+CALLERS, LOAD_SECS = (1, 4, 16, 64), 3.0
 _SESSION = text("SELECT name, setting FROM pg_settings WHERE source = 'client'")
 
 
@@ -44,6 +47,7 @@ class _History:
 
     count: int
     url: str
+    server: BenchServer
     client: MetaClient
     datasets: Sequence[LoadedDataset]
 
@@ -75,7 +79,8 @@ def run() -> list[Result]:
             connection.execute("CREATE DATABASE long")
         urls = {SHORT: postgres.url, count: postgres.url_of("long")}
         short, long = (stack.enter_context(_history(url, n)) for n, url in urls.items())
-        return [*_growth(short, long), _over_sql(long)]
+        assert postgres.pid is not None
+        return [*_growth(short, long), _over_sql(long), *_under_load(short, postgres.pid)]
 
 
 @contextmanager
@@ -86,7 +91,7 @@ def _history(url: str, count: int) -> Iterator[_History]:
         began = time.monotonic()
         datasets = segment_rows.load(url, count)
         print(f"  {count} segments loaded in {time.monotonic() - began:.0f} s", flush=True)
-        yield _History(count, url, client, datasets)
+        yield _History(count, url, server, client, datasets)
 
 
 def _growth(short: _History, long: _History) -> Iterator[Result]:
@@ -148,6 +153,31 @@ def _over_sql(history: _History) -> Result:
         bar=3.0,
         higher_is_better=False,
     )
+
+
+def _under_load(history: _History, postgres_pid: int) -> Iterator[Result]:
+    """An hour of all datasets for one to many callers, beside the empty RPC."""
+    window = history.window(WINDOWS["1h"], "newest")
+    request = FindSegmentsRequest(time_range=window).SerializeToString()
+    address = history.server.address
+    for callers in CALLERS:
+        loads = (
+            CallLoad(address, FIND, [[request]] * callers, LOAD_SECS),
+            CallLoad(address, call_figures.ECHO, [[call_figures.EMPTY]] * callers, LOAD_SECS),
+        )
+        (find, replies), (echo, _) = (
+            call_figures.measure(history.server, postgres_pid, load) for load in loads
+        )
+        found = len(FindSegmentsResponse.FromString(replies[0]).segments)
+        yield compare(
+            f"find_segments_{callers}_callers",
+            find.per_second,
+            echo.per_second,
+            reference_name="empty RPC on the same server",
+            unit=f"calls/s, {found} segments of {history.count:,} each, p50 {find.p50_ms:.3g} ms,"
+            f" p99 {find.p99_ms:.3g} ms, CPU a call: meta {find.meta_cpu_ms:.3g} ms, Postgres"
+            f" {find.postgres_cpu_ms:.3g} ms",
+        )
 
 
 @contextmanager

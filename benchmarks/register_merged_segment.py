@@ -4,21 +4,17 @@ Every figure counts calls that were answered, replies included. CPU is that of m
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
-from statistics import median
 
-from grpc_health.v1 import health_pb2
-
-from benchmarks.harness import call_load, registrations, replay
+from benchmarks.harness import call_figures, registrations, replay
+from benchmarks.harness.call_figures import ECHO, EMPTY, CallFigures
 from benchmarks.harness.call_load import CallLoad
-from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.registrations import Entry
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from meta.v1.operations_pb2 import RegisterMergedSegmentsRequest, RegisterMergedSegmentsResponse
 
-ECHO = "/grpc.health.v1.Health/Check"
 SINGLE = "/meta.v1.NurseryService/RegisterMergedSegment"
 BULK = "/meta.v1.OperationsService/RegisterMergedSegments"
 CALLERS = (1, 4, 16, 64)
@@ -32,36 +28,24 @@ BULK_CALLERS, BULK_CALLS, BULK_SIZE = 4, 4, 250
 
 
 @dataclass(frozen=True, slots=True)
-class _Figures:
-    """One run of calls; CPU in milliseconds a registration (a call for the empty RPC)."""
-
-    per_second: float
-    p50_ms: float
-    p99_ms: float
-    meta_cpu_ms: float
-    postgres_cpu_ms: float
-
-
-@dataclass(frozen=True, slots=True)
 class _Scene:
     """A server and its database."""
 
     server: BenchServer
     postgres_pid: int
 
-    def echo(self, callers: int) -> _Figures:
+    def echo(self, callers: int) -> CallFigures:
         """The empty RPC: a health check."""
-        empty = health_pb2.HealthCheckRequest().SerializeToString()
-        return self._run(CallLoad(self.server.address, ECHO, [[empty]] * callers, ECHO_SECS))
+        return self._run(CallLoad(self.server.address, ECHO, [[EMPTY]] * callers, ECHO_SECS))
 
-    def single(self, callers: int, *, omit_streams: bool = True) -> _Figures:
+    def single(self, callers: int, *, omit_streams: bool = True) -> CallFigures:
         """Registrations one by one, each caller for a dataset of its own."""
         calls = CALLS_OF_MANY if callers == CALLERS_MAX else CALLS_OF_FEW
         made = registrations.entries(self.server.database_url, callers, BACKLOG)
         requests = registrations.requests(made, range(calls), omit_streams=omit_streams)
         return self._run(CallLoad(self.server.address, SINGLE, requests))
 
-    def bulk(self) -> _Figures:
+    def bulk(self) -> CallFigures:
         """Many registrations in each call, each caller for datasets of its own."""
         sent = []
         for _ in range(BULK_CALLERS):
@@ -69,17 +53,11 @@ class _Scene:
             sent.append([_bulk_request(made, offset) for offset in range(BULK_CALLS)])
         return self._run(CallLoad(self.server.address, BULK, sent), per_call=BULK_SIZE)
 
-    def _run(self, load: CallLoad, per_call: int = 1) -> _Figures:
-        pids = (self.server.pid, self.postgres_pid)
-        before = [cpu_seconds(pid) for pid in pids]
-        rates = call_load.run(load)
-        used = [cpu_seconds(pid) - began for pid, began in zip(pids, before, strict=True)]
+    def _run(self, load: CallLoad, per_call: int = 1) -> CallFigures:
+        figures, replies = call_figures.measure(self.server, self.postgres_pid, load, per_call)
         if load.method == BULK:
-            _check(rates.replies)
-        done = rates.calls * per_call
-        return _Figures(
-            done / rates.seconds, rates.p50_ms, rates.p99_ms, *(1e3 * secs / done for secs in used)
-        )
+            _check(replies)
+        return figures
 
 
 def run() -> list[Result]:
@@ -87,7 +65,7 @@ def run() -> list[Result]:
     with bench_postgres() as postgres, bench_server(postgres.url) as server:
         assert postgres.pid is not None
         scene = _Scene(server, postgres.pid)
-        kinds: dict[str, Callable[[], _Figures]] = {
+        kinds: dict[str, Callable[[], CallFigures]] = {
             **{f"echo_{n}": partial(scene.echo, n) for n in CALLERS},
             **{f"single_{n}": partial(scene.single, n) for n in CALLERS},
             "published": partial(scene.single, CALLERS_MAX, omit_streams=False),
@@ -97,11 +75,16 @@ def run() -> list[Result]:
         scene.single(4)
         rounds = [{name: measure() for name, measure in kinds.items()} for _ in range(ROUNDS)]
         replayed = replay.registrations_ms(postgres.url, CALLS_OF_FEW)
-    figures = {name: _median([one[name] for one in rounds]) for name in kinds}
-    return [*_rates(figures), *_judged(figures, replayed)]
+        settings = {"META_PROCESSES": "2"}
+        with bench_server(postgres.url, settings) as two:
+            of_two = _Scene(two, postgres.pid)
+            of_two.single(CALLERS_MAX)
+            shared = call_figures.median([of_two.single(CALLERS_MAX) for _ in range(ROUNDS)])
+    figures = {name: call_figures.median([one[name] for one in rounds]) for name in kinds}
+    return [*_rates(figures), *_judged(figures, replayed), _of_two(shared, figures)]
 
 
-def _rates(figures: Mapping[str, _Figures]) -> Iterator[Result]:
+def _rates(figures: Mapping[str, CallFigures]) -> Iterator[Result]:
     """Every number of callers beside the empty RPC; one bar."""
     for callers in CALLERS:
         own, echo = figures[f"single_{callers}"], figures[f"echo_{callers}"]
@@ -116,7 +99,7 @@ def _rates(figures: Mapping[str, _Figures]) -> Iterator[Result]:
         )
 
 
-def _judged(figures: Mapping[str, _Figures], replayed_ms: float) -> Iterator[Result]:
+def _judged(figures: Mapping[str, CallFigures], replayed_ms: float) -> Iterator[Result]:
     single, echo = figures[f"single_{CALLERS_MAX}"], figures[f"echo_{CALLERS_MAX}"]
     published, bulk = figures["published"], figures["bulk"]
     yield compare(
@@ -156,6 +139,18 @@ def _judged(figures: Mapping[str, _Figures], replayed_ms: float) -> Iterator[Res
     )
 
 
+def _of_two(shared: CallFigures, figures: Mapping[str, CallFigures]) -> Result:
+    alone = figures[f"single_{CALLERS_MAX}"]
+    return compare(
+        "register_merged_segment_two_processes",
+        shared.per_second,
+        alone.per_second,
+        reference_name=f"one process, {alone.meta_cpu_ms:.3g} ms of CPU a call",
+        unit=f"calls/s at {CALLERS_MAX} callers, CPU a call: meta {shared.meta_cpu_ms:.3g} ms,"
+        f" Postgres {shared.postgres_cpu_ms:.3g} ms",
+    )
+
+
 def _bulk_request(made: Sequence[Entry], offset: int) -> bytes:
     items = [registrations.request(entry, offset) for entry in made]
     return RegisterMergedSegmentsRequest(registrations=items).SerializeToString()
@@ -166,7 +161,3 @@ def _check(replies: Iterable[bytes]) -> None:
         results = RegisterMergedSegmentsResponse.FromString(reply).results
         assert len(results) == BULK_SIZE
         assert not any(result.HasField("refusal") for result in results)
-
-
-def _median(runs: Sequence[_Figures]) -> _Figures:
-    return _Figures(*(median(values) for values in zip(*map(astuple, runs), strict=True)))

@@ -1,8 +1,11 @@
-"""Ids: makes the time-ordered UUIDs that name rows and objects."""
+"""Ids: the time-ordered UUIDs that name rows and objects, and their text."""
 
 import os
 import time
+from functools import lru_cache
 from uuid import UUID
+
+UUID_CHARACTERS = 36
 
 
 def new_uuid7() -> UUID:
@@ -19,3 +22,11 @@ def is_canonical_uuid(text: str) -> bool:
         return str(UUID(text)) == text
     except ValueError:
         return False
+
+
+@lru_cache(maxsize=16_384)
+def parse_uuid(text: str) -> UUID:
+    """Parse an id with hyphens; the same ids come again and again. Raises ValueError."""
+    if len(text) != UUID_CHARACTERS:
+        raise ValueError(f"an id has {UUID_CHARACTERS} characters, not {len(text)}")
+    return UUID(text)

@@ -7,6 +7,7 @@ from uuid import UUID
 from google.protobuf.message import Message
 
 from meta.errors import InvalidArgument
+from segments.ids import UUID_CHARACTERS, parse_uuid
 
 NAME_CHARACTERS_MAX = 255
 TEXT_CHARACTERS_MAX = 65_536
@@ -70,7 +71,8 @@ def uuid(value: str, field: str) -> UUID:
     if not value:
         raise InvalidArgument(f"{field} must not be empty", field=field)
     try:
-        return UUID(value)
+        # Other forms may be of any length, and are not kept.
+        return parse_uuid(value) if len(value) == UUID_CHARACTERS else UUID(value)
     except ValueError:
         raise InvalidArgument(f"{field} is not a UUID", field=field) from None
 

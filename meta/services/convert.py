@@ -262,7 +262,7 @@ def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, fiel
     expected = bucket(location)
     for name in ("provider", "endpoint", "bucket", "region", "path"):
         value, configured = getattr(message, name), getattr(expected, name)
-        if value and value.strip("/") != configured.strip("/"):
+        if value and value != configured and value.strip("/") != configured.strip("/"):
             raise InvalidArgument(
                 f"{field}.{name} is not the configured store's", field=f"{field}.{name}"
             )

@@ -11,6 +11,7 @@ from meta.store import pg_arrays
 from meta.store.engine import Transaction
 from meta.store.tables import datasets, offset_checkpoints, stream_datasets
 from meta.store.versions import Version
+from segments.ids import parse_uuid
 from segments.offsets import OffsetSpan
 
 
@@ -37,7 +38,7 @@ class EntryMove:
     stream_id: UUID = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stream_id", UUID(self.offsets.stream_id))
+        object.__setattr__(self, "stream_id", parse_uuid(self.offsets.stream_id))
 
     @property
     def key(self) -> "Key":

@@ -13,6 +13,7 @@ from nursery.baby_reader import BabyReader
 from nursery.columns import DatasetColumns
 from nursery.dataset_execution import DatasetExecution
 from nursery.decoding import RoutedPayload, UndecodablePayload, decode_pass
+from nursery.garbage import rare_collections
 from nursery.payload import Payload
 from nursery.quarantine import Quarantine
 from nursery.results import TaskResult, UnreadableBaby, unreadable_baby
@@ -38,7 +39,8 @@ class Budget:
 
 def execute(task: Task, store: ObjectStore, budget: Budget, folder: Path) -> TaskResult:
     """Run one task; `folder` is an empty folder on local disk for its files."""
-    return _TaskExecution(task, store, budget, folder).run()
+    with rare_collections():
+        return _TaskExecution(task, store, budget, folder).run()
 
 
 class _TaskExecution:
@@ -89,7 +91,7 @@ class _TaskExecution:
 
     def _add_payload(self, dataset: DatasetExecution, payload: Payload) -> None:
         try:
-            pieces = list(payload.pieces())
+            pieces = (payload,) if payload.is_one_piece else tuple(payload.pieces())
         except UndecodableSlice as error:
             self._reject(UndecodablePayload(RoutedPayload(dataset, payload), str(error)))
             return

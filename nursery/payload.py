@@ -28,6 +28,11 @@ class Payload:
     decoded_bytes: int
     is_validated: bool
 
+    @property
+    def is_one_piece(self) -> bool:
+        """Whether it is known without a look at it that it need not be split."""
+        return self.is_validated and len(self.body) <= RECORDS_MAX
+
     def pieces(self) -> Iterator["Payload"]:
         """Split the payload where it holds more records than one pass may decode.
 

@@ -1,6 +1,6 @@
 """Routes the payloads of a baby segment to datasets, without decoding them. Pure."""
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -37,12 +37,16 @@ class Router:
 
     def __init__(self, routes: Sequence[Routes], datasets: Sequence[DatasetExecution]) -> None:
         self._routes = {stream.stream_id: stream for stream in routes}
-        # Ascending offsets per (stream, dataset).
+        # Ascending offsets per (stream, dataset), and apart from them the first of each.
         self._owned: dict[tuple[str, str], list[_OwnedOffsets]] = {}
         for dataset in datasets:
             for span in dataset.work.ranges:
                 owned = self._owned.setdefault((span.stream_id, dataset.dataset_id), [])
-                insort(owned, _OwnedOffsets(span.start, span.end, dataset), key=_first)
+                owned.append(_OwnedOffsets(span.start, span.end, dataset))
+        self._firsts: dict[tuple[str, str], list[int]] = {}
+        for key, owned in self._owned.items():
+            owned.sort(key=_first)
+            self._firsts[key] = list(map(_first, owned))
 
     def route(
         self, read: TaskRead, baby: Baby, received_at: int
@@ -63,11 +67,12 @@ class Router:
                     yield StrayPayload(payload, cause, dataset_id or "")
 
     def _owner(self, read: TaskRead, dataset_id: str | None) -> DatasetExecution | None:
-        owned = self._owned.get((read.stream_id, dataset_id or ""), [])
-        place = bisect_right(owned, read.offset, key=_first)
-        if place == 0 or owned[place - 1].last < read.offset:
+        key = (read.stream_id, dataset_id or "")
+        place = bisect_right(self._firsts.get(key, ()), read.offset)
+        if place == 0:
             return None
-        return owned[place - 1].dataset
+        owned = self._owned[key][place - 1]
+        return None if owned.last < read.offset else owned.dataset
 
 
 def _first(owned: _OwnedOffsets) -> int:

@@ -123,7 +123,7 @@ class SmallFormat:
         with settings.open(sink, collected) as writer:
             # One row group for all: each column of each costs more than a hundred values in it.
             table = pa.concat_tables(sections[signal].table for signal in self._signals)
-            writer.write_table(table, row_group_size=stored.rows)
+            writer.write_table(table.combine_chunks(), row_group_size=stored.rows)
             writer.add_key_value_metadata(encode_footer(stored))  # type: ignore[arg-type]
         body = sink.getvalue().to_pybytes()
         (metadata,) = collected

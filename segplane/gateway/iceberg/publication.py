@@ -14,6 +14,7 @@ from meta.errors import NotFound
 from meta.v1 import operations_pb2 as pb
 from segments.keys import new_table_key
 from segments.store.interface import ObjectStore
+from segplane.gateway import metrics
 from segplane.gateway.iceberg.contents import Contents
 from segplane.gateway.iceberg.documents import Document
 from segplane.gateway.iceberg.manifests import (
@@ -141,6 +142,8 @@ class Publisher:
         body = content.encode()
         key = new_table_key(self.dataset_id, epoch, content.name)
         self.store.put_if_absent(key, body)
+        metrics.WRITTEN_OBJECTS.inc()
+        metrics.WRITTEN_BYTES.inc(len(body))
         return pb.TableObject(digest=content.digest, object_key=key, size_bytes=len(body))
 
     def _register(self, objects: Sequence[pb.TableObject]) -> dict[bytes, pb.TableObject]:

@@ -15,6 +15,7 @@ from segments.parquet.schema import PromotedColumn
 from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import Locator
+from segplane.gateway import metrics
 from segplane.gateway.iceberg.contents import Contents, OtherDataset
 from segplane.gateway.iceberg.data_files import store_root
 from segplane.gateway.iceberg.documents import Document, document
@@ -209,6 +210,7 @@ class Tables:
             len(self._followed) > FOLLOWED_MAX or held() > self._segments_max
         ):
             self._followed.popitem(last=False)
+        metrics.FOLLOWED_SEGMENTS.set(held())
 
 
 def _promoted(table: pb.GetDatasetTableResponse, dataset_name: str) -> tuple[PromotedColumn, ...]:

@@ -1,0 +1,50 @@
+"""segplane iceberg info: what to paste into each engine."""
+
+import json
+
+import pytest
+import yaml
+
+from segments.location import StoreLocation
+from segplane.iceberg_settings import ENGINES, CatalogAddress, settings_of
+from tests.support.command_line import RunCommand
+
+BUCKET = StoreLocation.from_url("s3://bucket/path?endpoint=http://minio:9000&region=eu-1")
+
+
+def test_every_engine_has_settings_with_the_gateways_address(run: RunCommand) -> None:
+    shown = run("iceberg", "info", "127.0.0.1:7777")
+    parsed = json.loads(run("iceberg", "info", "https://lake.example", "--json").stdout)
+
+    assert shown.exit_code == 0
+    assert all(f"== {engine}\n" in shown.stdout for engine in ENGINES)
+    assert shown.stdout.count("http://127.0.0.1:7777/iceberg") == len(ENGINES) + 1
+    assert parsed["uri"] == "https://lake.example/iceberg"
+    assert set(parsed["engines"]) == set(ENGINES)
+
+
+def test_an_unknown_engine_is_refused(run: RunCommand) -> None:
+    refused = run("iceberg", "info", "--engine", "excel")
+
+    assert refused.exit_code == 2
+    assert "engine is 'excel', not one of pyiceberg" in refused.stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_credentials_are_the_callers_own(engine: str) -> None:
+    text = settings_of(engine, CatalogAddress("http://gateway/iceberg", BUCKET, has_token=True))
+
+    assert "<access key>" in text
+    assert "<GATEWAY_AUTH_TOKEN>" in text
+
+
+def test_pyicebergs_settings_are_its_configuration_file() -> None:
+    text = settings_of("pyiceberg", CatalogAddress("http://gateway/iceberg", BUCKET, True))
+
+    assert yaml.safe_load(text)["catalog"]["segplane"] == {
+        "type": "rest",
+        "uri": "http://gateway/iceberg",
+        "token": "<GATEWAY_AUTH_TOKEN>",
+        "s3.access-key-id": "<access key>",
+        "s3.secret-access-key": "<secret key>",
+    }

@@ -9,11 +9,12 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import CursorInvalid, VersionNotReached
-from meta.services import checks, convert, cursors, segment_facts
+from meta.services import checks, convert, cursors, segment_facts, segment_layouts
 from meta.services.convert import REPLY_BYTES_MAX
+from meta.services.segment_layouts import PageLayouts
 from meta.store import lookup, segments
 from meta.store.engine import Transaction
-from meta.store.lookup import FoundSegment, Position, Query
+from meta.store.lookup import Position, Query
 from meta.store.segment_rows import SegmentRow
 from meta.transactions import Transactions
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
@@ -40,6 +41,7 @@ class LookupCursor:
 @dataclass(frozen=True, slots=True)
 class _Page:
     segments: list[SegmentRow]
+    layouts: PageLayouts
     version: int
     next_cursor: str | None
 
@@ -67,6 +69,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             snapshot_version=page.version,
         )
         convert.add_segments(reply.segments, location, page.segments)
+        page.layouts.add_to(reply)
         return reply
 
     def GetSegmentsByIds(
@@ -106,22 +109,19 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             checked.signals,
         )
         matches = lookup.find(tx, query, datasets, checked.limit + 1)
-        shown = self._shown(matches, checked.limit)
+        rows = [match.segment for match in matches[: checked.limit]]
+        layouts = segment_layouts.read(tx, rows, list(map(self._size, rows)), REPLY_BYTES_MAX)
+        shown = len(layouts.numbers)
         next_cursor = None
-        if len(shown) < len(matches):
-            next_cursor = checked.encode(LookupCursor(version, began_secs, shown[-1].position()))
-        return _Page([match.segment for match in shown], version, next_cursor)
+        if shown < len(matches):
+            position = matches[shown - 1].position()
+            next_cursor = checked.encode(LookupCursor(version, began_secs, position))
+        return _Page(rows[:shown], layouts, version, next_cursor)
 
-    def _shown(self, matches: list[FoundSegment], limit: int) -> list[FoundSegment]:
-        """The segments up to the limit or the bound of the reply, at least one."""
-        size_bytes = 0
-        for index, match in enumerate(matches[:limit]):
-            texts = len(match.segment.prefix) + len(match.segment.object_name)
-            size_bytes += SEGMENT_BYTES + self._bucket_bytes + 4 * texts
-            size_bytes += len(match.segment.facts or b"")
-            if size_bytes > REPLY_BYTES_MAX and index:
-                return matches[:index]
-        return matches[:limit]
+    def _size(self, segment: SegmentRow) -> int:
+        """Upper bound of the bytes of a segment's message."""
+        texts = len(segment.prefix) + len(segment.object_name)
+        return SEGMENT_BYTES + self._bucket_bytes + 4 * texts + len(segment.facts or b"")
 
 
 @dataclass(frozen=True, slots=True)

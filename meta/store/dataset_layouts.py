@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, and_, bindparam, delete, func, insert, select
+from sqlalchemy import ARRAY, Integer, Uuid, and_, bindparam, delete, func, insert, select, text
 from sqlalchemy.dialects import postgresql
 
 from meta.store.engine import Transaction
@@ -86,6 +86,14 @@ _COLUMNS = (
     .where(promoted_columns.c.dataset_id == func.any(_IDS))
     .order_by(promoted_columns.c.dataset_id, promoted_columns.c.position)
 )
+_COLUMNS_BY_ID = text("""
+    SELECT c.dataset_id::text, c.field_id, c.name, c.type, c.scope, c.attribute
+    FROM unnest(cast(:dataset_ids AS uuid[]), cast(:field_ids AS integer[]))
+             w (dataset_id, field_id)
+         JOIN promoted_field_ids c USING (dataset_id, field_id)
+""").bindparams(
+    bindparam("dataset_ids", type_=ARRAY(Uuid)), bindparam("field_ids", type_=ARRAY(Integer))
+)
 _CLEAR_FIELDS = delete(sharding_fields).where(sharding_fields.c.dataset_id == bindparam("dataset"))
 _CLEAR_COLUMNS = delete(promoted_columns).where(
     promoted_columns.c.dataset_id == bindparam("dataset")
@@ -114,6 +122,25 @@ def read(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, Layout]:
     for dataset_id, *rest in tx.execute(_COLUMNS, {"ids": ids}):
         columns.setdefault(dataset_id, []).append(PromotedColumnRow(*rest))
     return {i: Layout(tuple(fields.get(i, ())), tuple(columns.get(i, ()))) for i in ids}
+
+
+def find_columns(
+    tx: Transaction, keys: Iterable[tuple[str, int]]
+) -> dict[tuple[str, int], PromotedColumnRow]:
+    """The columns, also former ones, of dataset ids and field ids; unknown ones are missing."""
+    pairs = list(keys)
+    if not pairs:
+        return {}
+    values = {
+        "dataset_ids": [UUID(dataset_id) for dataset_id, _ in pairs],
+        "field_ids": [field_id for _, field_id in pairs],
+    }
+    return {
+        (row.dataset_id, row.field_id): PromotedColumnRow(
+            row.name, row.type, row.scope, row.attribute, row.field_id
+        )
+        for row in tx.execute(_COLUMNS_BY_ID, values)
+    }
 
 
 def replace_sharding_fields(

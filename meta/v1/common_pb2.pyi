@@ -369,7 +369,9 @@ class SegmentFacts(_message.Message):
 
     @_builtins.property
     def promoted_field_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Field ids of its promoted columns (PromotedColumn.field_id), ascending."""
+        """Field ids of its promoted columns (PromotedColumn.field_id), ascending. Empty in
+        FindSegmentsResponse, where SegmentInfo.layout names them.
+        """
 
     def __init__(
         self,
@@ -436,6 +438,7 @@ class SegmentInfo(_message.Message):
     MERGE_COUNT_FIELD_NUMBER: _builtins.int
     FACTS_FIELD_NUMBER: _builtins.int
     CRC32C_FIELD_NUMBER: _builtins.int
+    LAYOUT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Segment id (UUID, time-ordered)."""
     size_bytes: _builtins.int
@@ -454,6 +457,10 @@ class SegmentInfo(_message.Message):
     """Merges between the nursery's segment and this one."""
     crc32c: _builtins.int
     """CRC-32C (Castagnoli) of the object's bytes; unset while it is unknown."""
+    layout: _builtins.int
+    """Index into FindSegmentsResponse.layouts of its promoted columns. Unset in other replies, and
+    where they are not known: a segment without facts, or of format 1, which has no field ids.
+    """
     @_builtins.property
     def time_range(self) -> Global___TimeRange:
         """Time bounds of its events, both inclusive."""
@@ -481,17 +488,22 @@ class SegmentInfo(_message.Message):
         merge_count: _builtins.int = ...,
         facts: Global___SegmentFacts | None = ...,
         crc32c: _builtins.int | None = ...,
+        layout: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "crc32c", b"crc32c", "facts", b"facts", "layout", b"layout", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "id", b"id", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c", "_layout", b"_layout", "_tombstone_version", b"_tombstone_version", "cloud_object_key", b"cloud_object_key", "compressed_size_bytes", b"compressed_size_bytes", "crc32c", b"crc32c", "created_version", b"created_version", "dataset_id", b"dataset_id", "facts", b"facts", "id", b"id", "layout", b"layout", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "size_bytes", b"size_bytes", "time_range", b"time_range", "tombstone_version", b"tombstone_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__crc32c: _TypeAlias = _typing.Literal["crc32c"]  # noqa: Y015
     _WhichOneofArgType__crc32c: _TypeAlias = _typing.Literal["_crc32c", b"_crc32c"]  # noqa: Y015
+    _WhichOneofReturnType__layout: _TypeAlias = _typing.Literal["layout"]  # noqa: Y015
+    _WhichOneofArgType__layout: _TypeAlias = _typing.Literal["_layout", b"_layout"]  # noqa: Y015
     _WhichOneofReturnType__tombstone_version: _TypeAlias = _typing.Literal["tombstone_version"]  # noqa: Y015
     _WhichOneofArgType__tombstone_version: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__crc32c) -> _WhichOneofReturnType__crc32c | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__layout) -> _WhichOneofReturnType__layout | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_version) -> _WhichOneofReturnType__tombstone_version | None: ...
 

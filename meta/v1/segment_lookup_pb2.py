@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from meta.v1 import common_pb2 as meta_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cmeta/v1/segment_lookup.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\"\x83\x02\n\x13\x46indSegmentsRequest\x12&\n\ntime_range\x18\x01 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x15\n\rdataset_names\x18\x03 \x03(\t\x12\r\n\x05limit\x18\x04 \x01(\x05\x12\x13\n\x06\x63ursor\x18\x05 \x01(\tH\x00\x88\x01\x01\x12\x1a\n\ras_of_version\x18\x64 \x01(\x03H\x01\x88\x01\x01\x12\x18\n\x0bmin_version\x18\x65 \x01(\x03H\x02\x88\x01\x01\x12 \n\x07signals\x18\x66 \x03(\x0e\x32\x0f.meta.v1.SignalB\t\n\x07_cursorB\x10\n\x0e_as_of_versionB\x0e\n\x0c_min_versionJ\x04\x08\x02\x10\x03\"9\n\rPagedResponse\x12\x18\n\x0bnext_cursor\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"~\n\x14\x46indSegmentsResponse\x12&\n\x08segments\x18\x01 \x03(\x0b\x32\x14.meta.v1.SegmentInfo\x12$\n\x04page\x18\x02 \x01(\x0b\x32\x16.meta.v1.PagedResponse\x12\x18\n\x10snapshot_version\x18\x64 \x01(\x03\".\n\x17GetSegmentsByIdsRequest\x12\x13\n\x0bsegment_ids\x18\x01 \x03(\t\"B\n\x18GetSegmentsByIdsResponse\x12&\n\x08segments\x18\x01 \x03(\x0b\x32\x14.meta.v1.SegmentInfo2\xbc\x01\n\x14SegmentLookupService\x12K\n\x0c\x46indSegments\x12\x1c.meta.v1.FindSegmentsRequest\x1a\x1d.meta.v1.FindSegmentsResponse\x12W\n\x10GetSegmentsByIds\x12 .meta.v1.GetSegmentsByIdsRequest\x1a!.meta.v1.GetSegmentsByIdsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cmeta/v1/segment_lookup.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\"\x83\x02\n\x13\x46indSegmentsRequest\x12&\n\ntime_range\x18\x01 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x15\n\rdataset_names\x18\x03 \x03(\t\x12\r\n\x05limit\x18\x04 \x01(\x05\x12\x13\n\x06\x63ursor\x18\x05 \x01(\tH\x00\x88\x01\x01\x12\x1a\n\ras_of_version\x18\x64 \x01(\x03H\x01\x88\x01\x01\x12\x18\n\x0bmin_version\x18\x65 \x01(\x03H\x02\x88\x01\x01\x12 \n\x07signals\x18\x66 \x03(\x0e\x32\x0f.meta.v1.SignalB\t\n\x07_cursorB\x10\n\x0e_as_of_versionB\x0e\n\x0c_min_versionJ\x04\x08\x02\x10\x03\"9\n\rPagedResponse\x12\x18\n\x0bnext_cursor\x18\x01 \x01(\tH\x00\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"\xa7\x01\n\x14\x46indSegmentsResponse\x12&\n\x08segments\x18\x01 \x03(\x0b\x32\x14.meta.v1.SegmentInfo\x12$\n\x04page\x18\x02 \x01(\x0b\x32\x16.meta.v1.PagedResponse\x12\x18\n\x10snapshot_version\x18\x64 \x01(\x03\x12\'\n\x07layouts\x18\x65 \x03(\x0b\x32\x16.meta.v1.SegmentLayout\"B\n\rSegmentLayout\x12\x31\n\x10promoted_columns\x18\x01 \x03(\x0b\x32\x17.meta.v1.PromotedColumn\".\n\x17GetSegmentsByIdsRequest\x12\x13\n\x0bsegment_ids\x18\x01 \x03(\t\"B\n\x18GetSegmentsByIdsResponse\x12&\n\x08segments\x18\x01 \x03(\x0b\x32\x14.meta.v1.SegmentInfo2\xbc\x01\n\x14SegmentLookupService\x12K\n\x0c\x46indSegments\x12\x1c.meta.v1.FindSegmentsRequest\x1a\x1d.meta.v1.FindSegmentsResponse\x12W\n\x10GetSegmentsByIds\x12 .meta.v1.GetSegmentsByIdsRequest\x1a!.meta.v1.GetSegmentsByIdsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,12 +36,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FINDSEGMENTSREQUEST']._serialized_end=323
   _globals['_PAGEDRESPONSE']._serialized_start=325
   _globals['_PAGEDRESPONSE']._serialized_end=382
-  _globals['_FINDSEGMENTSRESPONSE']._serialized_start=384
-  _globals['_FINDSEGMENTSRESPONSE']._serialized_end=510
-  _globals['_GETSEGMENTSBYIDSREQUEST']._serialized_start=512
-  _globals['_GETSEGMENTSBYIDSREQUEST']._serialized_end=558
-  _globals['_GETSEGMENTSBYIDSRESPONSE']._serialized_start=560
-  _globals['_GETSEGMENTSBYIDSRESPONSE']._serialized_end=626
-  _globals['_SEGMENTLOOKUPSERVICE']._serialized_start=629
-  _globals['_SEGMENTLOOKUPSERVICE']._serialized_end=817
+  _globals['_FINDSEGMENTSRESPONSE']._serialized_start=385
+  _globals['_FINDSEGMENTSRESPONSE']._serialized_end=552
+  _globals['_SEGMENTLAYOUT']._serialized_start=554
+  _globals['_SEGMENTLAYOUT']._serialized_end=620
+  _globals['_GETSEGMENTSBYIDSREQUEST']._serialized_start=622
+  _globals['_GETSEGMENTSBYIDSREQUEST']._serialized_end=668
+  _globals['_GETSEGMENTSBYIDSRESPONSE']._serialized_start=670
+  _globals['_GETSEGMENTSBYIDSRESPONSE']._serialized_end=736
+  _globals['_SEGMENTLOOKUPSERVICE']._serialized_start=739
+  _globals['_SEGMENTLOOKUPSERVICE']._serialized_end=927
 # @@protoc_insertion_point(module_scope)

@@ -119,6 +119,7 @@ class FindSegmentsResponse(_message.Message):
     SEGMENTS_FIELD_NUMBER: _builtins.int
     PAGE_FIELD_NUMBER: _builtins.int
     SNAPSHOT_VERSION_FIELD_NUMBER: _builtins.int
+    LAYOUTS_FIELD_NUMBER: _builtins.int
     snapshot_version: _builtins.int
     """The version that every page of this cursor is read at."""
     @_builtins.property
@@ -129,20 +130,51 @@ class FindSegmentsResponse(_message.Message):
     def page(self) -> Global___PagedResponse:
         """Cursor of the next page."""
 
+    @_builtins.property
+    def layouts(self) -> _containers.RepeatedCompositeFieldContainer[Global___SegmentLayout]:
+        """Promoted columns of the page's segments, each set of columns once; SegmentInfo.layout is an
+        index into it. The facts of the segments do not repeat them.
+        """
+
     def __init__(
         self,
         *,
         segments: _abc.Iterable[_common_pb2.SegmentInfo] | None = ...,
         page: Global___PagedResponse | None = ...,
         snapshot_version: _builtins.int = ...,
+        layouts: _abc.Iterable[Global___SegmentLayout] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["page", b"page"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page", b"page", "segments", b"segments", "snapshot_version", b"snapshot_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["layouts", b"layouts", "page", b"page", "segments", b"segments", "snapshot_version", b"snapshot_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FindSegmentsResponse: _TypeAlias = FindSegmentsResponse  # noqa: Y015
+
+@_typing.final
+class SegmentLayout(_message.Message):
+    """The promoted columns that some segments of one dataset have."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROMOTED_COLUMNS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def promoted_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.PromotedColumn]:
+        """Columns by ascending field id. Only field_id is set where the server does not know the column."""
+
+    def __init__(
+        self,
+        *,
+        promoted_columns: _abc.Iterable[_common_pb2.PromotedColumn] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["promoted_columns", b"promoted_columns"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SegmentLayout: _TypeAlias = SegmentLayout  # noqa: Y015
 
 @_typing.final
 class GetSegmentsByIdsRequest(_message.Message):

@@ -26,7 +26,7 @@ from segplane import fsck
 from segplane.__main__ import app
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.nursery.drivers import CollectorDriver, dataset, fail_all, nursery, run_here
-from tests.support.visible_segments import find, seen, texts
+from tests.support.visible_segments import find, seen, texts, with_all_facts
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def promoting(*columns: common_pb2.PromotedColumn) -> operations_pb2.DatasetSett
 
 
 def facts_by_key(client: MetaClient) -> dict[str, common_pb2.SegmentFacts]:
-    return {segment.cloud_object_key.key: segment.facts for segment in find(client)}
+    return {segment.cloud_object_key.key: segment.facts for segment in with_all_facts(client)}
 
 
 def test_a_rebuild_brings_back_sharding_fields_and_promoted_columns(

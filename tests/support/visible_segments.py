@@ -17,6 +17,13 @@ def find(client: MetaClient) -> list[common_pb2.SegmentInfo]:
     return list(client.segment_lookup.FindSegments(request).segments)
 
 
+def with_all_facts(client: MetaClient) -> list[common_pb2.SegmentInfo]:
+    """The segments with the field ids of their columns, which a page of a lookup leaves out."""
+    ids = [segment.id for segment in find(client)]
+    request = segment_lookup_pb2.GetSegmentsByIdsRequest(segment_ids=ids)
+    return list(client.segment_lookup.GetSegmentsByIds(request).segments)
+
+
 def key_of(segment: common_pb2.SegmentInfo) -> str:
     return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
 
@@ -34,7 +41,7 @@ def seen(client: MetaClient) -> list[Seen]:
             one.compressed_size_bytes,
             one.facts.SerializeToString(deterministic=True),
         )
-        for one in find(client)
+        for one in with_all_facts(client)
     )
 
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from segments.errors import CorruptObject, ObjectMissing, SegmentsError
 from segments.merging.kway_merge import BLOCK_BATCHES, NotSorted, merge_sorted
 from segments.merging.runs import sorted_runs
 from segments.merging.schema_adapter import SectionAdapter
-from segments.parquet.footer import SegmentFacts, SegmentFooter, merged_footer
+from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
+from segments.parquet.stored_columns import time_bounds
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
@@ -58,7 +58,8 @@ class MergeInput:
 class MergeOrder:
     """A request to merge segments. `memory_bytes` bounds the batches held at once, before decoding.
 
-    `progress` is called with the rows merged so far, now and then.
+    `progress` is called with the rows merged so far, now and then. `format_version` is that of the
+    outputs.
     """
 
     dataset_id: str
@@ -66,6 +67,7 @@ class MergeOrder:
     spec: SegmentSpec
     memory_bytes: int = 128 * 1024 * 1024
     progress: Callable[[int], None] = lambda _rows: None
+    format_version: int = FORMAT_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ def open_merge(
         opened = [_open(stack, store, item, order.dataset_id) for item in inputs]
         footers = (item.segment.stored.footer for item in opened)
         footer = merged_footer(order.dataset_id, order.producer, footers)
+        footer = replace(footer, format_version=order.format_version)
         yield OpenMerge(opened, order, folder, footer)
 
 
@@ -132,13 +135,14 @@ class OpenMerge:
         return days
 
     def tables(self) -> Iterator[tuple[Signal, pa.Table]]:
-        """Merge section by section, in the order of SIGNALS; to be read once, to its end."""
+        """Merge section by section, in the order of SIGNALS; to be read once, to its end.
+
+        Columns are as the order's format stores them.
+        """
         rows = 0
         for signal in SIGNALS:
             sections = [
-                _Section(item, self._order.spec, signal)
-                for item in self._inputs
-                if item.has(signal)
+                _Section(item, self._order, signal) for item in self._inputs if item.has(signal)
             ]
             for table in _merge_section(sections, self._order.memory_bytes, self._folder):
                 yield signal, table
@@ -161,10 +165,15 @@ class _Opened:
     def has(self, signal: Signal) -> bool:
         return signal in self.segment.signals
 
-    def take_times(self, batch: pa.RecordBatch) -> None:
-        """Widen the time bounds; raises CorruptObject for a time outside of what is registered."""
-        bounds = pc.min_max(batch.column("timestamp").cast(pa.int64()))
-        low, high = bounds["min"].as_py(), bounds["max"].as_py()
+    def take_times(self, batch: pa.RecordBatch, remainder: str | None) -> None:
+        """Widen the time bounds; raises CorruptObject for a time outside of what is registered.
+
+        `remainder` is the name of the column beside the times, if there is one.
+        """
+        times = batch.column("timestamp")
+        if times.null_count:
+            raise CorruptObject(f"{times.null_count} rows have no timestamp")
+        low, high = time_bounds(times, None if remainder is None else batch.column(remainder))
         start, end = self.registered.start_time, self.registered.end_time
         if low < start or high > end:
             raise CorruptObject(f"holds times {low}..{high} outside {start}..{end}")
@@ -186,10 +195,11 @@ def _widened(bounds: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]
 class _Section:
     """One signal's rows of one input, adapted as they are read."""
 
-    def __init__(self, opened: _Opened, spec: SegmentSpec, signal: Signal) -> None:
+    def __init__(self, opened: _Opened, order: MergeOrder, signal: Signal) -> None:
         self.opened = opened
         self.signal = signal
-        self.adapter = SectionAdapter(opened.segment.stored, spec, signal)
+        self._format_version = order.format_version
+        self.adapter = SectionAdapter(opened.segment, order.spec, signal, order.format_version)
 
     @property
     def bytes_per_row(self) -> float:
@@ -200,9 +210,10 @@ class _Section:
         """Read the section; raises InputFailed over rows that are not what they should be."""
         segment, registered = self.opened.segment, self.opened.registered
         with _blame(registered):
-            for batch in segment.batches(self.signal, batch_rows):
-                self.opened.take_times(batch)
-                yield self.adapter.apply(batch)
+            for batch in segment.stored_batches(self.signal, self._format_version, batch_rows):
+                adapted = self.adapter.apply(batch)
+                self.opened.take_times(adapted, self.adapter.remainder("timestamp"))
+                yield adapted
 
 
 @contextmanager

@@ -7,49 +7,78 @@ from typing import Any
 import pyarrow as pa
 
 from segments.errors import CorruptObject
-from segments.parquet.footer import StoredFooter
+from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.promoted import promote
+from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec, section_schema, sort_columns
+from segments.parquet.stored_columns import section_stored
 from segments.signals import Signal
 
 
 class SectionAdapter:
-    """Turns batches of one input's section into batches of `section_schema(signal, promoted)`."""
+    """Turns batches of one input's section into batches of `schema`.
 
-    def __init__(self, stored: StoredFooter, spec: SegmentSpec, signal: Signal) -> None:
-        self.schema = section_schema(signal, spec.promoted)
-        self.keys = sort_columns(spec, signal)
-        present = {column.definition for column in stored.promoted}
+    Columns are as `format_version` stores them, on both sides: times are not put together to be
+    split again.
+    """
+
+    def __init__(
+        self,
+        segment: SegmentFile,
+        spec: SegmentSpec,
+        signal: Signal,
+        format_version: int = FORMAT_VERSION,
+    ) -> None:
+        self._stored = section_stored(signal, spec.promoted, format_version)
+        self.schema = self._stored.schema
+        self._order = sort_columns(spec, signal)
+        self.keys = self._stored.order(self._order)
+        self._own_remainders = segment.columns(signal, format_version).remainders
+        present = {column.definition for column in segment.stored.promoted}
         self._computed = tuple(c for c in spec.promoted if c.definition not in present)
         self._unconverted = 0
-        self.is_sorted = self._is_sorted(stored, signal)
+        self.is_sorted = self._is_sorted(segment, signal)
 
     @property
     def unconverted(self) -> int:
         """Attribute values that did not fit their promoted column's type so far."""
         return self._unconverted
 
+    def remainder(self, name: str) -> str | None:
+        """Return the name of a time's remainder, if the format has one."""
+        return self._stored.remainders.get(name)
+
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Adapt one batch: absent columns become null, newly promoted ones are computed."""
         columns: dict[str, pa.Array[Any]] = dict(
             zip(batch.schema.names, batch.columns, strict=True)
         )
+        # Their names depend on the promoted columns, which may differ between input and output.
+        taken = {
+            time: columns.pop(name)
+            for time, name in self._own_remainders.items()
+            if name in columns
+        }
+        renamed = {self._stored.remainders.get(time): column for time, column in taken.items()}
+        columns.update({name: column for name, column in renamed.items() if name is not None})
         if self._computed:
             values, failures = promote(batch, self._computed)
-            columns.update(zip((c.name for c in self._computed), values, strict=True))
+            computed = dict(zip((c.name for c in self._computed), values, strict=True))
+            columns.update(self._stored.split(computed))
             self._unconverted += failures
         arrays = [_fit(columns.get(field.name), field, batch.num_rows) for field in self.schema]
         return pa.record_batch(arrays, schema=self.schema)
 
-    def _is_sorted(self, stored: StoredFooter, signal: Signal) -> bool:
+    def _is_sorted(self, segment: SegmentFile, signal: Signal) -> bool:
         """Say whether the input is in today's order already.
 
         Its order counts only as far as its section has the columns: the others are null there.
         """
+        stored = segment.stored
         present = set(section_schema(signal, stored.promoted).names)
         order = tuple(name for name in stored.sort_order if name in present)
         computed = {c.name for c in self._computed}
-        return order == self.keys and not computed.intersection(order)
+        return order == self._order and not computed.intersection(order)
 
 
 def _fit(column: pa.Array[Any] | None, field: pa.Field[Any], rows: int) -> pa.Array[Any]:

@@ -87,6 +87,10 @@ FIELD_IDS: dict[str, int] = {
     "links": 69,
     "dropped_events_count": 70,
     "dropped_links_count": 71,
+    "severity": 72,
+    "temporality": 73,
+    "span_kind": 74,
+    "span_status": 75,
 }
 
 _METADATA_KEY = b"PARQUET:field_id"

@@ -31,7 +31,7 @@ class Shape:
     """Page sizes of a file, and the structures that let readers skip pages.
 
     `batch_rows` is after how many values the writer looks at a page's size. `bloom_values` are the
-    trace ids that a filter is made for. A `is_small` file has one page a column: an index of pages
+    ids that a filter is made for. A `is_small` file has one page a column: an index of pages
     would say nothing, and names and numbers are left as their dictionaries make them. In an
     `is_tiny` one only text is compressed: to begin and end a compression takes longer than it.
     """
@@ -71,9 +71,7 @@ class WriterSettings:
             "write_page_index": not shape.is_small,
             "write_page_checksum": True,
             "store_schema": False,
-            "bloom_filter_options": {"trace_id": bloom}
-            if "trace_id" in self.schema.names
-            else None,
+            "bloom_filter_options": {c.name: bloom for c in columns if c.has_bloom_filter} or None,
             "sorting_columns": pq.SortingColumn.from_ordering(
                 self.schema,
                 [(name, "ascending") for name in stored.order(order)],
@@ -103,12 +101,13 @@ class ParquetLayout:
     def write(self, table: pa.Table) -> None:
         """Write one row group."""
         rows = table.num_rows
-        present = self._stored.split(dict(zip(table.schema.names, table.columns, strict=True)))
-        columns = [
+        columns = dict(zip(table.schema.names, table.columns, strict=True))
+        present = self._stored.with_words(self._stored.split(columns))
+        stored = [
             _as(present[f.name], f.type) if f.name in present else pa.nulls(rows, f.type)
             for f in self._schema
         ]
-        self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=rows)
+        self._writer.write_table(pa.table(stored, schema=self._schema), row_group_size=rows)
 
     def close(self, metadata: Mapping[bytes, bytes] | None = None) -> pq.FileMetaData:
         """Finish the file with this key-value metadata."""

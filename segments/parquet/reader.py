@@ -17,14 +17,9 @@ import pyarrow.parquet as pq
 from segments.errors import CorruptObject
 from segments.parquet.field_ids import field_id_of
 from segments.parquet.footer import FORMAT_VERSION_MAX, StoredFooter, decode_footer
-from segments.parquet.schema import (
-    PromotedColumn,
-    dictionary_columns,
-    section_columns,
-    wide_columns,
-)
+from segments.parquet.schema import PromotedColumn, dictionary_columns
 from segments.parquet.sections import sections_of
-from segments.parquet.stored_columns import StoredColumns
+from segments.parquet.stored_columns import StoredColumns, section_stored, wide_stored
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 
@@ -112,27 +107,50 @@ class SegmentFile:
         Times are nanoseconds, whatever the file's format. At its end the rows are counted: raises
         CorruptObject if they are not what the footer says.
         """
-        stored = StoredColumns(
-            section_columns(signal, self.stored.promoted),
-            self.stored.promoted,
-            self.stored.footer.format_version,
-        )
-        rows = 0
+        stored = self.columns(signal)
         with corruption_found(f"rows of {signal} cannot be read"):
-            # One row group at a time: Arrow keeps the bytes of all that it was asked for.
-            for part in self._sections.get(signal, ()):
-                position = 0
-                for batch in self._file.iter_batches(
-                    batch_size=batch_rows,
-                    row_groups=[part.row_group],
-                    columns=[c.name for c in stored.columns if c.name in self._present],
-                    use_threads=False,
-                ):
-                    own = part.of(batch, position, signal)
-                    position += batch.num_rows
-                    rows += own.num_rows
-                    if own.num_rows:
-                        yield stored.join(own)
+            for batch in self._batches(signal, stored, batch_rows):
+                yield stored.join(batch)
+
+    def stored_batches(
+        self, signal: Signal, format_version: int, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Read a section as `batches` does, with columns as a format stores them.
+
+        Times of the file's own format stay as they are.
+        """
+        own, wanted = self.columns(signal), self.columns(signal, format_version)
+        with corruption_found(f"rows of {signal} cannot be read"):
+            for batch in self._batches(signal, own, batch_rows):
+                if own.is_split == wanted.is_split:
+                    own.check(batch)
+                    yield batch
+                else:
+                    yield wanted.split_batch(own.join(batch))
+
+    def columns(self, signal: Signal, format_version: int | None = None) -> StoredColumns:
+        """Return the columns of a section, as the file or a format stores them."""
+        version = self.stored.footer.format_version if format_version is None else format_version
+        return section_stored(signal, self.stored.promoted, version)
+
+    def _batches(
+        self, signal: Signal, stored: StoredColumns, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        rows = 0
+        # One row group at a time: Arrow keeps the bytes of all that it was asked for.
+        for part in self._sections.get(signal, ()):
+            position = 0
+            for batch in self._file.iter_batches(
+                batch_size=batch_rows,
+                row_groups=[part.row_group],
+                columns=[c.name for c in stored.kept if c.name in self._present],
+                use_threads=False,
+            ):
+                own = part.of(batch, position, signal)
+                position += batch.num_rows
+                rows += own.num_rows
+                if own.num_rows:
+                    yield own
         if rows != self.rows(signal):
             raise CorruptObject(
                 f"section {signal} gave {rows} rows, its footer says {self.rows(signal)}"
@@ -203,11 +221,11 @@ def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset
     """
     found = metadata.schema.to_arrow_schema()
     version = stored.footer.format_version
-    types, ids = _format_columns(tuple(stored.rows_by_signal), stored.promoted, version)
+    types, ids, optional = _format_columns(tuple(stored.rows_by_signal), stored.promoted, version)
     unknown = [
         f.name for f in found if types.get(f.name) != f.type or ids[f.name] != field_id_of(f)
     ]
-    missing = set(types).difference(found.names)
+    missing = set(types).difference(found.names, optional)
     if unknown or (missing and version == FORMAT_VERSION_MAX):
         raise CorruptObject(
             f"its columns are not those of the format: unknown {unknown}, missing {sorted(missing)}"
@@ -218,8 +236,12 @@ def _checked_names(metadata: pq.FileMetaData, stored: StoredFooter) -> frozenset
 @lru_cache(maxsize=256)
 def _format_columns(
     signals: tuple[Signal, ...], promoted: tuple[PromotedColumn, ...], version: int
-) -> tuple[Mapping[str, pa.DataType], Mapping[str, int | None]]:
-    """Types and field ids of the columns of a file, by name."""
-    columns = StoredColumns(wide_columns(signals, promoted), promoted, version).columns
+) -> tuple[Mapping[str, pa.DataType], Mapping[str, int | None], frozenset[str]]:
+    """Types and field ids of the columns of a file, by name, and the names that it may lack.
+
+    Files of format 2 from before there were words have none.
+    """
+    stored = wide_stored(signals, promoted, version)
+    columns = stored.columns
     types = {c.name: pa.string() if pa.types.is_dictionary(c.type) else c.type for c in columns}
-    return types, {c.name: c.field_id for c in columns}
+    return types, {c.name: c.field_id for c in columns}, frozenset(stored.readable)

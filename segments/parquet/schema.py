@@ -66,6 +66,7 @@ class Column:
     encoding: str | None = None
     is_required: bool = False
     field_id: int | None = None
+    has_bloom_filter: bool = False
 
 
 def _time(name: str) -> Column:
@@ -121,7 +122,7 @@ _COMMON: tuple[Column, ...] = (
 _OWN: dict[Signal, tuple[Column, ...]] = {
     "logs": (
         _time("observed_timestamp"),
-        _id("trace_id"),
+        replace(_id("trace_id"), has_bloom_filter=True),
         _id("span_id"),
         _number("severity_number", pa.int32()),
         _name("severity_text"),
@@ -159,7 +160,7 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
     "traces": (
         _time("end_timestamp"),
         _number("duration_ns", pa.int64(), "DELTA_BINARY_PACKED"),
-        _id("trace_id"),
+        replace(_id("trace_id"), has_bloom_filter=True),
         _id("span_id"),
         _id("parent_span_id"),
         _name("trace_state"),
@@ -259,7 +260,14 @@ def _sort_order(spec: SegmentSpec, columns: Sequence[Column]) -> tuple[str, ...]
 
 def _promoted_column(column: PromotedColumn) -> Column:
     type_, encoding = _KQL_TYPES[column.kql_type]
-    return Column(column.name, type_, has_statistics=True, encoding=encoding)
+    # A guid is declared to be an id, and the statistics of random ids exclude nothing.
+    return Column(
+        column.name,
+        type_,
+        has_statistics=True,
+        encoding=encoding,
+        has_bloom_filter=column.kql_type == "guid",
+    )
 
 
 def _schema(columns: Iterable[Column]) -> pa.Schema:

@@ -25,9 +25,9 @@ from segments.parquet.footer import (
     encode_footer,
 )
 from segments.parquet.layout import Shape, WriterSettings
-from segments.parquet.schema import SegmentSpec, file_sort_columns, sort_columns, wide_columns
+from segments.parquet.schema import SegmentSpec, file_sort_columns, sort_columns
 from segments.parquet.sorting import sort_owned
-from segments.parquet.stored_columns import StoredColumns
+from segments.parquet.stored_columns import wide_stored
 from segments.signals import SIGNALS, Signal
 
 # Above, a file is worth row groups with pages of its own.
@@ -70,9 +70,8 @@ class SmallFormat:
         self._format_version = format_version
         self._spec = spec
         self._order = file_sort_columns(spec, signals)
-        columns = wide_columns(signals, spec.promoted)
         shape = Shape(SMALL_ROWS_MAX, _PAGE_BYTES, SMALL_ROWS_MAX, is_small=True)
-        self._stored = StoredColumns(columns, spec.promoted, format_version)
+        self._stored = wide_stored(tuple(signals), spec.promoted, format_version)
         tiny = replace(shape, bloom_values=TINY_ROWS_MAX, is_tiny=True)
         self._settings = WriterSettings(self._stored, self._order, shape)
         self._tiny_settings = WriterSettings(self._stored, self._order, tiny)
@@ -143,7 +142,8 @@ class SmallFormat:
     def _widened(self, table: pa.Table) -> pa.Table:
         """Bring one section's rows to the columns of the file; absent ones are null."""
         chunks = (column.chunk(0) for column in table.columns)
-        present = self._stored.split(dict(zip(table.schema.names, chunks, strict=True)))
+        own = self._stored.split(dict(zip(table.schema.names, chunks, strict=True)))
+        present = self._stored.with_words(own)
         room = TEXT_BYTES_MAX
         columns: list[Any] = []
         for field in self._settings.schema:

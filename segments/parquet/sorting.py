@@ -56,6 +56,8 @@ def is_sorted(batch: pa.RecordBatch, names: Sequence[str]) -> bool:
         if pc.any(pc.and_(tied, pc.greater(row, next_row))).as_py():
             return False
         tied = pc.and_(tied, pc.equal(row, next_row))
+        if not pc.any(tied).as_py():
+            break
     return True
 
 

@@ -3,13 +3,14 @@
 In memory a time is one column of nanoseconds. Format 1 stores it so. Few engines read that, so
 format 2 stores whole microseconds, rounded down, beside a column of the remaining 0 to 999
 nanoseconds: time = microseconds * 1000 + remainder, also before 1970. Ordering by the pair is
-ordering by the time.
+ordering by the time. Format 2 also stores words beside some numbers (`segments.parquet.readable`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,14 +18,19 @@ import pyarrow.compute as pc
 
 from segments.errors import CorruptObject
 from segments.parquet.field_ids import FIELD_IDS
+from segments.parquet.readable import READABLE_COLUMNS, ReadableColumn
 from segments.parquet.schema import (
+    DICTIONARY,
     TIMESTAMP,
     Column,
     PromotedColumn,
     promoted_type,
     reserved_names,
+    section_columns,
     time_columns,
+    wide_columns,
 )
+from segments.signals import Signal
 
 FORMAT_NANOSECONDS = 1
 FORMAT_MICROSECONDS = 2
@@ -40,7 +46,10 @@ _AnyColumn = Any  # A pa.Array or pa.ChunkedArray: compute functions take and re
 
 
 class StoredColumns:
-    """Columns of one version of the format, which are `Column`s in memory."""
+    """Columns of one version of the format, which are `Column`s in memory.
+
+    A merge keeps times as they are stored, and brings the order of the pair into its outputs.
+    """
 
     def __init__(
         self,
@@ -51,6 +60,7 @@ class StoredColumns:
         """`promoted` are the file's promoted columns, in whole."""
         self.is_split = format_version >= FORMAT_MICROSECONDS
         names = remainder_names(promoted) if self.is_split else {}
+        words = readable_names(promoted) if self.is_split else {}
         self._fields = {
             c.name: pa.field(c.name, c.type, nullable=not c.is_required) for c in columns
         }
@@ -58,11 +68,22 @@ class StoredColumns:
         self.remainders: Mapping[str, str] = {
             c.name: names[c.name] for c in columns if c.name in names
         }
-        ids = _field_ids(promoted, names) if self.is_split else {}
+        # The names of the columns of words, which are never read back.
+        self.readable: Mapping[str, ReadableColumn] = {
+            words[column.name]: column
+            for column in READABLE_COLUMNS
+            if column.source in self._fields and column.name in words
+        }
+        ids = _field_ids(promoted, names, words) if self.is_split else {}
         self.columns: tuple[Column, ...] = tuple(
             replace(stored, field_id=ids.get(stored.name))
             for column in columns
             for stored in self._stored(column)
+        )
+        # The columns that are read back, all but the words, and their schema.
+        self.kept = tuple(column for column in self.columns if column.name not in self.readable)
+        self.schema = pa.schema(
+            pa.field(c.name, c.type, nullable=not c.is_required) for c in self.kept
         )
 
     def order(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -72,12 +93,34 @@ class StoredColumns:
         )
 
     def split(self, columns: Mapping[str, _AnyColumn]) -> dict[str, _AnyColumn]:
-        """Turn columns as they are in memory into the stored ones."""
+        """Turn columns into the stored ones; those that are stored already stay as they are."""
         stored = dict(columns)
         for name, remainder in self.remainders.items():
-            if name in stored:
+            if name in stored and stored[name].type == TIMESTAMP:
                 stored[name], stored[remainder] = split_time(stored[name])
         return stored
+
+    def with_words(self, columns: Mapping[str, _AnyColumn]) -> dict[str, _AnyColumn]:
+        """Add the words of the numbers that are there."""
+        words = {
+            name: column.read(columns[column.source])
+            for name, column in self.readable.items()
+            if column.source in columns
+        }
+        return {**columns, **words}
+
+    def split_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Turn a batch as it is in memory into stored columns."""
+        columns = self.split(dict(zip(batch.schema.names, batch.columns, strict=True)))
+        fields = [field for field in self.schema if field.name in columns]
+        return pa.record_batch([columns[f.name] for f in fields], schema=pa.schema(fields))
+
+    def check(self, batch: pa.RecordBatch) -> None:
+        """Raise CorruptObject for stored columns that are no time."""
+        names = set(batch.schema.names)
+        for name, remainder in self.remainders.items():
+            if name in names:
+                _check_time(batch.column(name), batch.column(remainder), name)
 
     def join(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Turn stored columns into those in memory; raises CorruptObject for what is no time."""
@@ -89,8 +132,13 @@ class StoredColumns:
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _stored(self, column: Column) -> list[Column]:
+        words = [
+            Column(name, DICTIONARY)
+            for name, readable in self.readable.items()
+            if readable.source == column.name
+        ]
         if column.name not in self.remainders:
-            return [column]
+            return [column, *words]
         remainder = Column(
             self.remainders[column.name],
             REMAINDER,
@@ -98,6 +146,22 @@ class StoredColumns:
             is_required=column.is_required,
         )
         return [replace(column, type=STORED_TIME), remainder]
+
+
+@lru_cache(maxsize=256)
+def section_stored(
+    signal: Signal, promoted: tuple[PromotedColumn, ...], format_version: int
+) -> StoredColumns:
+    """Return the columns of one signal as a format stores them."""
+    return StoredColumns(section_columns(signal, promoted), promoted, format_version)
+
+
+@lru_cache(maxsize=256)
+def wide_stored(
+    signals: tuple[Signal, ...], promoted: tuple[PromotedColumn, ...], format_version: int
+) -> StoredColumns:
+    """Return the columns of a file that holds these signals as a format stores them."""
+    return StoredColumns(wide_columns(signals, promoted), promoted, format_version)
 
 
 def remainder_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
@@ -118,6 +182,22 @@ def remainder_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
     return names
 
 
+def readable_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
+    """Return the name of each column of words: with underscores where a promoted column has it.
+
+    Case makes no difference, as for many query engines.
+    """
+    taken = {column.name.casefold() for column in promoted}
+    taken |= {name.casefold() for name in remainder_names(promoted).values()}
+    names: dict[str, str] = {}
+    for column in READABLE_COLUMNS:
+        name = column.name
+        while name in taken:
+            name += "_"
+        names[column.name] = name
+    return names
+
+
 def split_time(times: _AnyColumn) -> tuple[_AnyColumn, _AnyColumn]:
     """Split times into microseconds, rounded down, and the nanoseconds that are left."""
     nanos = times.cast(pa.int64())
@@ -133,14 +213,48 @@ def split_time(times: _AnyColumn) -> tuple[_AnyColumn, _AnyColumn]:
 
 def join_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> _AnyColumn:
     """Put a time together again; raises CorruptObject for a pair that is no time."""
-    whole = micros.cast(pa.int64())
-    _check_bounds(remainder, 0, _NANOS_PER_MICRO - 1, f"remainders of {name}")
-    _check_bounds(whole, _MICROS_MIN, _MICROS_MAX, f"microseconds of {name}")
+    _check_time(micros, remainder, name)
+    return _nanos(micros, remainder).cast(TIMESTAMP)
+
+
+def time_bounds(times: _AnyColumn, remainder: _AnyColumn | None = None) -> tuple[int, int]:
+    """Return the first and the last time in nanoseconds; `remainder` is that of stored times.
+
+    There is at least one time, and none is null.
+    """
+    whole = times.cast(pa.int64())
+    bounds: Any = pc.min_max(whole)
+    low, high = bounds["min"], bounds["max"]
+    if remainder is None:
+        return low.as_py(), high.as_py()
+    first = pc.min(remainder.filter(pc.equal(whole, low))).as_py()
+    last = pc.max(remainder.filter(pc.equal(whole, high))).as_py()
+    return (
+        low.as_py() * _NANOS_PER_MICRO + first,
+        high.as_py() * _NANOS_PER_MICRO + last,
+    )
+
+
+def _nanos(micros: _AnyColumn, remainder: _AnyColumn) -> _AnyColumn:
     # Unchecked: before the remainder is added, the first microsecond of the range is outside of it.
-    nanos = pc.add(pc.multiply(whole, _NANOS_PER_MICRO), remainder.cast(pa.int64()))
-    if not nanos.null_count == micros.null_count == remainder.null_count:
+    whole = pc.multiply(micros.cast(pa.int64()), _NANOS_PER_MICRO)
+    return pc.add(whole, remainder.cast(pa.int64()))
+
+
+def _check_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> None:
+    _check_bounds(remainder, 0, _NANOS_PER_MICRO - 1, f"remainders of {name}")
+    _check_bounds(micros.cast(pa.int64()), _MICROS_MIN, _MICROS_MAX, f"microseconds of {name}")
+    if _differ_in_nulls(micros, remainder):
         raise CorruptObject(f"values of {name} and of its remainder are not present together")
-    return nanos.cast(TIMESTAMP)
+
+
+def _differ_in_nulls(micros: _AnyColumn, remainder: _AnyColumn) -> bool:
+    nulls = micros.null_count
+    if remainder.null_count != nulls:
+        return True
+    if nulls in (0, len(micros)):
+        return False
+    return not pc.is_null(micros).equals(pc.is_null(remainder))
 
 
 def _check_bounds(values: _AnyColumn, lowest: int, highest: int, what: str) -> None:
@@ -151,13 +265,15 @@ def _check_bounds(values: _AnyColumn, lowest: int, highest: int, what: str) -> N
 
 
 def _field_ids(
-    promoted: Sequence[PromotedColumn], remainders: Mapping[str, str]
+    promoted: Sequence[PromotedColumn], remainders: Mapping[str, str], words: Mapping[str, str]
 ) -> dict[str, int | None]:
     ids: dict[str, int | None] = {}
     for name in reserved_names():
         ids[name] = FIELD_IDS[name]
     for time in time_columns():
         ids[remainders[time]] = FIELD_IDS[f"{time}_nanos"]
+    for readable in READABLE_COLUMNS:
+        ids[words[readable.name]] = FIELD_IDS[readable.name]
     for column in promoted:
         ids[column.name] = column.field_id
         if column.name in remainders and column.field_id is not None:

@@ -21,9 +21,14 @@ from segments.parquet.footer import (
 from segments.parquet.layout import ParquetLayout
 from segments.parquet.reader import SegmentFile, read_footer, read_segment
 from segments.parquet.row_groups import ChecksumSink, GroupBuffer
-from segments.parquet.schema import SegmentSpec, file_sort_columns, section_schema, wide_columns
+from segments.parquet.schema import (
+    TIMESTAMP,
+    SegmentSpec,
+    file_sort_columns,
+    section_schema,
+)
 from segments.parquet.sorting import sort_table
-from segments.parquet.stored_columns import StoredColumns
+from segments.parquet.stored_columns import section_stored, time_bounds, wide_stored
 from segments.parquet.upload import upload_segment
 from segments.signals import SIGNALS, Signal
 
@@ -60,10 +65,9 @@ class SegmentWriter:
         self._signals = tuple(s for s in SIGNALS if s in present)
         self._spec = spec
         self._footer = footer
-        columns = wide_columns(self._signals, spec.promoted)
-        self._stored = StoredColumns(columns, spec.promoted, footer.format_version)
+        self._stored = wide_stored(self._signals, spec.promoted, footer.format_version)
         self._order = file_sort_columns(spec, self._signals)
-        self._sections = {s: section_schema(s, spec.promoted) for s in self._signals}
+        self._sections = {s: self._schemas(s) for s in self._signals}
         self._rows: dict[Signal, int] = dict.fromkeys(self._signals, 0)
         self._times: dict[Signal, tuple[int, int]] = {}
         self._buffer = GroupBuffer()
@@ -90,12 +94,13 @@ class SegmentWriter:
     def write(self, signal: Signal, table: pa.Table) -> None:
         """Append sorted rows to a section; the schema is `section_schema(signal, promoted)`.
 
-        Sections come in the order of SIGNALS; one section may come in many calls.
+        Or the columns are as the file stores them already. Sections come in the order of SIGNALS;
+        one section may come in many calls.
         """
-        schema = self._sections.get(signal)
-        if schema is None or (self._signal and SIGNALS.index(signal) < SIGNALS.index(self._signal)):
+        schemas = self._sections.get(signal)
+        if not schemas or (self._signal and SIGNALS.index(signal) < SIGNALS.index(self._signal)):
             raise ValueError(f"section {signal} is out of order or not announced: {self._signals}")
-        if table.schema != schema:
+        if table.schema not in schemas:
             raise ValueError(f"columns of {signal} are not those of the format: {table.schema}")
         if signal != self._signal:
             self._write_groups(self._buffer.flush())
@@ -134,6 +139,11 @@ class SegmentWriter:
             content=content,
         )
 
+    def _schemas(self, signal: Signal) -> tuple[pa.Schema, pa.Schema]:
+        promoted = self._spec.promoted
+        stored = section_stored(signal, promoted, self._footer.format_version)
+        return section_schema(signal, promoted), stored.schema
+
     def _write_groups(self, groups: Iterable[pa.Table]) -> None:
         """Write row groups of the current section."""
         for group in groups:
@@ -146,11 +156,12 @@ class SegmentWriter:
     def _note(self, signal: Signal, group: pa.Table) -> None:
         """Count the rows, widen the time bounds; refuses rows of no section or without a time."""
         times = group["timestamp"]
+        is_stored = times.type != TIMESTAMP
+        remainder = group[self._stored.remainders["timestamp"]] if is_stored else None
         signals = pc.unique(group["signal"]).to_pylist()
         if times.null_count or signals != [signal]:
             raise ValueError(f"section {signal} holds signal {signals} or rows without a timestamp")
-        time_bounds = pc.min_max(times.cast(pa.int64()))
-        low, high = time_bounds["min"].as_py(), time_bounds["max"].as_py()
+        low, high = time_bounds(times, remainder)
         start, end = self._times.get(signal, (low, high))
         self._times[signal] = min(start, low), max(end, high)
         self._rows[signal] += group.num_rows

@@ -11,7 +11,7 @@ from meta.client import MetaClient
 from meta.errors import (
     InvalidArgument,
 )
-from meta.services.operations.promoted_columns import FORMAT_COLUMNS, TIME_COLUMNS
+from meta.services.operations.promoted_columns import FORMAT_COLUMNS, TIME_COLUMNS, WORD_COLUMNS
 from meta.store import dataset_layouts, retention
 from meta.store.dataset_layouts import FIELD_ID_MIN, PromotedColumnRow
 from meta.transactions import Transactions
@@ -26,6 +26,7 @@ from meta.v1.common_pb2 import (
 )
 from segments.parquet import schema
 from segments.parquet.field_ids import PROMOTED_FIELD_ID_MIN
+from segments.parquet.readable import READABLE_COLUMNS
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import get_settings, set_settings
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
@@ -142,6 +143,7 @@ def test_settings_that_make_no_sense_are_refused(
 def test_meta_knows_the_columns_of_the_segment_format() -> None:
     assert schema.reserved_names() == FORMAT_COLUMNS
     assert set(schema.time_columns()) == TIME_COLUMNS
+    assert {column.name for column in READABLE_COLUMNS} == WORD_COLUMNS
     assert FIELD_ID_MIN == PROMOTED_FIELD_ID_MIN
 
 
@@ -178,14 +180,15 @@ def test_a_column_that_a_server_of_0_1_0_promoted_gets_an_id_when_it_is_set_agai
         pytest.param(["seen", "timestamp_nanos"], id="of the format"),
         pytest.param(["seen", "End_Timestamp_Nanos"], id="in other letters"),
         pytest.param(["seen", "seen_nanos"], id="of a promoted datetime"),
+        pytest.param(["seen", "Severity"], id="of words"),
     ],
 )
-def test_the_name_of_a_time_s_nanoseconds_is_refused_unless_it_is_stored(
+def test_the_name_of_an_added_column_is_refused_unless_it_is_stored(
     meta_client: MetaClient, dataset: str, transactions: Transactions, names: list[str]
 ) -> None:
     messages = [promoted(name) for name in names]
     messages[0].type = KQL_TYPE_DATETIME
-    with pytest.raises(InvalidArgument, match="nanoseconds"):
+    with pytest.raises(InvalidArgument, match="format adds"):
         set_promoted(meta_client, dataset, *messages)
     rows = [PromotedColumnRow(m.name, m.type, m.scope, m.attribute) for m in messages]
     transactions.write(lambda tx: dataset_layouts.replace_promoted_columns(tx, UUID(dataset), rows))

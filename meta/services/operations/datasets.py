@@ -146,7 +146,7 @@ def _change(
         audit.note(tx, "SetDatasetSettings", dataset_id, f"{allowed} excess events are allowed")
     layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
     if promoted is not None and promoted != layout.promoted_columns:
-        promoted_columns.check_remainders(promoted, layout.promoted_columns, _PROMOTED_FIELD)
+        promoted_columns.check_added_names(promoted, layout.promoted_columns, _PROMOTED_FIELD)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
         # Nurseries read the columns: equal response_seq must mean equal columns.
         datasets.stamp(tx, dataset_id, versions.allocate(tx))

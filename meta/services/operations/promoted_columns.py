@@ -74,6 +74,9 @@ FORMAT_COLUMNS = frozenset(
     ]
 )
 TIME_COLUMNS = frozenset(["timestamp", "observed_timestamp", "start_timestamp", "end_timestamp"])
+# Columns that the format has beside those: a promoted column that is stored already may have their
+# names, and theirs get an underscore.
+WORD_COLUMNS = frozenset(["severity", "temporality", "span_kind", "span_status"])
 _TYPES = frozenset(common_pb2.KqlType.values()) - {common_pb2.KQL_TYPE_DYNAMIC}
 _SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_SCOPE_UNSPECIFIED}
 
@@ -102,19 +105,18 @@ def checked(
     return tuple(columns)
 
 
-def check_remainders(
+def check_added_names(
     columns: Sequence[PromotedColumnRow], stored: Sequence[PromotedColumnRow], field: str
 ) -> None:
-    """Refuse new columns with the name of a time's remainder, `<time>_nanos`.
+    """Refuse new columns with the name of a time's remainder, `<time>_nanos`, or of words.
 
     One that is stored already, from before these names were reserved, may stay.
     """
     times = {c.name.casefold() for c in columns if c.kql_type == common_pb2.KQL_TYPE_DATETIME}
-    reserved = {f"{time}_nanos" for time in TIME_COLUMNS | times}
+    reserved = WORD_COLUMNS | {f"{time}_nanos" for time in TIME_COLUMNS | times}
     stored_names = {column.name.casefold() for column in stored}
     for index, column in enumerate(columns):
         if column.name.casefold() in reserved - stored_names:
             raise InvalidArgument(
-                f"{column.name} is the name of a time's nanoseconds",
-                field=f"{field}[{index}].name",
+                f"{column.name} is a column that the format adds", field=f"{field}[{index}].name"
             )

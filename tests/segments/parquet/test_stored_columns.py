@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from segments.errors import CorruptObject
 from segments.parquet.field_ids import FIELD_IDS, PROMOTED_FIELD_ID_MIN
 from segments.parquet.footer import SectionContent, content_of
+from segments.parquet.readable import READABLE_COLUMNS
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import (
     TIMESTAMP,
@@ -173,7 +174,7 @@ def test_a_promoted_column_without_an_id_is_written_without_one(tmp_path: Path) 
 
 def test_field_ids_never_change() -> None:
     """New columns are added behind; a number that is given is given for good."""
-    columns = [c.name for c in wide_columns(SIGNALS)]
+    columns = [c.name for c in wide_columns(SIGNALS)] + [c.name for c in READABLE_COLUMNS]
 
     assert list(FIELD_IDS.values()) == list(range(1, len(FIELD_IDS) + 1))
     assert {*columns, *(f"{t}_nanos" for t in time_columns())} == {
@@ -183,6 +184,7 @@ def test_field_ids_never_change() -> None:
     assert [FIELD_IDS[name] for name in some] == [1, 3, 19, 65]
     assert FIELD_IDS["quantiles.element.value"] == 57
     assert FIELD_IDS["dropped_links_count"] == 71
+    assert FIELD_IDS["span_status"] == 75
     assert max(FIELD_IDS.values()) < PROMOTED_FIELD_ID_MIN
 
 
@@ -231,7 +233,7 @@ def test_columns_in_memory_are_the_same_in_both_formats(version: int) -> None:
     times = [c.name for c in columns if c.type == TIMESTAMP]
 
     assert set(stored.remainders) == (set(times) if version == 2 else set())
-    assert {c.name for c in stored.columns} - set(stored.remainders.values()) == (
+    assert {c.name for c in stored.kept} - set(stored.remainders.values()) == (
         reserved_names() | {"seen", "status"}
     )
 

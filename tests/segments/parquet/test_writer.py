@@ -3,6 +3,7 @@
 import random
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -123,6 +124,24 @@ def test_statistics_are_kept_for_keys_ids_and_numbers_but_not_for_text(tmp_path:
     for name in ("attributes", "events", "resource_attributes", "status_message"):
         assert not _column(path, name).is_stats_set, name
     assert _column(path, "trace_id").bloom_filter_length > 0  # type: ignore[attr-defined]
+
+
+def test_a_promoted_guid_has_a_bloom_filter_and_a_string_has_none(tmp_path: Path) -> None:
+    spec = SegmentSpec(
+        (),
+        (
+            PromotedColumn("order_id", "guid", "record", "order.id", 1_000),
+            PromotedColumn("user", "string", "record", "user.id", 1_002),
+        ),
+    )
+    path = tmp_path / "x.parquet"
+
+    write_segment(path, {"logs": rows_of("logs", 100, spec)}, spec)
+
+    assert _column(path, "order_id").bloom_filter_length > 0  # type: ignore[attr-defined]
+    assert _column(path, "user").bloom_filter_length is None  # type: ignore[attr-defined]
+    query = "SELECT DISTINCT order_id FROM read_parquet(?) WHERE order_id = 'name-3'"
+    assert duckdb.execute(query, [str(path)]).fetchall() == [("name-3",)]
 
 
 def test_a_repeated_dictionary_value_is_stored_once(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ Every figure counts calls that were answered, replies included. CPU is that of m
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from uuid import uuid4
 
 from benchmarks.harness import call_figures, registrations, replay
 from benchmarks.harness.call_figures import ECHO, EMPTY, CallFigures
 from benchmarks.harness.call_load import CallLoad
+from benchmarks.harness.refused_calls import refused_calls
 from benchmarks.harness.registrations import Entry
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
@@ -45,6 +47,17 @@ class _Scene:
         requests = registrations.requests(made, range(calls), omit_streams=omit_streams)
         return self._run(CallLoad(self.server.address, SINGLE, requests))
 
+    def beside_refused(self) -> CallFigures:
+        """Registrations of many callers, beside one that lost a race and one of a dataset gone."""
+        (loser,) = registrations.entries(self.server.database_url, 1, 1)
+        gone = Entry(loser.stream_id, str(uuid4()))
+        refused = [
+            registrations.request(entry, offset).SerializeToString()
+            for entry, offset in ((loser, 5), (gone, 0))
+        ]
+        with refused_calls(self.server.address, SINGLE, refused):
+            return self.single(CALLERS_MAX)
+
     def bulk(self) -> CallFigures:
         """Many registrations in each call, each caller for datasets of its own."""
         sent = []
@@ -69,6 +82,7 @@ def run() -> list[Result]:
             **{f"echo_{n}": partial(scene.echo, n) for n in CALLERS},
             **{f"single_{n}": partial(scene.single, n) for n in CALLERS},
             "published": partial(scene.single, CALLERS_MAX, omit_streams=False),
+            "beside_refused": scene.beside_refused,
             "bulk": scene.bulk,
         }
         # The first calls of a server are slower: connections, plans.
@@ -127,6 +141,17 @@ def _judged(figures: Mapping[str, CallFigures], replayed_ms: float) -> Iterator[
         reference_name="empty RPC on the same server",
         unit=f"calls/s at {CALLERS_MAX} callers that want the streams, meta's CPU a call"
         f" {published.meta_cpu_ms:.3g} ms",
+    )
+    beside = figures["beside_refused"]
+    yield compare(
+        "register_merged_segment_cpu_beside_refused",
+        beside.meta_cpu_ms + beside.postgres_cpu_ms,
+        single.meta_cpu_ms + single.postgres_cpu_ms,
+        reference_name=f"without two callers that are refused, {single.per_second:.3g} calls/s",
+        unit=f"ms of CPU of meta and Postgres a call at {CALLERS_MAX} callers,"
+        f" {beside.per_second:.3g} calls/s",
+        bar=1.25,
+        higher_is_better=False,
     )
     yield compare(
         "register_merged_segments_per_second",

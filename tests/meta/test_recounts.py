@@ -1,5 +1,7 @@
 """Recounted statistics are stored without keeping registrations from theirs."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from threading import Thread
 from uuid import UUID
 
@@ -8,7 +10,7 @@ from sqlalchemy import text
 
 from meta.config import Settings
 from meta.store import datasets, recounts, stats
-from meta.store.engine import Transaction
+from meta.store.engine import Database, Transaction
 from meta.store.stats import Change, DatasetTotals
 from meta.transactions import Transactions
 from tests.support.meta.busy_database import locked_table, waiting_backends
@@ -26,8 +28,11 @@ def dataset(catalog: CatalogDriver) -> str:
 
 
 @pytest.fixture
-def transactions(meta_server: MetaServer) -> Transactions:
-    return Transactions(meta_server.running.database)
+def transactions(meta_server: MetaServer) -> Iterator[Transactions]:
+    """Give transactions that wait for a lock as long as a busy machine needs."""
+    database = Database(replace(meta_server.settings.database, lock_timeout_ms=120_000))
+    yield Transactions(database)
+    database.close()
 
 
 def kept_and_counted(transactions: Transactions, dataset: str) -> tuple[DatasetTotals, ...]:

@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "benchmarks"
 GROUPS = {
     "merge": "Merging segments",
     "query": "Querying a segment with DuckDB",
+    "format_2": "Format 2 against format 1",
     "planner": "Planning merges",
     "nursery": "Nursery",
     "collector": "Collector",

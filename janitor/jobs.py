@@ -52,6 +52,8 @@ class Tools:
     meta_location: StoreLocation
     settings: Settings
     shutdown: Shutdown
+    # Tells this janitor from others.
+    janitor_id: str
 
 
 def plan_merges(tools: Tools) -> None:
@@ -159,7 +161,14 @@ def scrub(tools: Tools) -> None:
     pass_secs = tools.settings.scrub_pass_secs
     # A meta of 0.1.0 keeps no checksums.
     with suppress(Unimplemented):
-        scrub_piece(tools.meta, tools.store, tools.shutdown, pace, pass_secs=pass_secs)
+        scrub_piece(
+            tools.meta,
+            tools.store,
+            tools.shutdown,
+            pace,
+            holder=tools.janitor_id,
+            pass_secs=pass_secs,
+        )
 
 
 def measure_clocks(tools: Tools) -> None:

@@ -16,6 +16,7 @@ from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
 from meta.process import Shutdown, every
 from segments.errors import StoreError, StoreUnusable
+from segments.ids import new_uuid7
 from segments.location import StoreLocation
 from segments.store.open import open_store
 from segplane.dataplane import meta_connection
@@ -82,6 +83,7 @@ class Toolbox:
         self._settings = settings
         self._lock = threading.Lock()
         self._probed: StoreLocation | None = None
+        self._janitor_id = str(new_uuid7())
 
     def tools(self) -> Tools:
         """Open the store where it is now. Raises MetaError, StoreUnusable if it cannot serve."""
@@ -92,7 +94,9 @@ class Toolbox:
                 store.probe()
                 self._probed = store.location
             known = self._locator.known
-            return Tools(self._meta, store, known.store, self._settings, self._shutdown)
+            return Tools(
+                self._meta, store, known.store, self._settings, self._shutdown, self._janitor_id
+            )
 
 
 def repeat(job: Job, tools: Callable[[], Tools], shutdown: Shutdown) -> None:

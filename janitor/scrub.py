@@ -1,6 +1,7 @@
 """The scrub: reads every stored object again and again at a set rate and reports damage to meta.
 
-Its position is in meta, so that another janitor goes on where this one ends.
+Its position is in meta, with a lease of the janitor that scrubs: of several one reads the objects,
+and another goes on where it ends.
 """
 
 import time
@@ -23,6 +24,8 @@ PAGE_OBJECTS = 200
 PIECE_SECS = 30.0
 # So many objects in a row without an answer: the store is away.
 UNANSWERED_MAX = 3
+# The lease is renewed so often while one large object is read.
+RENEW_SECS = 60.0
 
 
 @dataclass(slots=True)
@@ -57,15 +60,18 @@ def scrub_piece(
     shutdown: Shutdown,
     pace: Pace,
     *,
+    holder: str,
     pass_secs: float,
 ) -> bool:
-    """Check the next objects; false if no pass is due, as the last began less than `pass_secs` ago.
+    """Check the next objects as `holder`; false if another janitor does, or no pass is due.
 
-    Raises StoreError where the store does not answer; what was checked before is kept.
+    A pass is due `pass_secs` after the last one began. Raises StoreError where the store does not
+    answer; what was checked before is kept.
     """
-    position = _position(meta, pass_secs)
-    if position is None:
+    position = _position(meta, holder, pass_secs)
+    if position is None or report(meta, [], position, holder).is_held_by_another:
         return False
+    lease = _Lease(meta, position, holder, pace)
     page = list_stored(meta, position.checked_through, limit=PAGE_OBJECTS)
     checked: list[CheckedObject] = []
     unanswered = 0
@@ -74,7 +80,7 @@ def scrub_piece(
             if shutdown.is_requested or pace.secs > PIECE_SECS:
                 break
             try:
-                checked.append(check_stored(store, stored, on_bytes=pace.after))
+                checked.append(check_stored(store, stored, on_bytes=lease.after))
                 unanswered = 0
             except StoreUnusable:
                 raise
@@ -89,14 +95,34 @@ def scrub_piece(
     finally:
         is_whole = len(checked) == len(page.objects)
         _advance(position, checked, page.next_after if is_whole else None)
-        _report(meta, checked, position)
+        _report(meta, checked, position, holder)
     return True
 
 
-def _position(meta: MetaClient, pass_secs: float) -> pb.ScrubPosition | None:
+@dataclass(slots=True)
+class _Lease:
+    """Keeps reads at their rate and renews the lease of the scrub meanwhile."""
+
+    meta: MetaClient
+    position: pb.ScrubPosition
+    holder: str
+    pace: Pace
+    renewed_secs: float = 0.0
+
+    def after(self, size_bytes: int) -> None:
+        """Wait until this many more bytes were allowed."""
+        self.pace.after(size_bytes)
+        if self.pace.secs - self.renewed_secs > RENEW_SECS:
+            self.renewed_secs = self.pace.secs
+            report(self.meta, [], self.position, self.holder)
+
+
+def _position(meta: MetaClient, holder: str, pass_secs: float) -> pb.ScrubPosition | None:
     """The position to go on from: in the pass that was begun, else the start, once it is due."""
     state = meta.operations.GetScrubState(pb.GetScrubStateRequest())
     metrics.DAMAGED_OBJECTS.set(state.damaged_objects)
+    if state.holder not in ("", holder):
+        return None
     now = time.time_ns()
     if not state.HasField("position"):
         return pb.ScrubPosition(began_at_nanos=now)
@@ -120,8 +146,10 @@ def _advance(
         position.is_complete = not next_after
 
 
-def _report(meta: MetaClient, checked: list[CheckedObject], position: pb.ScrubPosition) -> None:
-    reply = report(meta, [one for one in checked if one.is_read], position)
+def _report(
+    meta: MetaClient, checked: list[CheckedObject], position: pb.ScrubPosition, holder: str
+) -> None:
+    reply = report(meta, [one for one in checked if one.is_read], position, holder)
     metrics.DAMAGED_OBJECTS.set(reply.damaged_objects)
     metrics.SCRUBBED_BYTES.inc(sum(one.size_bytes for one in checked))
     # What was deleted meanwhile, because nothing needs it, is not damaged.

@@ -1,8 +1,7 @@
 """Writes one payload of the quarantine as merged segments, by the nursery's own decoding.
 
 Its files name a batch of their own and no baby segment: the records of its baby are in other
-segments. Batch and keys follow from the payload's key, so that a second attempt writes no second
-copy.
+segments. Batch and keys follow from the payload's key, so that a repetition writes no second copy.
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from nursery.dataset_execution import DatasetExecution, OpenBatch
 from nursery.decoding import RoutedPayload, decode_pass
 from nursery.payload import Payload
 from nursery.results import WrittenSegment
-from nursery.segment_files import write_segments
+from nursery.segment_files import FILES_MAX, write_segments
 from nursery.tasks import DatasetWork
 from segments.keys import merged_prefix
 from segments.otlp.wire import UndecodableSlice
@@ -24,8 +23,17 @@ from segments.store.interface import ObjectStore
 
 @dataclass(slots=True)
 class _ReplayBatch(OpenBatch):
+    attempt: int = 0
+
     def key(self, dataset_id: str, part: int) -> str:
-        return f"{merged_prefix(dataset_id)}{_derived(f'{self.batch_id} {part}')}.parquet"
+        name = f"{self.batch_id} {part}" + (f" {self.attempt}" if self.attempt else "")
+        return f"{merged_prefix(dataset_id)}{_derived(name)}.parquet"
+
+
+def replay_keys(object_key: str, dataset_id: str, attempt: int) -> list[str]:
+    """The keys of all files that an attempt at a replay may write, the first one's first."""
+    batch = _batch(object_key, attempt)
+    return [batch.key(dataset_id, part) for part in range(1, FILES_MAX + 1)]
 
 
 def write_payload(
@@ -35,10 +43,13 @@ def write_payload(
     dataset_id: str,
     spec: SegmentSpec,
     folder: Path,
+    *,
+    attempt: int = 0,
 ) -> list[WrittenSegment]:
     """Decode a payload and write its records; `folder` is an empty folder on local disk.
 
-    Raises UndecodableSlice, StoreError, CorruptObject.
+    Each attempt has keys of its own. Raises UndecodableSlice, StoreError, CorruptObject, and
+    ObjectExists where an object of this attempt holds other bytes.
     """
     work = DatasetWork(dataset_id, spec, ())
     execution = DatasetExecution(0, work)
@@ -50,8 +61,12 @@ def write_payload(
     columns.babies = set()
     if not columns.rows:
         return []
-    batch = _ReplayBatch(batch_id=_derived(object_key))
+    batch = _batch(object_key, attempt)
     return write_segments(store, work, columns, folder, batch, is_last=True)
+
+
+def _batch(object_key: str, attempt: int) -> _ReplayBatch:
+    return _ReplayBatch(batch_id=_derived(object_key), attempt=attempt)
 
 
 def _derived(text: str) -> str:

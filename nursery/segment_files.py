@@ -22,6 +22,8 @@ from segments.store.interface import ObjectStore
 PRODUCER = "segplane-nursery/1"
 # Bounds the files of a client with a random clock: the smallest days share one file.
 DAY_FILES_MAX = 8
+# The files of rows that are written at once.
+FILES_MAX = DAY_FILES_MAX + 1
 DAY_NANOS = 86_400 * 10**9
 
 

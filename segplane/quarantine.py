@@ -6,22 +6,33 @@ be repeated after a crash.
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, operations_pb2
 from segments.errors import ObjectMissing, SegmentsError
 from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_note_key
+from segments.parquet.schema import SegmentSpec
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import MetaLocation, ask_location
 from segplane.dataplane.registration import create_segment
+from segplane.object_attempts import register_once
+
+if TYPE_CHECKING:
+    from nursery.payload import Payload
+
+# Payloads whose notes one page reads at most, whatever the filter takes.
+READ_MAX = 10_000
+_READS_AT_ONCE = 16
+_GROUP = 128
 
 
 class ReplayRefused(Exception):
@@ -72,9 +83,35 @@ def open_quarantine(client: MetaClient) -> tuple[MetaLocation, ObjectStore]:
     return location, open_store(location.store)
 
 
-def list_page(store: ObjectStore, chosen: Filter, after: str, limit: int) -> list[Quarantined]:
-    """List up to `limit` payloads behind a key, in the order of keys."""
-    return list(islice(_listed(store, chosen, after), limit))
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Payloads in the order of keys; more may follow behind `next_after`, "" = there are none."""
+
+    items: Sequence[Quarantined]
+    next_after: str
+
+
+def list_page(
+    store: ObjectStore, chosen: Filter, after: str, limit: int, read_max: int = READ_MAX
+) -> Page:
+    """List up to `limit` payloads behind a key; the page also ends after `read_max` notes."""
+    items: list[Quarantined] = []
+    payloads = _payloads(store, chosen.stream_id, after)
+    with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
+        while group := list(islice(payloads, _group_size(limit - len(items), read_max))):
+            read_max -= len(group)
+            for item in pool.map(lambda one: _described(store, *one), group):
+                if chosen.takes(item):
+                    items.append(item)
+                if len(items) == limit:
+                    return Page(items, item.key)
+            if read_max == 0:
+                return Page(items, group[-1][0].key)
+    return Page(items, "")
+
+
+def _group_size(wanted: int, read_max: int) -> int:
+    return min(max(wanted, _READS_AT_ONCE), _GROUP, read_max)
 
 
 def find(store: ObjectStore, key: str) -> Quarantined:
@@ -146,12 +183,34 @@ def _register(
     body: bytes,
 ) -> operations_pb2.Replay:
     # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.payload import Payload
-    from nursery.replay import write_payload
+    from nursery.replay import replay_keys, write_payload
     from segments.otlp.wire import UndecodableSlice
 
+    payload = _payload(item, body)
+
+    def attempt(number: int) -> operations_pb2.Replay:
+        with tempfile.TemporaryDirectory(prefix="segplane-replay-") as folder:
+            written = write_payload(
+                store, payload, item.key, dataset_id, spec, Path(folder), attempt=number
+            )
+        segments = [create_segment(dataset_id, location.bucket, one.key, one) for one in written]
+        request = operations_pb2.CompleteReplayRequest(object_key=item.key, segments=segments)
+        return client.operations.CompleteReplay(request).replay
+
+    try:
+        spec = _layout(client, dataset_id)
+        return register_once(
+            client, store, lambda number: replay_keys(item.key, dataset_id, number), attempt
+        )
+    except (UndecodableSlice, UnknownLayout) as error:
+        raise ReplayRefused(f"{item.key}: {error}") from None
+
+
+def _payload(item: Quarantined, body: bytes) -> "Payload":
+    from nursery.payload import Payload
+
     name = cast(QuarantineKey, parse_key(item.key))
-    payload = Payload(
+    return Payload(
         stream_id=name.stream_id,
         offset=name.offset,
         token_id=name.token_id or "",
@@ -162,33 +221,24 @@ def _register(
         decoded_bytes=len(body),
         is_validated=False,
     )
+
+
+def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:
     sharding = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=dataset_id))
     settings = client.operations.GetDatasetSettings(
         operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
     ).settings
-    try:
-        spec = read_layout(sharding.fields, settings.promoted_columns.columns)
-        with tempfile.TemporaryDirectory(prefix="segplane-replay-") as folder:
-            written = write_payload(store, payload, item.key, dataset_id, spec, Path(folder))
-    except (UndecodableSlice, UnknownLayout) as error:
-        raise ReplayRefused(f"{item.key}: {error}") from None
-    request = operations_pb2.CompleteReplayRequest(
-        object_key=item.key,
-        segments=[
-            create_segment(dataset_id, location.bucket, segment.key, segment) for segment in written
-        ],
-    )
-    return client.operations.CompleteReplay(request).replay
+    return read_layout(sharding.fields, settings.promoted_columns.columns)
 
 
-def _listed(store: ObjectStore, chosen: Filter, after: str) -> Iterator[Quarantined]:
-    prefix = f"{QUARANTINE_ROOT}{chosen.stream_id}/" if chosen.stream_id else QUARANTINE_ROOT
+def _payloads(
+    store: ObjectStore, stream_id: str, after: str
+) -> Iterator[tuple[ObjectInfo, QuarantineKey]]:
+    prefix = f"{QUARANTINE_ROOT}{stream_id}/" if stream_id else QUARANTINE_ROOT
     for info in store.list(prefix, after):
         name = parse_key(info.key)
         if isinstance(name, QuarantineKey) and not name.is_note:
-            item = _described(store, info, name)
-            if chosen.takes(item):
-                yield item
+            yield info, name
 
 
 def _described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Quarantined:

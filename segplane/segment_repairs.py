@@ -20,13 +20,15 @@ from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
 from segments.errors import CorruptObject, ObjectExists, ObjectMissing
 from segments.keys import join_key
 from segments.markers import mark_hidden, mark_replaced
-from segments.parquet.footer import SegmentContent, SegmentFacts, content_of
+from segments.parquet.content import read_local_content
+from segments.parquet.footer import SegmentContent, SegmentFacts
 from segments.parquet.reader import SegmentFile, read_footer
 from segments.parquet.upload import verify_segment
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.location import ask_location
 from segplane.dataplane.registration import create_segment
+from segplane.object_attempts import register_once
 
 _BATCH_ROWS = 8_192
 _BLOCK_BYTES = 8 * 1024 * 1024
@@ -72,25 +74,36 @@ def replace(
     file = _read(path)
     old_key = _key(segment)
     _check(store, segment, old_key, file)
-    # The same file gets the same key, so a repetition finds what the call before it has put.
-    name = hashlib.blake2b(
-        f"{segment_id} {file.facts.crc32c} {file.facts.compressed_size_bytes}".encode(),
-        digest_size=16,
-    )
-    new_key = f"{old_key.rpartition('/')[0]}/{UUID(bytes=name.digest())}.parquet"
-    mark_replaced(store, old_key, new_key)
-    with suppress(ObjectExists):
-        store.put_file_if_absent(new_key, path)
-    # What a call before this one has put is compared like any other.
-    verify_segment(store, new_key, file.facts)
-    message = create_segment(segment.dataset_id, bucket, new_key, file.facts)
-    if not file.has_content:
-        message.ClearField("facts")
-    return client.operations.ReplaceSegment(
-        operations_pb2.ReplaceSegmentRequest(
-            segment_id=segment_id, segment=message, ranges=file.ranges, acceptance=acceptance
+
+    def new_key(attempt: int) -> str:
+        return _replacing_key(segment_id, old_key, file.facts, attempt)
+
+    def put(attempt: int) -> operations_pb2.ReplaceSegmentResponse:
+        key = new_key(attempt)
+        mark_replaced(store, old_key, key)
+        with suppress(ObjectExists):
+            store.put_file_if_absent(key, path)
+        # What a call before this one has put is compared like any other.
+        verify_segment(store, key, file.facts)
+        message = create_segment(segment.dataset_id, bucket, key, file.facts)
+        if not file.has_content:
+            message.ClearField("facts")
+        return client.operations.ReplaceSegment(
+            operations_pb2.ReplaceSegmentRequest(
+                segment_id=segment_id, segment=message, ranges=file.ranges, acceptance=acceptance
+            )
         )
-    )
+
+    return register_once(client, store, lambda attempt: [new_key(attempt)], put)
+
+
+def _replacing_key(segment_id: str, old_key: str, facts: SegmentFacts, attempt: int) -> str:
+    """The same file gets the same key, so a repetition finds what the call before it has put."""
+    text = f"{segment_id} {facts.crc32c} {facts.compressed_size_bytes}"
+    name = hashlib.blake2b(
+        (text + (f" {attempt}" if attempt else "")).encode(), digest_size=16
+    ).digest()
+    return f"{old_key.rpartition('/')[0]}/{UUID(bytes=name)}.parquet"
 
 
 def unhide(
@@ -134,8 +147,7 @@ def _read(path: Path) -> _File:
             for signal in segment.signals:
                 for _ in segment.batches(signal, _BATCH_ROWS):
                     pass
-            stored = segment.stored
-            size_bytes = segment.size_bytes
+        read = read_local_content(path)
     except (CorruptObject, OSError) as error:
         raise RepairRefused(f"{path} is no sound segment: {error}") from None
     crc32c, compressed_size_bytes = 0, 0
@@ -143,11 +155,11 @@ def _read(path: Path) -> _File:
         while block := source.read(_BLOCK_BYTES):
             crc32c = google_crc32c.extend(crc32c, block)
             compressed_size_bytes += len(block)
-    content = content_of(stored)
+    stored, content = read.stored, read.content
     facts = SegmentFacts(
         rows=stored.rows,
         rows_by_signal=stored.rows_by_signal,
-        size_bytes=size_bytes,
+        size_bytes=read.size_bytes,
         compressed_size_bytes=compressed_size_bytes,
         start_time=stored.start_time,
         end_time=stored.end_time,

@@ -27,8 +27,8 @@ from meta.errors import MetaError
 from segplane.dataplane.stream_poll import read_streams
 
 DATASETS = ("shop", "bank", "mail")
-START_SECS_MAX = 240.0
-DRAIN_SECS_MAX = 300.0
+START_SECS_MAX = 600.0
+DRAIN_SECS_MAX = 900.0
 DAMAGE_PAUSE_SECS = 5.0
 
 

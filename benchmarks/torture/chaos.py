@@ -13,8 +13,10 @@ from benchmarks.torture.world import World
 PAUSE_SECS = (4.0, 12.0)
 STOPPED_SECS = (0.5, 8.0)
 KILL_SHARE = 0.6
-# What starts slowly is left alone for so long, or nothing would ever be merged.
-CALM_SECS = {"dev": 90.0, "nursery": 45.0, "merge_worker": 45.0}
+# What starts slowly is left alone until it runs and for so long after, or nothing would ever be
+# merged.
+CALM_SECS = {"dev": 90.0, "nursery": 30.0, "merge_worker": 30.0}
+SLOW = ("nursery", "merge_worker")
 
 
 def torment(
@@ -29,8 +31,12 @@ def torment(
     A process in `spared` is held by somebody else at the moment.
     """
     calm_until: dict[str, float] = {}
+    starts = dict.fromkeys(SLOW, 1)
     while not is_over.wait(rng.uniform(*PAUSE_SECS)):
         now = time.monotonic()
+        for name in SLOW:
+            if world.num_starts(name) < starts[name]:
+                calm_until[name] = calm_until["dev"] = now + CALM_SECS[name]
         pids = {
             name: pid
             for name, pid in world.pids().items()
@@ -39,9 +45,11 @@ def torment(
         if not pids:
             continue
         name = rng.choice(sorted(pids))
-        hit = CALM_SECS if name == "dev" else {name: CALM_SECS.get(name, 0.0)}
-        calm_until.update({other: now + secs for other, secs in hit.items()})
+        calm_until[name] = now + CALM_SECS.get(name, 0.0)
         is_kill = rng.random() < KILL_SHARE
+        for other in SLOW if is_kill else ():
+            if name in (other, "dev"):
+                starts[other] = world.num_starts(other) + 1
         counts[f"{name} {'killed' if is_kill else 'stopped'}"] += 1
         with suppress(ProcessLookupError):
             if is_kill:

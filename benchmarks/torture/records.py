@@ -32,8 +32,9 @@ class Ledger:
     acknowledged: set[str] = field(default_factory=set)
     # Given up, by the loss ledger.
     lost: set[str] = field(default_factory=set)
-    # Out of sight while a segment is damaged or hidden.
+    # Out of sight while a segment is damaged or hidden; those that were at any time, in order.
     hidden: set[str] = field(default_factory=set)
+    once_hidden: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -112,13 +113,17 @@ def read_again_and_again(world: World, ledger: Ledger, is_over: threading.Event)
     seen: set[str] = set()
     with world.client() as client:
         while not is_over.wait(1.0):
+            with ledger.lock:
+                hidden, before = set(ledger.hidden), len(ledger.once_hidden)
             try:
                 found = read_ids(world, client)
             except (MetaError, SegmentsError, OSError):
                 continue  # meta is killed, or the objects of a damaged or expired list are gone.
             doubled = [one for one, count in found.items() if count > 1]
             with ledger.lock:
-                missing = seen - found.keys() - ledger.lost - ledger.hidden
+                # Also what was hidden, and perhaps is back, since this read began.
+                hidden.update(ledger.once_hidden[before:])
+                missing = seen - found.keys() - ledger.lost - hidden
             if doubled:
                 ledger.findings.append(f"{len(doubled)} doubled, such as {doubled[0]}")
             if missing:

@@ -21,7 +21,7 @@ from segments.store.open import open_store
 from segplane.preflight import claim_ports
 
 PROCESSES = ("meta", "collector", "nursery", "merge_worker", "janitor")
-COMMAND_SECS_MAX = 120.0
+COMMAND_SECS_MAX = 300.0
 STOP_SECS_MAX = 60.0
 
 
@@ -63,6 +63,14 @@ class World:
             if "postgres" in command.partition(" ")[0]:
                 found["postgres"] = pid
         return found
+
+    def num_starts(self, name: str) -> int:
+        """Times that a process with Spark has come to run."""
+        with suppress(OSError):
+            return (
+                (self.folder / "data" / "logs" / f"{name}.log").read_text().count(f"{name}_started")
+            )
+        return 0
 
     def segplane(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run a command as an operator does: again while meta is unreachable."""

@@ -22,6 +22,7 @@ _FORGET_GAPS = text("DELETE FROM clock_gaps WHERE gap_end < :before")
 # What waits for a time of the clock must not wait longer because the clock went back.
 _MOVE_BACK = (
     text("UPDATE nurseries SET lease_until = lease_until - :step WHERE lease_until > :now"),
+    text("UPDATE scrub_state SET lease_until = lease_until - :step WHERE lease_until > :now"),
     text("UPDATE merge_tasks SET free_at = free_at - :step WHERE state = 1 AND free_at > :now"),
     text(
         "UPDATE pins SET expires_at = expires_at - :step, ends_at = ends_at - :step"

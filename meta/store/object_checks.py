@@ -8,9 +8,12 @@ from typing import NamedTuple
 from sqlalchemy import text
 
 from meta.store.engine import Transaction
+from meta.store.pin_lists import HELD
 from segments.keys import BabyKey, parse_key
 
 SCRUB_NAME = "janitor"
+# Longer than a janitor takes between two reports, however large an object is.
+SCRUB_LEASE_SECS = 300
 FORGOTTEN_MAX = 1_000
 
 
@@ -43,13 +46,14 @@ class DamagedObject(NamedTuple):
     found_at: datetime
 
 
-# Damage of live segments, and of babies that some dataset has not merged. The rest is forgotten.
-DAMAGED = """
+# Damage of live and pinned segments, and of babies that some dataset has not merged. The rest is
+# forgotten.
+DAMAGED = f"""
     SELECT o.object_key, o.damage, o.found_at, s.id::text AS segment_id,
            d.id::text AS dataset_id, b.stream_id::text AS stream_id
     FROM damaged_objects o
     LEFT JOIN object_identities i ON i.object_key = o.object_key AND i.state = 1
-    LEFT JOIN segments s ON s.id = i.segment_id AND s.tombstone_version IS NULL
+    LEFT JOIN segments s ON s.id = i.segment_id AND (s.tombstone_version IS NULL OR ({HELD}))
     LEFT JOIN datasets d ON d.key = s.dataset_key
     LEFT JOIN LATERAL (
         SELECT e.stream_id FROM stream_datasets e
@@ -60,7 +64,7 @@ DAMAGED = """
                                      THEN substring(o.object_key FROM 52)::bigint END
         LIMIT 1) b ON true
     WHERE s.id IS NOT NULL OR b.stream_id IS NOT NULL
-"""
+"""  # noqa: S608
 _LIST = text(f"""
     SELECT object_key, coalesce(segment_id, ''), coalesce(dataset_id, ''), damage, found_at
     FROM ({DAMAGED}) d WHERE object_key > :after ORDER BY object_key LIMIT :most
@@ -89,17 +93,26 @@ _FILL_BABY = text("""
     UPDATE baby_segments SET crc32c = :crc, crc32c_read_at = clock_timestamp()
     WHERE stream_id = :stream AND "offset" = :offset AND crc32c IS NULL
 """)
+# Without a holder the lease is neither looked at nor changed.
 _SAVE_POSITION = text("""
-    INSERT INTO scrub_state (name, checked_through, objects, size_bytes, is_complete, began_at)
-    VALUES (:name, :through, :objects, :size, :complete, :began)
+    INSERT INTO scrub_state AS s (name, checked_through, objects, size_bytes, is_complete, began_at,
+                                  holder, lease_until)
+    VALUES (:name, :through, :objects, :size, :complete, :began, nullif(:holder, ''),
+            CASE WHEN :holder <> '' THEN clock_timestamp() + make_interval(secs => :lease) END)
     ON CONFLICT (name) DO UPDATE SET checked_through = excluded.checked_through,
       objects = excluded.objects, size_bytes = excluded.size_bytes,
-      is_complete = excluded.is_complete, began_at = excluded.began_at
+      is_complete = excluded.is_complete, began_at = excluded.began_at,
+      holder = coalesce(excluded.holder, s.holder),
+      lease_until = coalesce(excluded.lease_until, s.lease_until)
+    WHERE :holder IN ('', s.holder) OR s.lease_until IS NULL
+       OR s.lease_until <= clock_timestamp()
+    RETURNING name
 """)
-_POSITION = text(
-    "SELECT checked_through, objects, size_bytes, is_complete, began_at FROM scrub_state"
-    " WHERE name = :name"
-)
+_POSITION = text("""
+    SELECT checked_through, objects, size_bytes, is_complete, began_at,
+           CASE WHEN lease_until > clock_timestamp() THEN holder ELSE '' END
+    FROM scrub_state WHERE name = :name
+""")
 
 
 def record(tx: Transaction, checks: Sequence[ObjectCheck]) -> list[str]:
@@ -137,8 +150,11 @@ def count_damaged(tx: Transaction) -> int:
     return int(tx.execute(_COUNT).scalar_one())
 
 
-def save_position(tx: Transaction, position: ScrubPosition) -> None:
-    """Store how far the scrub has come."""
+def save_position(tx: Transaction, position: ScrubPosition, holder: str = "") -> bool:
+    """Store how far the scrub has come and renew its holder's lease; false while another holds it.
+
+    A holder of "" is one of a release without leases.
+    """
     values = {
         "name": SCRUB_NAME,
         "through": position.checked_through,
@@ -146,14 +162,17 @@ def save_position(tx: Transaction, position: ScrubPosition) -> None:
         "size": position.size_bytes,
         "complete": position.is_complete,
         "began": position.began_at,
+        "holder": holder,
+        "lease": SCRUB_LEASE_SECS,
     }
-    tx.execute(_SAVE_POSITION, values)
+    return tx.execute(_SAVE_POSITION, values).scalar_one_or_none() is not None
 
 
-def find_position(tx: Transaction) -> ScrubPosition | None:
-    """The position that was kept last."""
+def find_position(tx: Transaction) -> tuple[ScrubPosition | None, str]:
+    """The position that was kept last, and the holder whose lease runs, or ""."""
     row = tx.execute(_POSITION, {"name": SCRUB_NAME}).one_or_none()
     if row is None:
-        return None
-    through, objects, size_bytes, is_complete, began_at = row
-    return ScrubPosition(through, objects, size_bytes, is_complete, began_at.astimezone(UTC))
+        return None, ""
+    through, objects, size_bytes, is_complete, began_at, holder = row
+    began_at = began_at.astimezone(UTC)
+    return ScrubPosition(through, objects, size_bytes, is_complete, began_at), holder

@@ -131,9 +131,10 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
     if skipped := losses.of_baby(tx, stream_id, offset):
         return skipped
     _check_committed(stream_id, offset, head.committed_offset)
-    _check_parked(tx, stream_id, offset)
     keys = [(stream_id, dataset_id) for dataset_id in stream_datasets.of_stream(tx, stream_id)]
     merged = stream_datasets.lock(tx, keys)
+    # Behind the lock: a nursery that could read the baby segment may have merged it meanwhile.
+    _check_parked(tx, stream_id, offset)
     for (_, dataset_id), merged_offset in merged.items():
         if merged_offset < offset - 1:
             raise NotDrained(

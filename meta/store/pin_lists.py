@@ -1,4 +1,4 @@
-"""Lists and totals of pins."""
+"""Lists and totals of pins, and what they hold."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,15 @@ class PinTotals:
     oldest_secs: float
 
 
+# True of a segment `s` that a pin holds, unless its loss is accepted.
+HELD = f"""
+    EXISTS (SELECT FROM pins p JOIN datasets home ON home.key = p.dataset_key
+            WHERE p.dataset_key = s.dataset_key AND p.version >= s.created_version
+              AND (s.tombstone_version IS NULL OR p.version < s.tombstone_version)
+              AND p.expires_at > {NOW}
+              AND home.pins_horizon IS NOT DISTINCT FROM home.deletion_horizon)
+    AND NOT EXISTS (SELECT FROM losses l WHERE l.segment_id = s.id)
+"""  # noqa: S608
 _LISTED: Select[*tuple[Any, ...]] = (
     select(pins.c.id, func.octet_length(pins.c.owner) + func.octet_length(datasets.c.name))
     .join(datasets, datasets.c.key == pins.c.dataset_key)

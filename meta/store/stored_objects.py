@@ -1,4 +1,4 @@
-"""The objects that must exist, in key order: those of live segments, then unmerged babies."""
+"""The objects that must exist, in key order: of live and pinned segments, then unmerged babies."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from meta.store.engine import Transaction
 from meta.store.key_positions import baby_position
+from meta.store.pin_lists import HELD
 from segments.keys import BABIES_ROOT, OFFSET_DIGITS
 
 # Behind every baby of its stream.
@@ -42,7 +43,7 @@ class StoredTotals:
 
 
 # Rows without a live segment are returned, too: a page is bounded by what it reads.
-_SEGMENTS = text("""
+_SEGMENTS = text(f"""
     WITH page AS MATERIALIZED (
         SELECT object_key, segment_id FROM object_identities
         WHERE object_key > :after AND state = 1 ORDER BY object_key LIMIT :most)
@@ -50,11 +51,11 @@ _SEGMENTS = text("""
            s.id::text, d.id::text,
            EXISTS (SELECT FROM damaged_objects o WHERE o.object_key = p.object_key)
     FROM page p
-    LEFT JOIN segments s ON s.id = p.segment_id AND s.tombstone_version IS NULL
-         AND s.created_version > :since
-    LEFT JOIN datasets d ON d.key = s.dataset_key AND d.deleted_at IS NULL
+    LEFT JOIN segments s ON s.id = p.segment_id AND s.created_version > :since
+    LEFT JOIN datasets d ON d.key = s.dataset_key
+         AND ((s.tombstone_version IS NULL AND d.deleted_at IS NULL) OR ({HELD}))
     ORDER BY p.object_key
-""")
+""")  # noqa: S608
 # By streams: rows of reaped babies stay for a day, and a page must not read them all. A stream
 # without such babies is one row.
 _BABIES = text("""

@@ -1278,8 +1278,8 @@ class ListStoredObjectsResponse(_message.Message):
     """With with_totals: their bytes, about."""
     @_builtins.property
     def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredObject]:
-        """Objects of live segments, then of committed babies that some dataset has not merged. A page may
-        be empty before the last one.
+        """Objects of live segments and of those that a pin holds, then of committed babies that some
+        dataset has not merged. A page may be empty before the last one.
         """
 
     def __init__(
@@ -1424,6 +1424,11 @@ class ReportObjectChecksRequest(_message.Message):
 
     CHECKS_FIELD_NUMBER: _builtins.int
     POSITION_FIELD_NUMBER: _builtins.int
+    HOLDER_FIELD_NUMBER: _builtins.int
+    holder: _builtins.str
+    """With position: the janitor that scrubs, at most 255 characters. It takes or renews the lease of
+    the scrub, 5 minutes. While another one's runs, the position is left as it is. Empty = none.
+    """
     @_builtins.property
     def checks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ObjectCheck]:
         """At most 1,000; an object that is not listed any more is ignored."""
@@ -1437,10 +1442,11 @@ class ReportObjectChecksRequest(_message.Message):
         *,
         checks: _abc.Iterable[Global___ObjectCheck] | None = ...,
         position: Global___ScrubPosition | None = ...,
+        holder: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["position", b"position"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checks", b"checks", "position", b"position"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checks", b"checks", "holder", b"holder", "position", b"position"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1454,8 +1460,11 @@ class ReportObjectChecksResponse(_message.Message):
 
     DAMAGED_OBJECTS_FIELD_NUMBER: _builtins.int
     DAMAGED_KEYS_FIELD_NUMBER: _builtins.int
+    IS_HELD_BY_ANOTHER_FIELD_NUMBER: _builtins.int
     damaged_objects: _builtins.int
     """Objects whose damage is proven, now."""
+    is_held_by_another: _builtins.bool
+    """True if the position was left as it is, because another janitor scrubs."""
     @_builtins.property
     def damaged_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Those of the request: an object that nothing needs any more is not among them."""
@@ -1465,10 +1474,11 @@ class ReportObjectChecksResponse(_message.Message):
         *,
         damaged_objects: _builtins.int = ...,
         damaged_keys: _abc.Iterable[_builtins.str] | None = ...,
+        is_held_by_another: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["damaged_keys", b"damaged_keys", "damaged_objects", b"damaged_objects"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["damaged_keys", b"damaged_keys", "damaged_objects", b"damaged_objects", "is_held_by_another", b"is_held_by_another"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1512,7 +1522,7 @@ class ListDamagedObjectsResponse(_message.Message):
     """after_key of the next page; empty on the last one."""
     @_builtins.property
     def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___DamagedObject]:
-        """Objects of live segments and unmerged babies."""
+        """Objects of segments that are live or that a pin holds, and of unmerged babies."""
 
     def __init__(
         self,
@@ -1591,8 +1601,11 @@ class GetScrubStateResponse(_message.Message):
 
     POSITION_FIELD_NUMBER: _builtins.int
     DAMAGED_OBJECTS_FIELD_NUMBER: _builtins.int
+    HOLDER_FIELD_NUMBER: _builtins.int
     damaged_objects: _builtins.int
     """Objects whose damage is proven."""
+    holder: _builtins.str
+    """The janitor whose lease of the scrub runs; empty = none."""
     @_builtins.property
     def position(self) -> Global___ScrubPosition:
         """The position; unset before the first report."""
@@ -1602,10 +1615,11 @@ class GetScrubStateResponse(_message.Message):
         *,
         position: Global___ScrubPosition | None = ...,
         damaged_objects: _builtins.int = ...,
+        holder: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["position", b"position"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["damaged_objects", b"damaged_objects", "position", b"position"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["damaged_objects", b"damaged_objects", "holder", b"holder", "position", b"position"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

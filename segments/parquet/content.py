@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +40,17 @@ def read_content(store: ObjectStore, key: str) -> ReadFooter:
     """Read the footer of a segment and no row; raises CorruptObject, ObjectMissing."""
     with store.open_input(key) as source, corruption_found("not a readable Parquet file"):
         metadata = pq.read_metadata(pa.PythonFile(source, mode="r"))
+    return _read(metadata)
+
+
+def read_local_content(path: Path) -> ReadFooter:
+    """Do the same with a local file; raises CorruptObject, OSError."""
+    with corruption_found("not a readable Parquet file"):
+        metadata = pq.read_metadata(path)
+    return _read(metadata)
+
+
+def _read(metadata: pq.FileMetaData) -> ReadFooter:
     stored = decode_footer(metadata.metadata)
     groups = range(metadata.num_row_groups)
     size_bytes = sum(metadata.row_group(i).total_byte_size for i in groups)

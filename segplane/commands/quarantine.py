@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,13 +42,19 @@ def list_(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
-    """List payloads in the quarantine, a page at a time, from the bucket."""
+    """List payloads in the quarantine, a page at a time, from the bucket.
+
+    A page with a filter may be short or empty: it also ends after 10,000 payloads. The key to go on
+    behind is printed below it; with --json on stderr.
+    """
     with connect(address) as client, _refusals():
         chosen = quarantine.Filter(stream, _dataset_id(client, dataset), cause)
         _, store = quarantine.open_quarantine(client)
-        items = quarantine.list_page(store, chosen, after, limit)
+        page = quarantine.list_page(store, chosen, after, limit)
     if as_json:
-        print(json.dumps([dataclasses.asdict(item) for item in items], indent=2))
+        print(json.dumps([dataclasses.asdict(item) for item in page.items], indent=2))
+        if page.next_after:
+            print(f"more may follow: --after {page.next_after}", file=sys.stderr)
         return
     headers = ("key", "size", "dataset", "put at", "cause")
     rows = [
@@ -58,11 +65,11 @@ def list_(
             time_text(item.modified_at_nanos),
             item.cause.partition(":")[0],
         )
-        for item in items
+        for item in page.items
     ]
     print_table(headers, rows)
-    if len(items) == limit:
-        print(f"more may follow: --after {items[-1].key}")
+    if page.next_after:
+        print(f"more may follow: --after {page.next_after}")
 
 
 @app.command()

@@ -75,8 +75,9 @@ def report(
     client: MetaClient,
     checked: Sequence[CheckedObject],
     position: pb.ScrubPosition | None = None,
+    holder: str = "",
 ) -> pb.ReportObjectChecksResponse:
-    """Tell meta what it does not know yet, and the scrub's position."""
+    """Tell meta what it does not know yet, and the scrub's position with its holder."""
     checks = [
         pb.ObjectCheck(
             object_key=one.stored.object_key, damage=_printable(one.damage), crc32c=one.crc32c
@@ -84,7 +85,7 @@ def report(
         for one in checked
         if one.damage or one.stored.is_damaged or not one.stored.HasField("crc32c")
     ]
-    request = pb.ReportObjectChecksRequest(checks=checks, position=position)
+    request = pb.ReportObjectChecksRequest(checks=checks, position=position, holder=holder)
     return client.operations.ReportObjectChecks(request)
 
 

@@ -36,4 +36,4 @@ def tools(meta_server: MetaServer, tmp_path: Path) -> Tools:
     store = open_store(meta_location)
     store.probe()
     settings = Settings(meta_address=meta_server.address, upload_max_age_secs=0.0)
-    return Tools(meta_server.client, store, meta_location, settings, Shutdown())
+    return Tools(meta_server.client, store, meta_location, settings, Shutdown(), "janitor")

@@ -32,7 +32,7 @@ def deletion() -> Deletion:
 def fake_tools(deletion: Deletion, tmp_path: Path) -> Iterator[Tools]:
     meta_location = StoreLocation.from_url(tmp_path.as_uri())
     with serve(deletion) as address, MetaClient(address) as client:
-        yield Tools(client, open_store(meta_location), meta_location, Settings(), Shutdown())
+        yield Tools(client, open_store(meta_location), meta_location, Settings(), Shutdown(), "j")
 
 
 def tombstoned(

@@ -5,16 +5,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from janitor import jobs
 from janitor.jobs import Tools
 from janitor.scrub import Pace, scrub_piece
 from meta import metrics
+from meta.store.object_checks import SCRUB_LEASE_SECS
+from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.errors import StoreUnavailable
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from tests.support.merge_worker.case import Case
+from tests.support.meta.pins import PinDriver
+from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver
 
 
@@ -40,9 +45,14 @@ def case(tools: Tools, tmp_path: Path) -> Case:
 
 def scrub(tools: Tools, store: object | None = None, pass_secs: float = 0.0) -> bool:
     """One piece, as fast as it goes."""
-    pace = Pace(1e12, tools.shutdown.wait)
-    found = store or tools.store
-    return scrub_piece(tools.meta, found, tools.shutdown, pace, pass_secs=pass_secs)  # type: ignore[arg-type]
+    return scrub_piece(
+        tools.meta,
+        store or tools.store,  # type: ignore[arg-type]
+        tools.shutdown,
+        Pace(1e12, tools.shutdown.wait),
+        holder=tools.janitor_id,
+        pass_secs=pass_secs,
+    )
 
 
 def scrub_all(tools: Tools, store: object | None = None) -> pb.ScrubPosition:
@@ -60,6 +70,11 @@ def state(tools: Tools) -> pb.GetScrubStateResponse:
 def damaged(tools: Tools) -> dict[str, str]:
     reply = tools.meta.operations.ListDamagedObjects(pb.ListDamagedObjectsRequest())
     return {one.object_key: one.damage for one in reply.objects}
+
+
+def expire_lease(meta_server: MetaServer) -> None:
+    with meta_server.running.database.write() as tx:
+        tx.execute(text("UPDATE scrub_state SET lease_until = clock_timestamp()"))
 
 
 def flip(tools: Tools, key: str, at: int) -> None:
@@ -166,3 +181,81 @@ def test_a_rate_of_zero_reads_nothing(tools: Tools, case: Case) -> None:
     jobs.scrub(replace(tools, settings=settings))
 
     assert not state(tools).HasField("position")
+
+
+def test_of_two_janitors_one_scrubs_until_its_lease_is_over(
+    tools: Tools, case: Case, meta_server: MetaServer
+) -> None:
+    case.save(1)
+    other = replace(tools, janitor_id="other")
+
+    assert scrub(tools)
+    assert not scrub(other)
+    assert state(tools).holder == "janitor"
+    expire_lease(meta_server)
+    assert scrub(other)
+    assert not scrub(tools)
+    assert state(tools).holder == "other"
+
+
+def test_a_janitor_that_lost_its_lease_reports_damage_and_moves_nothing(
+    tools: Tools, case: Case, meta_server: MetaServer
+) -> None:
+    case.save(1)
+    scrub_all(tools)
+    (key,) = (case.key(segment) for segment in case.find())
+    flip(tools, key, 100)
+    other, is_first = replace(tools, janitor_id="other"), iter((True,))
+
+    class Slow(FaultyReads):
+        def open_input(self, key: str) -> io.IOBase:
+            if next(is_first, False):  # Another janitor takes over; the store fails it.
+                expire_lease(meta_server)
+                scrub(other, FaultyReads(self.store, ["away"]))
+            return super().open_input(key)
+
+    scrub(tools, Slow(tools.store, []))
+
+    assert state(tools).holder == "other"
+    assert list(damaged(tools)) == [key]
+
+
+def test_the_lease_is_renewed_while_large_objects_are_read(
+    tools: Tools, case: Case, meta_server: MetaServer
+) -> None:
+    case.save(1)
+    scrub_all(tools)
+    (key,) = (case.key(segment) for segment in case.find())
+    flip(tools, key, 100)  # So it is read twice.
+    now, holders = [0.0], list[str]()
+
+    def wait(secs: float) -> None:
+        now[0] += secs
+        holders.append(state(tools).holder)
+        expire_lease(meta_server)
+
+    # A byte a second: one read takes longer than a lease.
+    pace = Pace(1.0, wait, lambda: now[0])
+    scrub_piece(
+        tools.meta,
+        tools.store,
+        tools.shutdown,
+        pace,
+        holder=tools.janitor_id,
+        pass_secs=0.0,
+    )
+
+    assert now[0] > 2 * SCRUB_LEASE_SECS
+    assert holders == [tools.janitor_id] * 2
+
+
+def test_a_segment_that_only_a_pin_holds_is_read(tools: Tools, case: Case) -> None:
+    case.save(1)
+    (segment,) = case.find()
+    PinDriver(tools.meta).take(case.name)
+    tools.meta.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(id=case.dataset_id))
+    tools.store.delete([case.key(segment)])
+
+    scrub_all(tools)
+
+    assert damaged(tools) == {case.key(segment): "the object is missing"}

@@ -169,13 +169,21 @@ def test_a_step_backward_does_not_lengthen_leases(world: World) -> None:
         tx.exec_driver_sql(
             "INSERT INTO nurseries VALUES ('n', clock_timestamp() + interval '60 s')"
         )
+        tx.exec_driver_sql(
+            "INSERT INTO scrub_state (name, checked_through, objects, size_bytes, is_complete,"
+            " holder, lease_until)"
+            " VALUES ('janitor', '', 0, 0, false, 'j', clock_timestamp() + interval '60 s')"
+        )
     with capture_logs() as events:
         world.step(-10 * HOUR)
 
     assert [e["seconds"] for e in events if e["event"] == "database_clock_stepped"] == [-10 * HOUR]
     with world.transactions.database.read() as tx:
-        left = tx.exec_driver_sql("SELECT lease_until - now() FROM nurseries").scalar_one()
-    assert left == timedelta(seconds=60)
+        left = [
+            tx.exec_driver_sql(f"SELECT lease_until - now() FROM {table}").scalar_one()  # noqa: S608
+            for table in ("nurseries", "scrub_state")
+        ]
+    assert left == [timedelta(seconds=60)] * 2
 
 
 def test_a_tombstone_is_handed_out_a_whole_grace_after_a_step(

@@ -11,6 +11,7 @@ from meta.v1.common_pb2 import CreateSegment
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.pins import PinDriver
 from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
@@ -202,3 +203,63 @@ def test_a_report_is_taken_at_its_limit_and_refused_beyond(meta_client: MetaClie
         send(1_001)
     with pytest.raises(InvalidArgument):
         send(1, "x" * 1_001)
+
+
+def test_a_segment_that_a_pin_holds_is_listed_and_its_damage_stands_until_the_release(
+    meta_client: MetaClient,
+    meta_server: MetaServer,
+    writer: Writer,
+    worker: WorkerDriver,
+    dataset: str,
+) -> None:
+    segments = [segment_of(dataset) for _ in range(4)]
+    writer.save(*segments)
+    pins = PinDriver(meta_client)
+    pin = pins.take()
+    worker.plan()
+    task = worker.poll()
+    output = worker.output(task, key="x.parquet")
+    worker.complete(task.task_id, output)
+    key = key_of(segments[0])
+
+    report(meta_client, **{key: "cut"})
+
+    assert len(listed(meta_client)) == 5
+    assert damaged(meta_client) == {key: "cut"}
+    assert findings(meta_server) == {"OBJECT_DAMAGED": 1}
+    pins.release(pin)
+    assert len(listed(meta_client)) == 1
+    assert damaged(meta_client) == {}
+
+
+def test_a_pin_does_not_bring_an_accepted_loss_back(
+    meta_client: MetaClient, writer: Writer, dataset: str
+) -> None:
+    segment = segment_of(dataset)
+    (segment_id,) = writer.save(segment)
+    PinDriver(meta_client).take()
+    report(meta_client, **{key_of(segment): "gone"})
+    acceptance = pb.LossAcceptance(accept_loss=True, actor="op")
+
+    meta_client.operations.HideSegment(
+        pb.HideSegmentRequest(segment_id=segment_id, acceptance=acceptance)
+    )
+
+    assert listed(meta_client) == []
+    assert damaged(meta_client) == {}
+
+
+def test_the_name_of_a_holder_is_taken_at_its_limit_and_refused_beyond(
+    meta_client: MetaClient,
+) -> None:
+    def hold(holder: str) -> bool:
+        request = pb.ReportObjectChecksRequest(position=pb.ScrubPosition(), holder=holder)
+        return not meta_client.operations.ReportObjectChecks(request).is_held_by_another
+
+    assert hold("x" * 255)
+    assert hold("x" * 255)
+    assert not hold("y")
+    assert hold("")  # A janitor of the release before, which knows no lease.
+    assert not hold("y")
+    with pytest.raises(InvalidArgument):
+        hold("x" * 256)

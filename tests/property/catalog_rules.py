@@ -18,7 +18,8 @@ from meta.errors import (
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
 from tests.property.guards import when
 from tests.property.instances import Call, Instances
-from tests.property.model import Model, ModelDataset, ModelToken, Refusal
+from tests.property.model import Model, ModelDataset, ModelToken
+from tests.property.model_streams import Refusal
 
 Item = TypeVar("Item")
 Reply = TypeVar("Reply")

@@ -9,11 +9,11 @@ from hypothesis.stateful import rule
 from meta.errors import MetaError, NotFound, VersionExpired
 from meta.v1 import operations_pb2, segment_lookup_pb2
 from tests.property.catalog_rules import PICK, TWICE, chosen
+from tests.property.damage_rules import DamageRules
 from tests.property.guards import when
 from tests.property.instances import Instances
 from tests.property.model import Pin
 from tests.property.stream_rules import full_key
-from tests.property.task_rules import TaskRules
 
 
 @dataclass
@@ -25,7 +25,7 @@ class ReadPages:
     keys: list[str] = field(default_factory=list)
 
 
-class ReaderRules(TaskRules):
+class ReaderRules(DamageRules):
     """Readers pin versions, read them again, and page through them while all else goes on."""
 
     def __init__(self, meta: Instances) -> None:

@@ -9,7 +9,8 @@ from meta.errors import NotFound, ObjectCondemned
 from meta.v1 import common_pb2, ingestion_pb2, operations_pb2, segment_deletion_pb2
 from tests.property.catalog_rules import PICK, TWICE, chosen
 from tests.property.guards import when
-from tests.property.model import Refusal, Segment
+from tests.property.model import Segment
+from tests.property.model_streams import Refusal
 from tests.property.stream_rules import StreamRules, full_key, new_segment
 
 
@@ -76,7 +77,7 @@ class SegmentRules(StreamRules):
         waiting = {
             s.id: s
             for s in self.model.segments.values()
-            if not s.is_live and not s.is_confirmed and not self.model.is_held(s)
+            if not s.is_live and not (s.is_confirmed or s.is_hidden or self.model.is_held(s))
         }
         assert {one.segment_id for one in listed} == waiting.keys()
         for segment in waiting.values():

@@ -10,7 +10,8 @@ from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, segment_lookup_pb2
 from segments.keys import join_key
 from tests.property.catalog_rules import PICK, TWICE, CatalogRules, chosen
 from tests.property.guards import when
-from tests.property.model import Facts, ModelBaby, Move, Segment, Stream
+from tests.property.model import Move, Segment
+from tests.property.model_streams import Facts, ModelBaby, Stream
 
 EVENTS = 10
 # Long ago, so that a few small segments of the day are worth a merge.

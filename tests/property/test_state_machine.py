@@ -141,6 +141,7 @@ class ControlPlane(ReaderRules):
         self._finish()
         self._check_polls()
         check_whereabouts(self.model, self.meta)
+        self.check_ledger()
         for pin in self.model.pins:
             self.check_pin(pin)
         for dataset in self.model.live_datasets():
@@ -150,13 +151,20 @@ class ControlPlane(ReaderRules):
     def _finish(self) -> None:
         """Lead every run through what its random steps may not have come to."""
         for number in range(len(self.model.streams)):
+            self.give_up_a_baby(number)
+        for number in range(len(self.model.streams)):
             self.drain(number, number % 2 == 0, True)
         for number in range(len(self.model.live_datasets()) if self.model.segments else 0):
             self.work(number, ["good", "stale"], False)
             self.claim()
             self.nurseries_see_every_stream_as_it_is()
         self.fail_again_and_again(True)
+        for number in range(min(4, len(self.model.segments))):
+            self.hide(number, True)
+            if number % 2:
+                self.replace(number, True)
         for number in range(len(self.model.tokens)):
+            self.replay(number, number, "complete", True)
             self.retire_token(number)
         for number in range(len(self.model.datasets)):
             self.delete_dataset(number)
@@ -216,7 +224,7 @@ class ControlPlane(ReaderRules):
                 for one in moves
                 if one.has_segment and one.version <= move.version
                 for offset in range(one.start + 1, one.end + 1)
-            }
+            } - self.model.hidden_at(move.version)
 
     def _check_end(self, move: Move, told: int | None) -> None:
         """An entry that has gone is not told, one that came back may begin beyond its old end."""

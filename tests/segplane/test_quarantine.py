@@ -15,6 +15,7 @@ from nursery.replay import write_payload
 from segments.baby import Export, encode_baby
 from segments.keys import baby_key, quarantine_key
 from segments.parquet.schema import SegmentSpec
+from segplane.quarantine import Filter, list_page
 from segplane.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
@@ -155,6 +156,65 @@ def test_a_replay_that_was_killed_is_completed_by_the_next(
     assert seen(collector) == ["good", "healed"]
     assert rebuilt(collector) == live(collector)
     assert listed(run) == []
+
+
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["condemned", "deleted"])
+def test_a_replay_whose_object_was_condemned_is_completed(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path, is_deleted: bool
+) -> None:
+    (tmp_path / "sound").write_bytes(logs("healed"))
+    begin(collector)
+    written = write(collector, "healed")
+    assert "condemned" in run("fsck", "--repair", "--orphan-age-secs", "0").stdout
+    if is_deleted:
+        collector.store.delete(written)
+    replay = ("quarantine", "replay", key_in(collector), "--file", str(tmp_path / "sound"))
+
+    done = run(*replay)
+
+    assert done.exit_code == 0, done.stderr
+    assert seen(collector) == ["good", "healed"]
+    assert rebuilt(collector) == live(collector)
+    assert not live(collector) & set(written)
+    checked = run("fsck", "--deep", "--orphan-age-secs", "0")
+    assert checked.exit_code == 0, checked.stdout
+    assert " 0 orphans" in checked.stdout
+
+
+def test_a_replay_replaces_what_a_killed_one_has_written_of_other_bytes(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path
+) -> None:
+    (tmp_path / "sound").write_bytes(logs("healed"))
+    begin(collector)
+    write(collector, "of another file")
+
+    done = run("quarantine", "replay", key_in(collector), "--file", str(tmp_path / "sound"))
+
+    assert done.exit_code == 0, done.stderr
+    assert seen(collector) == ["good", "healed"]
+    assert rebuilt(collector) == live(collector)
+
+
+def test_a_page_ends_after_the_notes_that_it_may_read(collector: CollectorDriver) -> None:
+    other = CollectorDriver(collector.client, dataset(collector.client))
+    other.commit(other.put(payloads=(BROKEN, BROKEN)))
+    nursery(collector.client).cycle()
+    none, every = Filter(cause="no_route"), Filter(cause="undecodable")
+
+    def pages(chosen: Filter, read_max: int) -> list[list[str]]:
+        pages, after = list[list[str]](), ""
+        while True:
+            page = list_page(collector.store, chosen, after, 100, read_max)
+            pages.append([item.key for item in page.items])
+            after = page.next_after
+            if not after:
+                return pages
+
+    (every_key,) = pages(every, 4)
+    assert pages(none, 3) == [[], []]
+    assert pages(none, 4) == [[]]
+    assert pages(every, 2) == [every_key[:2], every_key[2:]]
+    assert pages(every, 1) == [*([key] for key in every_key), []]
 
 
 def test_a_dropped_payload_is_in_the_ledger_and_is_never_replayed(

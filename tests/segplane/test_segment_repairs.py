@@ -8,14 +8,19 @@ import pytest
 from typer.testing import Result
 
 from meta.config import Settings
+from meta.errors import InvalidArgument
 from meta.v1 import operations_pb2 as pb
+from meta.v1.common_pb2 import SIGNAL_LOGS
 from segments.keys import hidden_key
 from segments.markers import mark_replaced
 from segments.parquet.reader import read_segment
+from segplane import segment_repairs
 from segplane.rebuild import read_plan
 from tests.support.command_line import RunCommand
+from tests.support.merge_worker.case import Case
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
+from tests.support.parquet.old_footers import without_signal_times
 from tests.support.visible_segments import find, key_of, texts
 
 
@@ -191,3 +196,43 @@ def test_a_kill_before_a_replacement_is_registered_loses_and_doubles_nothing(
     assert done.exit_code == 0, done.stderr
     assert seen(collector) == ["a", "b"]
     assert len(rebuilt_keys(collector)) == 2
+
+
+def test_a_replacement_whose_object_was_condemned_is_put_again(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path
+) -> None:
+    segment, key = segment_of(collector, "a")
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(path_of(collector, key).read_bytes())
+    with pytest.raises(InvalidArgument):  # After the put, as if it were killed there.
+        segment_repairs.replace(collector.client, segment, copy, pb.LossAcceptance())
+    assert "condemned" in run("fsck", "--repair", "--orphan-age-secs", "0").stdout
+
+    done = run("segments", "replace", segment, str(copy))
+    again = run("segments", "replace", segment, str(copy))
+
+    assert done.exit_code == again.exit_code == 0, done.stderr
+    # meta, in this process too, logs the refusal of the condemned key.
+    assert done.stdout.splitlines()[-1:] == again.stdout.splitlines()[-1:]
+    assert seen(collector) == ["a", "b"]
+    assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
+    assert " 0 orphans" in clean(run)
+
+
+def test_a_copy_that_0_1_0_wrote_is_registered_with_its_content(
+    run: RunCommand, meta_server: MetaServer, tmp_path: Path
+) -> None:
+    case = Case(meta_server.client, tmp_path)
+    case.save(1, format_version=1)
+    (segment,) = case.find()
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(without_signal_times(case.store.get(case.key(segment))))
+
+    done = run("segments", "replace", segment.id, str(copy))
+
+    assert done.exit_code == 0, done.stderr
+    (found,) = case.find()
+    assert found.facts.format_version == 1
+    assert [(one.signal, one.number_of_events) for one in found.facts.signals] == [
+        (SIGNAL_LOGS, 40)
+    ]

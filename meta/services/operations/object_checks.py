@@ -16,6 +16,7 @@ from meta.v1 import operations_pb2_grpc
 
 OBJECTS_MAX = 1_000
 DAMAGE_CHARACTERS_MAX = 1_000
+HOLDER_CHARACTERS_MAX = 255
 _KEY_CHARACTERS_MAX = 1_024
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _TIME_NANOS_MAX = 253_402_300_799 * 10**9
@@ -53,13 +54,15 @@ class ObjectCheckCalls(operations_pb2_grpc.OperationsServiceServicer):
         found = [_check(check, index) for index, check in enumerate(request.checks)]
         checks.distinct([check.object_key for check in found], "checks")
         position = _position(request.position) if request.HasField("position") else None
+        holder = checks.text(request.holder, "holder", characters_max=HOLDER_CHARACTERS_MAX)
 
         def work(tx: Transaction) -> pb.ReportObjectChecksResponse:
             damaged = object_checks.record(tx, found)
-            if position is not None:
-                object_checks.save_position(tx, position)
+            is_saved = position is None or object_checks.save_position(tx, position, holder)
             return pb.ReportObjectChecksResponse(
-                damaged_objects=object_checks.count_damaged(tx), damaged_keys=damaged
+                damaged_objects=object_checks.count_damaged(tx),
+                damaged_keys=damaged,
+                is_held_by_another=not is_saved,
             )
 
         return self._transactions.write(work)
@@ -89,10 +92,10 @@ class ObjectCheckCalls(operations_pb2_grpc.OperationsServiceServicer):
         self, request: pb.GetScrubStateRequest, context: grpc.ServicerContext
     ) -> pb.GetScrubStateResponse:
         """Read the scrub's position and how much damage is known."""
-        position, damaged = self._transactions.read(
+        (position, holder), damaged = self._transactions.read(
             lambda tx: (object_checks.find_position(tx), object_checks.count_damaged(tx))
         )
-        reply = pb.GetScrubStateResponse(damaged_objects=damaged)
+        reply = pb.GetScrubStateResponse(damaged_objects=damaged, holder=holder)
         if position is not None:
             reply.position.CopyFrom(
                 pb.ScrubPosition(

@@ -1,6 +1,6 @@
 """Checks of objects: proven damage, and the position of the scrub."""
 
-from sqlalchemy import BigInteger, Boolean, Column, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Table, Text
 
 from meta.store.tables.columns import metadata, now
 
@@ -24,4 +24,7 @@ scrub_state = Table(
     Column("size_bytes", BigInteger, nullable=False),
     Column("is_complete", Boolean, nullable=False),
     now("began_at"),
+    # The janitor that scrubs, and until when no other one does.
+    Column("holder", Text),
+    Column("lease_until", DateTime(timezone=True)),
 )

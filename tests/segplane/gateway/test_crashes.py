@@ -128,7 +128,7 @@ def test_metadata_is_deleted_after_the_grace_and_made_again(
     segments: SegmentWriter, client: MetaClient, meta_server: MetaServer
 ) -> None:
     store = open_store(meta_server.settings.location)
-    tools = Tools(client, store, store.location, JanitorSettings(), Shutdown())
+    tools = Tools(client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
     tables = tables_over(client)
     segments.write(rows=2)
     stale = tables.load("web")

@@ -1,10 +1,11 @@
 """One collector, one nursery, one worker and one operator, each about to make a call."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from meta.services.janitor import JanitorServicer
+from meta.store.replays import QuarantinedPayload
 from meta.store.segments import NewSegment
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
@@ -16,6 +17,7 @@ from tests.support.interleaving.in_process_calls import (
     output_of,
 )
 from tests.support.interleaving.operators import Operator
+from tests.support.interleaving.repairs import Repairs
 
 INPUTS = 4
 COMMITTED = 3
@@ -36,7 +38,14 @@ class Stage:
     token_id: str
     plaintext: str
     task_id: UUID
+    # A segment of the claimed task, and a payload whose replay was begun.
+    damaged: UUID
+    payload: QuarantinedPayload
     new: Mapping[str, NewSegment]
+
+    @property
+    def repairs(self) -> Repairs:
+        return Repairs(self.scene)
 
     @property
     def scene(self) -> InProcessScene:
@@ -83,7 +92,7 @@ _STATE = {
     # Of versions the order counts: which of a run's changes came first.
     "segment": "SELECT d.id, (SELECT object_key FROM object_identities WHERE segment_id = s.id"
     " AND object_key = ANY(:keys)), s.merge_count, dense_rank() OVER (ORDER BY created_version),"
-    " tombstone_version IS NULL"
+    " tombstone_version IS NULL, tombstone_at = 'infinity'"
     " FROM segments s JOIN datasets d ON d.key = s.dataset_key WHERE d.id = ANY(:ids)",
     "swap": "SELECT i.tombstone_version = o.created_version FROM segment_lineage"
     " JOIN segments i ON i.id = input_id JOIN segments o ON o.id = output_id"
@@ -91,6 +100,9 @@ _STATE = {
     "object": "SELECT object_key, state FROM object_identities WHERE object_key = ANY(:keys)",
     "task": "SELECT d.id, state, attempt, worker_id IS NULL, segment_count"
     " FROM merge_tasks JOIN datasets d ON d.key = dataset_key WHERE d.id = ANY(:ids)",
+    "loss": "SELECT kind, dataset_id, withdrawn_version IS NULL FROM losses"
+    " WHERE dataset_id = ANY(:ids)",
+    "replay": "SELECT state, dataset_id FROM replays WHERE dataset_id = ANY(:ids)",
     "stats": "SELECT d.id, live_segments, all_segments, open_tasks FROM dataset_stats s"
     " JOIN datasets d ON d.key = s.dataset_key WHERE d.id = ANY(:ids)",
 }
@@ -107,10 +119,24 @@ def prepare(operator: Operator, janitor: JanitorServicer) -> Stage:
     for offset in range(COMMITTED + 1):
         scene.commit(baby(stream_id, offset, datasets["web"]))
     scene.register(stream_id, datasets["web"], -1, 0, new_segment(datasets["web"]))
-    for name in ("merging", "free", "loose"):
-        scene.save(*(new_segment(datasets[name]) for _ in range(INPUTS)))
+    saved = {
+        name: scene.save(*(new_segment(datasets[name]) for _ in range(INPUTS)))[1]
+        for name in ("merging", "free", "loose")
+    }
+    repairs = Repairs(scene)
+    repairs.park(stream_id, 1)
     stage = Stage(
-        operator, janitor, datasets, stream_id, collector, token_id, plaintext, UUID(int=0), {}
+        operator,
+        janitor,
+        datasets,
+        stream_id,
+        collector,
+        token_id,
+        plaintext,
+        UUID(int=0),
+        saved["merging"][0],
+        repairs.begun(stream_id, datasets["web"]),
+        {},
     )
     assert stage.plan("merging") == 1
     task = scene.claim()
@@ -121,10 +147,10 @@ def prepare(operator: Operator, janitor: JanitorServicer) -> Stage:
         "merged": new_segment(datasets["web"]),
         "saved": new_segment(datasets["merging"]),
         "output": output_of(datasets["merging"], task.id, task.attempt, events=events),
+        "copy": new_segment(datasets["merging"]),
+        "replayed": new_segment(datasets["web"]),
     }
-    return Stage(
-        operator, janitor, datasets, stream_id, collector, token_id, plaintext, task.id, new
-    )
+    return replace(stage, task_id=task.id, new=new)
 
 
 CALLS: dict[str, Callable[[Stage], object]] = {
@@ -138,6 +164,11 @@ CALLS: dict[str, Callable[[Stage], object]] = {
     "claim": lambda s: s.scene.claim(),
     "plan": lambda s: s.plan("loose"),
     "route": lambda s: s.operator.route(s.token_id, s.datasets["other"]),
+    "skip": lambda s: s.repairs.skip(s.stream_id, 1),
+    "hide": lambda s: s.repairs.hide(s.damaged),
+    "replace": lambda s: s.repairs.replace(s.damaged, s.new["copy"]),
+    "replay": lambda s: s.repairs.complete(s.payload, s.new["replayed"]),
+    "drop": lambda s: s.repairs.drop(s.payload, s.datasets["web"]),
     "delete": lambda s: s.operator.delete(s.datasets["merging"]),
 }
 

@@ -45,6 +45,7 @@ _LOCK = (
     .with_for_update(read=True, key_share=True)
 )
 _LOCK_SETTINGS = _BY_ID.with_for_update(key_share=True)
+_LOCK_LAYOUT = _BY_ID.with_for_update(read=True)
 _INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
 _STAMP = (
@@ -164,6 +165,12 @@ def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
     if tx.execute(_LOCK_SETTINGS, {"id": dataset.id}).one_or_none() is None:
         raise NotFound("there is no such dataset", dataset=identifier)
     return dataset
+
+
+def lock_layout(tx: Transaction, dataset_id: UUID) -> None:
+    """Keep a dataset and its promoted columns as they are until the commit. Raises NotFound."""
+    if tx.execute(_LOCK_LAYOUT, {"id": dataset_id}).one_or_none() is None:
+        raise NotFound("there is no such dataset", dataset_id=dataset_id)
 
 
 def ensure_default(tx: Transaction, name: str) -> Dataset:

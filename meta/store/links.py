@@ -6,13 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, literal_column, select, text
+from sqlalchemy import exists as exists_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, ReplyTooLarge
 from meta.store import datasets, keyset
 from meta.store.engine import Transaction
 from meta.store.tables import datasets as datasets_table
-from meta.store.tables import projections, view_dataset_projections, views
+from meta.store.tables import link_columns, projections, view_dataset_projections, views
 from segments.ids import new_uuid7
 
 _links = view_dataset_projections
@@ -25,6 +26,22 @@ class Link:
     dataset_id: UUID
     view_id: UUID
     projection_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The text of a link's projection, and the schemas of its view and projection, if any."""
+
+    text: str
+    schema_ids: tuple[UUID | None, UUID | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLink:
+    """A link as it is listed; `is_typed` if its projection was checked over its dataset."""
+
+    link: Link
+    is_typed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +62,26 @@ class Source:
     pairs: tuple[tuple[str, str], ...]
 
 
+# FOR SHARE: neither the schema nor the text changes until the link is stored.
 _KEEP_VIEW = (
-    select(views.c.id)
-    .where(views.c.id == bindparam("id"))
-    .with_for_update(read=True, key_share=True)
+    select(views.c.schema_id).where(views.c.id == bindparam("id")).with_for_update(read=True)
 )
 _KEEP_PROJECTION = (
-    select(projections.c.id)
+    select(projections.c.projection, projections.c.schema_id)
     .where(projections.c.id == bindparam("id"))
-    .with_for_update(read=True, key_share=True)
+    .with_for_update(read=True)
+)
+_FIND = (
+    select(_links.c.id)
+    .where(_links.c.dataset_id == bindparam("dataset"))
+    .where(_links.c.view_id == bindparam("view"))
+    .where(_links.c.projection_id == bindparam("projection"))
+)
+_OF_PROJECTION = (
+    select(_links.c.id, _links.c.dataset_id, _links.c.view_id)
+    .where(_links.c.projection_id == bindparam("projection"))
+    .order_by(_links.c.dataset_id, _links.c.view_id)
+    .limit(bindparam("most"))
 )
 _INSERT = upsert(_links).on_conflict_do_nothing().returning(_links.c.id)
 _DELETE = (
@@ -64,9 +92,13 @@ _DELETE = (
 )
 _DELETE_OF_DATASET = delete(_links).where(_links.c.dataset_id == bindparam("dataset"))
 _IDS = bindparam("ids", type_=ARRAY(Uuid))
-_BY_IDS = select(_links.c.id, _links.c.dataset_id, _links.c.view_id, _links.c.projection_id).where(
-    _links.c.id == func.any(_IDS)
-)
+_BY_IDS = select(
+    _links.c.id,
+    _links.c.dataset_id,
+    _links.c.view_id,
+    _links.c.projection_id,
+    exists_(select(link_columns.c.link_id).where(link_columns.c.link_id == _links.c.id)),
+).where(_links.c.id == func.any(_IDS))
 _LISTED: Select[*tuple[Any, ...]] = select(_links.c.id, literal_column("0").label("size"))
 _PAIR_BYTES = text("""
     SELECT v.id, octet_length(v.name) + coalesce((
@@ -89,30 +121,52 @@ _PAIRS = (
 )
 
 
-def create(tx: Transaction, link: Link) -> bool:
-    """Make a link; False if it exists. Raises NotFound for the end that is missing."""
-    datasets.lock_shared(tx, [link.dataset_id])
-    if tx.execute(_KEEP_VIEW, {"id": link.view_id}).one_or_none() is None:
+def lock_ends(tx: Transaction, link: Link) -> Ends:
+    """Keep all three as they are until the commit. Raises NotFound for the one that is missing."""
+    datasets.lock_layout(tx, link.dataset_id)
+    view = tx.execute(_KEEP_VIEW, {"id": link.view_id}).one_or_none()
+    if view is None:
         raise NotFound("there is no such view", view_id=link.view_id)
-    if tx.execute(_KEEP_PROJECTION, {"id": link.projection_id}).one_or_none() is None:
+    projection = tx.execute(_KEEP_PROJECTION, {"id": link.projection_id}).one_or_none()
+    if projection is None:
         raise NotFound("there is no such projection", projection_id=link.projection_id)
+    return Ends(projection.projection, (view.schema_id, projection.schema_id))
+
+
+def exists(tx: Transaction, link: Link) -> bool:
+    """Tell whether there is such a link."""
+    return tx.execute(_FIND, _ends(link)).one_or_none() is not None
+
+
+def create(tx: Transaction, link: Link) -> UUID | None:
+    """Make a link, whose ends the caller has locked; None if it exists."""
     values = {
         "id": new_uuid7(),
         "dataset_id": link.dataset_id,
         "view_id": link.view_id,
         "projection_id": link.projection_id,
     }
-    return tx.execute(_INSERT, values).one_or_none() is not None
+    row = tx.execute(_INSERT, values).one_or_none()
+    return None if row is None else row.id
 
 
-def remove(tx: Transaction, link: Link) -> bool:
-    """Delete a link; False if there is none."""
-    values = {
+def list_of_projection(tx: Transaction, projection_id: UUID, most: int) -> list[tuple[UUID, Link]]:
+    """The links through a projection with their ids, in the order of locks; at most so many."""
+    rows = tx.execute(_OF_PROJECTION, {"projection": projection_id, "most": most})
+    return [(row.id, Link(row.dataset_id, row.view_id, projection_id)) for row in rows]
+
+
+def _ends(link: Link) -> dict[str, UUID]:
+    return {
         "dataset": link.dataset_id,
         "view": link.view_id,
         "projection": link.projection_id,
     }
-    return tx.execute(_DELETE, values).rowcount > 0
+
+
+def remove(tx: Transaction, link: Link) -> bool:
+    """Delete a link; False if there is none."""
+    return tx.execute(_DELETE, _ends(link)).rowcount > 0
 
 
 def remove_of_dataset(tx: Transaction, dataset_id: UUID) -> None:
@@ -120,7 +174,9 @@ def remove_of_dataset(tx: Transaction, dataset_id: UUID) -> None:
     tx.execute(_DELETE_OF_DATASET, {"dataset": dataset_id})
 
 
-def list_page(tx: Transaction, window: keyset.Window, link_filter: LinkFilter) -> keyset.Page[Link]:
+def list_page(
+    tx: Transaction, window: keyset.Window, link_filter: LinkFilter
+) -> keyset.Page[ListedLink]:
     """One page of the links that match all filters."""
     query = _LISTED
     for column, value in (
@@ -131,7 +187,8 @@ def list_page(tx: Transaction, window: keyset.Window, link_filter: LinkFilter) -
         if value is not None:
             query = query.where(column == value)
     page = keyset.read(tx, query, window, {})
-    by_id = {row[0]: Link(*row[1:]) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    rows = tx.execute(_BY_IDS, {"ids": list(page.ids)})
+    by_id = {row[0]: ListedLink(Link(*row[1:4]), row[4]) for row in rows}
     return page.map(by_id.__getitem__)
 
 

@@ -1200,7 +1200,10 @@ class CreateProjectionRequest(_message.Message):
     name: _builtins.str
     """Its name, 1..255 characters, unique among projections."""
     projection: _builtins.str
-    """The expression, in the query engine's language; not empty and not interpreted here."""
+    """The expression, in the subset of KQL that docs/kql.md describes: operators that map one record
+    at a time, such as where, extend and project. Not empty. What is wrong with it without a dataset
+    is INVALID_ARGUMENT, "line:column: what; what to do"; LinkViewDatasetProjection checks the rest.
+    """
     schema_id: _builtins.str
     """Schema of what the expression yields; absent = none. Must exist."""
     def __init__(
@@ -1745,24 +1748,32 @@ class ViewDatasetProjection(_message.Message):
     DATASET_ID_FIELD_NUMBER: _builtins.int
     VIEW_ID_FIELD_NUMBER: _builtins.int
     PROJECTION_ID_FIELD_NUMBER: _builtins.int
+    IS_TYPED_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     view_id: _builtins.str
     """View id."""
     projection_id: _builtins.str
     """Projection id."""
+    is_typed: _builtins.bool
+    """True if the projection was checked over the dataset; false for a link of release 0.1.0, which is
+    kept as it is.
+    """
     def __init__(
         self,
         *,
         dataset_id: _builtins.str = ...,
         view_id: _builtins.str = ...,
         projection_id: _builtins.str = ...,
+        is_typed: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_is_typed", b"_is_typed", "is_typed", b"is_typed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "projection_id", b"projection_id", "view_id", b"view_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_is_typed", b"_is_typed", "dataset_id", b"dataset_id", "is_typed", b"is_typed", "projection_id", b"projection_id", "view_id", b"view_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__is_typed: _TypeAlias = _typing.Literal["is_typed"]  # noqa: Y015
+    _WhichOneofArgType__is_typed: _TypeAlias = _typing.Literal["_is_typed", b"_is_typed"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__is_typed) -> _WhichOneofReturnType__is_typed | None: ...
 
 Global___ViewDatasetProjection: _TypeAlias = ViewDatasetProjection  # noqa: Y015
 

@@ -286,7 +286,8 @@ class CatalogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateView(self, request, context):
-        """Changes the given parts of a view.
+        """Changes the given parts of a view. FAILED_PRECONDITION (STILL_REFERENCED) if its links do not
+        yield the columns of the new schema.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -321,7 +322,9 @@ class CatalogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateProjection(self, request, context):
-        """Changes the given parts of a projection.
+        """Changes the given parts of a projection. A new expression is checked over the datasets of all its
+        links, and refused (INVALID_ARGUMENT) if it does not fit one, or (STILL_REFERENCED) if there
+        are more than 1,000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -336,7 +339,8 @@ class CatalogServiceServicer:
 
     def LinkViewDatasetProjection(self, request, context):
         """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
-        that does not. Linking again is OK with success = false.
+        that does not. The projection is checked over the dataset's columns and against the view's
+        schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -80,7 +80,9 @@ class CatalogServiceStub:
     ListViews: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListViewsRequest, _catalog_pb2.ListViewsResponse]
     """Pages through the views, all or those of one schema."""
     UpdateView: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UpdateViewRequest, _catalog_pb2.UpdateViewResponse]
-    """Changes the given parts of a view."""
+    """Changes the given parts of a view. FAILED_PRECONDITION (STILL_REFERENCED) if its links do not
+    yield the columns of the new schema.
+    """
     DeleteView: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteViewRequest, _catalog_pb2.DeleteViewResponse]
     """Deletes a view and its links."""
     CreateProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.CreateProjectionRequest, _catalog_pb2.CreateProjectionResponse]
@@ -90,12 +92,16 @@ class CatalogServiceStub:
     ListProjections: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListProjectionsRequest, _catalog_pb2.ListProjectionsResponse]
     """Pages through the projections, all or those of one schema."""
     UpdateProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UpdateProjectionRequest, _catalog_pb2.UpdateProjectionResponse]
-    """Changes the given parts of a projection."""
+    """Changes the given parts of a projection. A new expression is checked over the datasets of all its
+    links, and refused (INVALID_ARGUMENT) if it does not fit one, or (STILL_REFERENCED) if there
+    are more than 1,000.
+    """
     DeleteProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.DeleteProjectionRequest, _catalog_pb2.DeleteProjectionResponse]
     """Deletes a projection and its links."""
     LinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]
     """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
-    that does not. Linking again is OK with success = false.
+    that does not. The projection is checked over the dataset's columns and against the view's
+    schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
     """
     UnlinkViewDatasetProjection: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]
     """Deletes a link."""
@@ -154,7 +160,9 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     ListViews: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListViewsRequest, _catalog_pb2.ListViewsResponse]  # type: ignore[assignment]
     """Pages through the views, all or those of one schema."""
     UpdateView: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UpdateViewRequest, _catalog_pb2.UpdateViewResponse]  # type: ignore[assignment]
-    """Changes the given parts of a view."""
+    """Changes the given parts of a view. FAILED_PRECONDITION (STILL_REFERENCED) if its links do not
+    yield the columns of the new schema.
+    """
     DeleteView: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteViewRequest, _catalog_pb2.DeleteViewResponse]  # type: ignore[assignment]
     """Deletes a view and its links."""
     CreateProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.CreateProjectionRequest, _catalog_pb2.CreateProjectionResponse]  # type: ignore[assignment]
@@ -164,12 +172,16 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     ListProjections: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListProjectionsRequest, _catalog_pb2.ListProjectionsResponse]  # type: ignore[assignment]
     """Pages through the projections, all or those of one schema."""
     UpdateProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UpdateProjectionRequest, _catalog_pb2.UpdateProjectionResponse]  # type: ignore[assignment]
-    """Changes the given parts of a projection."""
+    """Changes the given parts of a projection. A new expression is checked over the datasets of all its
+    links, and refused (INVALID_ARGUMENT) if it does not fit one, or (STILL_REFERENCED) if there
+    are more than 1,000.
+    """
     DeleteProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.DeleteProjectionRequest, _catalog_pb2.DeleteProjectionResponse]  # type: ignore[assignment]
     """Deletes a projection and its links."""
     LinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.LinkViewDatasetProjectionRequest, _catalog_pb2.LinkViewDatasetProjectionResponse]  # type: ignore[assignment]
     """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
-    that does not. Linking again is OK with success = false.
+    that does not. The projection is checked over the dataset's columns and against the view's
+    schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
     """
     UnlinkViewDatasetProjection: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UnlinkViewDatasetProjectionRequest, _catalog_pb2.UnlinkViewDatasetProjectionResponse]  # type: ignore[assignment]
     """Deletes a link."""
@@ -305,7 +317,9 @@ class CatalogServiceServicer:
         request: _catalog_pb2.UpdateViewRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.UpdateViewResponse, _abc.Awaitable[_catalog_pb2.UpdateViewResponse]]:
-        """Changes the given parts of a view."""
+        """Changes the given parts of a view. FAILED_PRECONDITION (STILL_REFERENCED) if its links do not
+        yield the columns of the new schema.
+        """
 
     def DeleteView(
         self,
@@ -340,7 +354,10 @@ class CatalogServiceServicer:
         request: _catalog_pb2.UpdateProjectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.UpdateProjectionResponse, _abc.Awaitable[_catalog_pb2.UpdateProjectionResponse]]:
-        """Changes the given parts of a projection."""
+        """Changes the given parts of a projection. A new expression is checked over the datasets of all its
+        links, and refused (INVALID_ARGUMENT) if it does not fit one, or (STILL_REFERENCED) if there
+        are more than 1,000.
+        """
 
     def DeleteProjection(
         self,
@@ -355,7 +372,8 @@ class CatalogServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.LinkViewDatasetProjectionResponse, _abc.Awaitable[_catalog_pb2.LinkViewDatasetProjectionResponse]]:
         """Links a view to a dataset through a projection. All three must exist; NOT_FOUND names the one
-        that does not. Linking again is OK with success = false.
+        that does not. The projection is checked over the dataset's columns and against the view's
+        schema: INVALID_ARGUMENT says where it does not fit. Linking again is OK with success = false.
         """
 
     def UnlinkViewDatasetProjection(

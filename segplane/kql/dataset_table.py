@@ -50,6 +50,12 @@ def promoted(name: str, type_: KqlType, scope: str, attribute: str) -> Promoted:
     return Promoted(name, type_, _BASES[scope], attribute)
 
 
+def any_dataset() -> Table:
+    """Return the columns that every dataset has with the same type; others it may have or not."""
+    certain = {n: t for n, t in FORMAT_COLUMNS.items() if n not in STORED and "_nanos" not in n}
+    return Table("", certain, {}, LISTS)
+
+
 def dataset_table(
     name: str, columns: Iterable[Promoted] = (), complete: Iterable[str] = ()
 ) -> Table:
@@ -58,6 +64,20 @@ def dataset_table(
     `complete` names those that every file to be read has: only they may stand for an attribute.
     """
     promoted_columns = tuple(columns)
-    types = {**FORMAT_COLUMNS, **{column.name: column.type for column in promoted_columns}}
+    own: dict[str, KqlType] = {}
+    for column in promoted_columns:
+        own[column.name] = column.type
+        if column.type == "datetime":
+            own[f"{column.name}_nanos"] = "int"
+    own |= {column.name: column.type for column in promoted_columns}
+    # What is no column of the format gives way: SQL takes names that differ in case for one.
+    taken = {name.lower() for name in own}
+    types = {name: type_ for name, type_ in FORMAT_COLUMNS.items() if name not in taken} | own
     usable = set(complete)
-    return Table(name, types, STORED, LISTS, tuple(c for c in promoted_columns if c.name in usable))
+    return Table(
+        name,
+        types,
+        {shown: stored for shown, stored in STORED.items() if shown not in taken},
+        LISTS,
+        tuple(c for c in promoted_columns if c.name in usable),
+    )

@@ -161,8 +161,8 @@ def _names(operator: syntax.Operator, state: State, _: Context) -> State:
     if not kept:
         raise KqlError(operator.offset, "no column would stay", "keep at least one")
     everything = state.everything()
-    is_named = operator.name == "project-keep"
-    return state.select({c: everything[c] for c in kept}, operator.offset, is_named=is_named)
+    mentions = tuple(p.text for p in operator.patterns if "*" not in p.text)
+    return state.select({c: everything[c] for c in kept}, operator.offset, mentions=mentions)
 
 
 def _rename(operator: syntax.Operator, state: State, _: Context) -> State:

@@ -54,7 +54,12 @@ class State:
         return replace(scope, promoted=self.promoted, is_aggregated=is_aggregated)
 
     def select(
-        self, values: Mapping[str, Expression], offset: int, *, is_named: bool = False
+        self,
+        values: Mapping[str, Expression],
+        offset: int,
+        *,
+        is_named: bool = False,
+        mentions: tuple[str, ...] = (),
     ) -> "State":
         """Return the relation with these columns, and with its order."""
         if len(values) > COLUMNS_MAX:
@@ -69,7 +74,7 @@ class State:
         every = {**values, **carried}
         all_columns = {name: value.type for name, value in every.items()}
         kept = tuple(p for p in self.promoted if _is_kept(p, values))
-        relation = Select(self.relation, every, all_columns, is_named)
+        relation = Select(self.relation, every, all_columns, is_named, mentions)
         return State(relation, columns, self.order, kept)
 
     def everything(self) -> dict[str, Expression]:

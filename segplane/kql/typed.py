@@ -148,12 +148,16 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """An expression for each column; `is_named` where the query names every column it keeps."""
+    """An expression for each column; `is_named` where the query names every column it keeps.
+
+    `mentions` are columns of the input that it names without keeping or changing them.
+    """
 
     input: "Relation"
     values: Mapping[str, Expression]
     columns: Columns
     is_named: bool = False
+    mentions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

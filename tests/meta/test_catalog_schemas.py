@@ -43,7 +43,7 @@ def test_creating_again_is_the_same_thing_with_equal_content_and_refused_with_ot
     with pytest.raises(NameTaken):
         make_view(meta_client, description="other", schema_id=schema)
     with pytest.raises(NameTaken):
-        make_projection(meta_client, text="where y", schema_id=schema)
+        make_projection(meta_client, text="extend a = 2, b = body", schema_id=schema)
 
 
 @pytest.mark.parametrize(

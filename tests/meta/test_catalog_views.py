@@ -8,7 +8,7 @@ from meta.client import MetaClient
 from meta.errors import CursorInvalid, InvalidArgument, NotFound
 from meta.v1 import catalog_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.meta.schemas import UNKNOWN, make_projection, make_schema, make_view
+from tests.support.meta.schemas import PROJECTION, UNKNOWN, make_projection, make_schema, make_view
 
 
 def test_an_absent_part_of_a_view_stays_and_an_empty_one_is_cleared(
@@ -37,10 +37,10 @@ def test_a_projections_expression_can_change_but_not_be_cleared(meta_client: Met
     projection = make_projection(meta_client)
 
     changed = meta_client.catalog.UpdateProjection(
-        pb.UpdateProjectionRequest(id=projection, projection="where y")
+        pb.UpdateProjectionRequest(id=projection, projection="extend y = 2")
     )
 
-    assert (changed.name, changed.projection) == ("p", "where y")
+    assert (changed.name, changed.projection) == ("p", "extend y = 2")
     with pytest.raises(InvalidArgument):
         meta_client.catalog.UpdateProjection(
             pb.UpdateProjectionRequest(id=projection, projection="")
@@ -85,7 +85,10 @@ def test_links_are_listed_by_any_filters_and_go_with_view_or_projection(
 ) -> None:
     datasets = [catalog.dataset("d1"), catalog.dataset("d2")]
     views = [make_view(meta_client, "v1"), make_view(meta_client, "v2")]
-    projections = [make_projection(meta_client, "p1"), make_projection(meta_client, "p2", "y")]
+    projections = [
+        make_projection(meta_client, "p1"),
+        make_projection(meta_client, "p2", "extend y = 2"),
+    ]
     every = [(d, v, p) for d in datasets for v in views for p in projections]
     for dataset, view, projection in every:
         meta_client.catalog.LinkViewDatasetProjection(
@@ -104,10 +107,10 @@ def test_links_are_listed_by_any_filters_and_go_with_view_or_projection(
     assert sources.total == 2
     assert sources.items[0].name == "v1"
     assert [(p.dataset_name, p.expression) for p in sources.items[0].view_details.projections] == [
-        ("d1", "where x"),
-        ("d1", "y"),
-        ("d2", "where x"),
-        ("d2", "y"),
+        ("d1", PROJECTION),
+        ("d1", "extend y = 2"),
+        ("d2", PROJECTION),
+        ("d2", "extend y = 2"),
     ]
     rest = meta_client.catalog.ListDatasources(pb.ListDatasourcesRequest(after=sources.next_cursor))
     assert [item.name for item in rest.items] == ["v2"]
@@ -149,7 +152,7 @@ def test_a_page_of_long_texts_ends_before_it_is_too_large_to_send(
     meta_client: MetaClient,
 ) -> None:
     for number in range(80):
-        make_projection(meta_client, f"p{number:02}", "é" * 65_000)
+        make_projection(meta_client, f"p{number:02}", f"extend a = '{'é' * 65_000}'")
 
     seen: list[str] = []
     after = ""

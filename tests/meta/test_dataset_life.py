@@ -101,7 +101,7 @@ def test_deleting_a_dataset_cancels_its_tasks_and_takes_its_links(
 ) -> None:
     view = meta_client.catalog.CreateView(catalog_pb2.CreateViewRequest(name="v")).id
     projection = meta_client.catalog.CreateProjection(
-        catalog_pb2.CreateProjectionRequest(name="p", projection="x")
+        catalog_pb2.CreateProjectionRequest(name="p", projection="project body")
     ).id
     meta_client.catalog.LinkViewDatasetProjection(
         catalog_pb2.LinkViewDatasetProjectionRequest(

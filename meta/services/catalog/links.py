@@ -4,7 +4,9 @@ import grpc
 
 from meta.config import Settings
 from meta.services import checks, pages
-from meta.store import links
+from meta.services.catalog import projection_types
+from meta.store import link_columns, links
+from meta.store.engine import Transaction
 from meta.store.links import Link, LinkFilter, Source
 from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
@@ -26,7 +28,7 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.LinkViewDatasetProjectionResponse:
         """Make a view read a dataset through a projection."""
         link = _link(request)
-        success = self._transactions.write(lambda tx: links.create(tx, link))
+        success = self._transactions.write(lambda tx: _create(tx, link))
         return catalog_pb2.LinkViewDatasetProjectionResponse(success=success)
 
     def UnlinkViewDatasetProjection(
@@ -51,11 +53,12 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
         return catalog_pb2.ListViewDatasetProjectionsResponse(
             items=[
                 catalog_pb2.ViewDatasetProjection(
-                    dataset_id=str(link.dataset_id),
-                    view_id=str(link.view_id),
-                    projection_id=str(link.projection_id),
+                    dataset_id=str(listed.link.dataset_id),
+                    view_id=str(listed.link.view_id),
+                    projection_id=str(listed.link.projection_id),
+                    is_typed=listed.is_typed,
                 )
-                for link in page.items
+                for listed in page.items
             ],
             pagination=pages.answer(page, "ListViewDatasetProjections", link_filter),
         )
@@ -73,6 +76,19 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
             prev_cursor=pagination.prev_cursor if pagination.HasField("prev_cursor") else None,
             total=pagination.total,
         )
+
+
+def _create(tx: Transaction, link: Link) -> bool:
+    """Make a link unless there is one, with the columns that it reads and yields."""
+    ends = links.lock_ends(tx, link)
+    if links.exists(tx, link):
+        return False
+    typed = projection_types.typed_link(tx, ends.text, link.dataset_id, ends.schema_ids)
+    link_id = links.create(tx, link)
+    if link_id is None:
+        return False
+    link_columns.replace(tx, link_id, typed)
+    return True
 
 
 def _link(request: _Change) -> Link:

@@ -1,15 +1,22 @@
 """Projections: create, read, list, change, delete."""
 
 from typing import TypedDict
+from uuid import UUID
 
 import grpc
 
 from meta.config import Settings
+from meta.errors import InvalidArgument, StillReferenced
 from meta.services import checks, pages
-from meta.store import projections
+from meta.services.catalog import projection_types
+from meta.store import link_columns, links, projections
+from meta.store.engine import Transaction
 from meta.store.projections import Projection, ProjectionChange
 from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
+
+# Each is checked anew when the projection's text changes.
+LINKS_MAX = 1_000
 
 
 class _ProjectionFields(TypedDict):
@@ -35,9 +42,7 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         name = checks.name(request.name)
         expression = checks.some(request.projection, "projection")
         schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        projection = self._transactions.write(
-            lambda tx: projections.create(tx, name, expression, schema_id)
-        )
+        projection = self._transactions.write(lambda tx: _create(tx, name, expression, schema_id))
         return catalog_pb2.CreateProjectionResponse(**_fields(projection))
 
     def GetProjection(
@@ -66,7 +71,7 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Change the given parts of a projection."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         change = _change(request)
-        changed = self._transactions.write(lambda tx: projections.change(tx, named, change))
+        changed = self._transactions.write(lambda tx: _update(tx, named, change))
         return catalog_pb2.UpdateProjectionResponse(**_fields(changed))
 
     def DeleteProjection(
@@ -76,6 +81,51 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         success = self._transactions.write(lambda tx: projections.remove(tx, named))
         return catalog_pb2.DeleteProjectionResponse(success=success)
+
+
+def _create(tx: Transaction, name: str, text: str, schema_id: UUID | None) -> Projection:
+    """Create a checked projection; one that an older release stored unchecked is returned."""
+    try:
+        projection_types.check_text(tx, text, schema_id)
+    except InvalidArgument:
+        existing = projections.find(tx, name)
+        if existing is None or (existing.expression, existing.schema_id) != (text, schema_id):
+            raise
+        return existing
+    return projections.create(tx, name, text, schema_id)
+
+
+def _update(tx: Transaction, named: UUID | str, change: ProjectionChange) -> Projection:
+    """Change a projection whose links still hold afterwards."""
+    changed = projections.change(tx, named, change)
+    if "projection" in change.changed:
+        projection_types.check_text(tx, changed.expression, changed.schema_id)
+        _retype_links(tx, changed)
+    elif "schema_id" in change.changed:
+        schema_id = changed.schema_id
+        projection_types.check_schema_of(tx, schema_id, projection_id=changed.id)
+    return changed
+
+
+def _retype_links(tx: Transaction, projection: Projection) -> None:
+    found = links.list_of_projection(tx, projection.id, LINKS_MAX + 1)
+    if len(found) > LINKS_MAX:
+        raise StillReferenced(
+            f"more than {LINKS_MAX} links use the projection: create another one for the new text",
+            blockers=f"{LINKS_MAX} links",
+        )
+    for link_id, link in found:
+        ends = links.lock_ends(tx, link)
+        try:
+            typed = projection_types.typed_link(tx, ends.text, link.dataset_id, ends.schema_ids)
+        except InvalidArgument as refusal:
+            raise InvalidArgument(
+                refusal.message,
+                field="projection",
+                dataset_id=link.dataset_id,
+                view_id=link.view_id,
+            ) from None
+        link_columns.replace(tx, link_id, typed)
 
 
 def _change(request: catalog_pb2.UpdateProjectionRequest) -> ProjectionChange:

@@ -1,13 +1,16 @@
 """Schemas: create, read, list, change, delete."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services import checks, pages
-from meta.store import schemas
+from meta.services.catalog import projection_types
+from meta.store import link_columns, schemas
+from meta.store.engine import Transaction
 from meta.store.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
 from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, common_pb2
@@ -63,7 +66,7 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Rename a schema, add and remove columns, all or nothing."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         change = _change(request)
-        schema = self._transactions.write(lambda tx: schemas.change(tx, named, change))
+        schema = self._transactions.write(lambda tx: _update(tx, named, change))
         return catalog_pb2.UpdateSchemaResponse(
             id=str(schema.id), name=schema.name, columns=_messages(schema)
         )
@@ -75,6 +78,15 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         success = self._transactions.write(lambda tx: schemas.remove(tx, named))
         return catalog_pb2.DeleteSchemaResponse(success=success)
+
+
+def _update(tx: Transaction, named: UUID | str, change: SchemaChange) -> Schema:
+    """Change a schema that all links of its users yield afterwards."""
+    changed = schemas.change(tx, named, change)
+    if change.added:
+        added = projection_types.as_link_columns(change.added)
+        link_columns.check_outputs(tx, added, schema_id=changed.id)
+    return changed
 
 
 def _change(request: catalog_pb2.UpdateSchemaRequest) -> SchemaChange:

@@ -1,12 +1,15 @@
 """Views: create, read, list, change, delete."""
 
 from typing import TypedDict
+from uuid import UUID
 
 import grpc
 
 from meta.config import Settings
 from meta.services import checks, convert, pages
+from meta.services.catalog import projection_types
 from meta.store import views
+from meta.store.engine import Transaction
 from meta.store.views import View, ViewChange
 from meta.transactions import Transactions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
@@ -65,7 +68,7 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Change the given parts of a view."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         change = _change(request)
-        changed = self._transactions.write(lambda tx: views.change(tx, named, change))
+        changed = self._transactions.write(lambda tx: _update(tx, named, change))
         return catalog_pb2.UpdateViewResponse(**_fields(changed))
 
     def DeleteView(
@@ -75,6 +78,14 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         success = self._transactions.write(lambda tx: views.remove(tx, named))
         return catalog_pb2.DeleteViewResponse(success=success)
+
+
+def _update(tx: Transaction, named: UUID | str, change: ViewChange) -> View:
+    """Change a view whose links yield its schema afterwards."""
+    changed = views.change(tx, named, change)
+    if "schema_id" in change.changed:
+        projection_types.check_schema_of(tx, changed.schema_id, view_id=changed.id)
+    return changed
 
 
 def _change(request: catalog_pb2.UpdateViewRequest) -> ViewChange:

@@ -17,11 +17,13 @@ from meta.store import (
     dataset_settings,
     datasets,
     excess_allowances,
+    link_columns,
     versions,
 )
 from meta.store.dataset_layouts import PromotedColumnRow
 from meta.store.dataset_settings import DatasetSettings
 from meta.store.engine import Transaction
+from meta.store.link_columns import LinkColumn
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
@@ -147,6 +149,8 @@ def _change(
     layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
     if promoted is not None and promoted != layout.promoted_columns:
         promoted_columns.check_added_names(promoted, layout.promoted_columns, _PROMOTED_FIELD)
+        kept = [LinkColumn(column.name, column.kql_type) for column in promoted]
+        link_columns.check_promoted(tx, dataset_id, kept)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
         # Nurseries read the columns: equal response_seq must mean equal columns.
         datasets.stamp(tx, dataset_id, versions.allocate(tx))

@@ -187,3 +187,20 @@ view_dataset_projections = Table(
     ),
     UniqueConstraint("view_id", "dataset_id", "projection_id"),
 )
+
+# What a link reads of its dataset's promoted columns, and what it yields; a link that an older
+# release made has no rows and was not checked.
+link_columns = Table(
+    "link_columns",
+    metadata,
+    Column(
+        "link_id",
+        Uuid,
+        ForeignKey("view_dataset_projections.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    # 0: it reads a promoted column; 1: it yields a column; 2: it yields a promoted one as it is.
+    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("type", SmallInteger, nullable=False),
+)

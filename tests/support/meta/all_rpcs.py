@@ -64,10 +64,10 @@ def _catalog(client: Any, dataset: str) -> None:
     ).id
     client.catalog.UpdateView(cat.UpdateViewRequest(id=view, description="", schema_id=""))
     projection = client.catalog.CreateProjection(
-        cat.CreateProjectionRequest(name="p", projection="x", schema_id=schema)
+        cat.CreateProjectionRequest(name="p", projection="extend b=1, c=2, d=b>0", schema_id=schema)
     ).id
     client.catalog.UpdateProjection(
-        cat.UpdateProjectionRequest(id=projection, projection="y", schema_id="")
+        cat.UpdateProjectionRequest(id=projection, projection="project body", schema_id="")
     )
     ends = {"dataset_id": dataset, "view_id": view, "projection_id": projection}
     client.catalog.LinkViewDatasetProjection(cat.LinkViewDatasetProjectionRequest(**ends))

@@ -6,6 +6,8 @@ from meta.v1.common_pb2 import KQL_TYPE_LONG, KQL_TYPE_STRING, Column
 
 UNKNOWN = "0190b5a0-0000-7000-8000-000000000000"
 A = Column(name="a", type=KQL_TYPE_LONG)
+# Yields the columns of A and B.
+PROJECTION = "extend a = 1, b = body"
 B = Column(name="b", type=KQL_TYPE_STRING)
 
 
@@ -18,6 +20,6 @@ def make_view(client: MetaClient, name: str = "v", **fields: str) -> str:
     return client.catalog.CreateView(pb.CreateViewRequest(name=name, **fields)).id
 
 
-def make_projection(client: MetaClient, name: str = "p", text: str = "where x", **f: str) -> str:
+def make_projection(client: MetaClient, name: str = "p", text: str = PROJECTION, **f: str) -> str:
     request = pb.CreateProjectionRequest(name=name, projection=text, **f)
     return client.catalog.CreateProjection(request).id

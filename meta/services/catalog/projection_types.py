@@ -1,0 +1,90 @@
+"""Checks of projections: alone when they are made, over a dataset when they are linked."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from meta.errors import InvalidArgument
+from meta.store import dataset_layouts, link_columns, schemas
+from meta.store.dataset_layouts import PromotedColumnRow
+from meta.store.engine import Transaction
+from meta.store.link_columns import LinkColumn, TypedLink
+from meta.store.schemas import SchemaColumn
+from meta.v1 import common_pb2
+from segplane.kql import queries, usage
+from segplane.kql.dataset_table import any_dataset, dataset_table, promoted
+from segplane.kql.errors import KqlError
+from segplane.kql.typed import Columns, Promoted
+from segplane.kql.types import TYPES
+
+_SCOPES = {
+    common_pb2.ATTRIBUTE_SCOPE_RECORD: "record",
+    common_pb2.ATTRIBUTE_SCOPE_RESOURCE: "resource",
+    common_pb2.ATTRIBUTE_SCOPE_SCOPE: "scope",
+}
+
+
+def check_text(tx: Transaction, text: str, schema_id: UUID | None) -> None:
+    """Check what is decidable of a projection without a dataset. Raises InvalidArgument."""
+    try:
+        queries.check_projection(text, _schema(tx, schema_id), any_dataset())
+    except KqlError as error:
+        raise InvalidArgument(str(error), field="projection") from None
+
+
+def typed_link(
+    tx: Transaction, text: str, dataset_id: UUID, schema_ids: Iterable[UUID | None]
+) -> TypedLink:
+    """Check a projection over a dataset and against schemas. Raises InvalidArgument."""
+    rows = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+    columns = [_promoted(row) for row in rows]
+    wanted = [_schema(tx, schema_id) for schema_id in schema_ids]
+    try:
+        state = queries.compile_projection(text, dataset_table("", columns))
+        for schema in wanted:
+            queries.check_output(text, state.columns, schema)
+    except KqlError as error:
+        raise InvalidArgument(str(error), field="projection_id") from None
+    reads = usage.used_columns(state.relation, frozenset())
+    passes = {row.name for row in rows if row.name in state.columns and row.name not in reads}
+    passes = {n for n in passes if n in usage.used_columns(state.relation, frozenset([n]))}
+    return TypedLink(
+        tuple(LinkColumn(row.name, row.kql_type) for row in rows if row.name in reads),
+        tuple(
+            LinkColumn(name, TYPES.index(type_))
+            for name, type_ in state.columns.items()
+            if name not in passes
+        ),
+        tuple(LinkColumn(row.name, row.kql_type) for row in rows if row.name in passes),
+    )
+
+
+def check_schema_of(
+    tx: Transaction,
+    schema_id: UUID | None,
+    *,
+    view_id: UUID | None = None,
+    projection_id: UUID | None = None,
+) -> None:
+    """Refuse a new schema of a view or projection whose links do not yield it."""
+    schema = schemas.get(tx, schema_id) if schema_id is not None else None
+    if schema is not None:
+        wanted = as_link_columns(schema.columns)
+        link_columns.check_outputs(tx, wanted, view_id=view_id, projection_id=projection_id)
+
+
+def as_link_columns(columns: Iterable[SchemaColumn]) -> list[LinkColumn]:
+    """Return columns of a schema as links are asked for them."""
+    return [LinkColumn(column.name, column.kql_type) for column in columns]
+
+
+def _schema(tx: Transaction, schema_id: UUID | None) -> Columns:
+    if schema_id is None:
+        return {}
+    # No column is added to it until this link is stored.
+    schemas.keep(tx, schema_id)
+    return {c.name: TYPES[c.kql_type] for c in schemas.get(tx, schema_id).columns}
+
+
+def _promoted(row: PromotedColumnRow) -> Promoted:
+    scope = _SCOPES[common_pb2.AttributeScope.ValueType(row.scope)]
+    return promoted(row.name, TYPES[row.kql_type], scope, row.attribute)

@@ -6,10 +6,10 @@ from typing import Literal
 from segplane.kql import syntax
 from segplane.kql.conversions import convert
 from segplane.kql.errors import KqlError, quoted, suggestion
-from segplane.kql.state import Context, State, check_names, fresh
+from segplane.kql.state import CheckedQuery, Context, check_names, fresh
 from segplane.kql.typed import (
-    Column,
     Columns,
+    ColumnValue,
     Constant,
     Distinct,
     Expression,
@@ -20,7 +20,7 @@ from segplane.kql.typed import (
 )
 from segplane.kql.types import NUMBERS, KqlType
 
-Check = Callable[[syntax.Pipeline, Context], State]
+Check = Callable[[syntax.QueryPipeline, Context], CheckedQuery]
 Side = Literal["left", "right"]
 _KINDS = (
     "innerunique", "inner", "leftouter", "rightouter", "fullouter",
@@ -29,7 +29,9 @@ _KINDS = (
 _SWAPPED = {"rightsemi": "leftsemi", "rightanti": "leftanti"}
 
 
-def union(operator: syntax.Operator, state: State | None, context: Context, check: Check) -> State:
+def union(
+    operator: syntax.Operator, state: CheckedQuery | None, context: Context, check: Check
+) -> CheckedQuery:
     """Return the rows of all inputs: columns by name, null where an input lacks one."""
     unknown = set(operator.parameters) - {"kind", "isfuzzy"}
     if unknown:
@@ -48,7 +50,7 @@ def union(operator: syntax.Operator, state: State | None, context: Context, chec
             raise KqlError(operator.offset, "the inputs have no column in common", "use kind=outer")
     check_names(columns, operator.offset)
     relation = Union(tuple(_with_columns(i, columns) for i in inputs), columns)
-    return State(relation, columns)
+    return CheckedQuery(relation, columns)
 
 
 def _wider(left: KqlType, right: KqlType, name: str, offset: int) -> KqlType:
@@ -60,17 +62,19 @@ def _wider(left: KqlType, right: KqlType, name: str, offset: int) -> KqlType:
     raise KqlError(offset, what, "convert or rename one of them first")
 
 
-def _with_columns(state: State, columns: Columns) -> Relation:
+def _with_columns(state: CheckedQuery, columns: Columns) -> Relation:
     values: dict[str, Expression] = {}
     for name, type_ in columns.items():
         if name in state.columns:
-            values[name] = convert(Column(name, state.columns[name]), type_, 0, "union")
+            values[name] = convert(ColumnValue(name, state.columns[name]), type_, 0, "union")
         else:
             values[name] = Constant(None, type_)
     return Select(state.relation, values, columns)
 
 
-def join(operator: syntax.Operator, state: State, context: Context, check: Check) -> State:
+def join(
+    operator: syntax.Operator, state: CheckedQuery, context: Context, check: Check
+) -> CheckedQuery:
     """Return pairs of rows with equal keys."""
     is_lookup = operator.name == "lookup"
     kind = operator.parameters.get("kind", "leftouter" if is_lookup else "innerunique")
@@ -98,16 +102,18 @@ def join(operator: syntax.Operator, state: State, context: Context, check: Check
     check_names(columns, operator.offset)
     typed_keys = tuple(_one_type(a, b, operator.offset) for a, b in keys)
     joined = Join(relation, right.relation, kind, typed_keys, outputs, columns)
-    return State(joined, columns)
+    return CheckedQuery(joined, columns)
 
 
-def _key(expression: syntax.Expression, left: State, right: State) -> tuple[Column, Column]:
+def _key(
+    expression: syntax.Expression, left: CheckedQuery, right: CheckedQuery
+) -> tuple[ColumnValue, ColumnValue]:
     if isinstance(expression, syntax.Name):
-        pattern = syntax.Pattern(expression.offset, expression.name)
+        pattern = syntax.NamePattern(expression.offset, expression.name)
         return _column(left, pattern), _column(right, pattern)
     if isinstance(expression, syntax.Infix) and expression.operator == "==":
         sides = {
-            path.base.name: syntax.Pattern(path.offset, str(path.key))
+            path.base.name: syntax.NamePattern(path.offset, str(path.key))
             for path in (expression.left, *expression.right)
             if isinstance(path, syntax.Path) and isinstance(path.base, syntax.Name)
         }
@@ -117,15 +123,15 @@ def _key(expression: syntax.Expression, left: State, right: State) -> tuple[Colu
     raise KqlError(expression.offset, "this is no key of a join", hint)
 
 
-def _column(state: State, pattern: syntax.Pattern) -> Column:
+def _column(state: CheckedQuery, pattern: syntax.NamePattern) -> ColumnValue:
     name = state.column(pattern)
     if state.columns[name] == "dynamic":
         hint = "extend it as tostring(...) first"
         raise KqlError(pattern.offset, f"{quoted(name)} is dynamic and no key", hint)
-    return Column(name, state.columns[name])
+    return ColumnValue(name, state.columns[name])
 
 
-def _one_type(left: Column, right: Column, offset: int) -> tuple[Expression, Expression]:
+def _one_type(left: ColumnValue, right: ColumnValue, offset: int) -> tuple[Expression, Expression]:
     if left.type == right.type:
         return left, right
     if left.type not in NUMBERS or right.type not in NUMBERS:

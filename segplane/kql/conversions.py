@@ -1,7 +1,7 @@
 """Conversions between types: those that a query writes, and those that happen by themselves."""
 
 from segplane.kql.errors import KqlError
-from segplane.kql.typed import Apply, Column, Constant, Expression, Member, Promoted
+from segplane.kql.typed import Apply, ColumnValue, Constant, Expression, Member, Promoted
 from segplane.kql.types import NUMBERS, KqlType, is_narrower, literal
 
 # What a text must look like to be read as a type; the same as for promoted columns.
@@ -99,7 +99,7 @@ def with_promoted(member: Member, to: KqlType, promoted: tuple[Promoted, ...]) -
 
     Not for texts: a promoted one is null where the attribute is an array or object.
     """
-    if len(member.keys) != 1 or not isinstance(member.base, Column) or to == "string":
+    if len(member.keys) != 1 or not isinstance(member.base, ColumnValue) or to == "string":
         return None
     base, key = member.base.name, member.keys[0]
     matching = (p for p in promoted if (p.base, p.attribute) == (base, key))

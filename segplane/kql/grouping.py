@@ -6,13 +6,13 @@ from segplane.kql.conversions import or_empty
 from segplane.kql.errors import KqlError, quoted
 from segplane.kql.scalars import argument
 from segplane.kql.scope import Argument, Scope
-from segplane.kql.state import Context, State, check_names, fresh, implied_name
-from segplane.kql.typed import Aggregate, Apply, Column, Expression, rebuilt
+from segplane.kql.state import CheckedQuery, Context, check_names, fresh, implied_name
+from segplane.kql.typed import Aggregate, Apply, ColumnValue, Expression, rebuilt
 
 Values = dict[str, Expression]
 
 
-def summarize(operator: syntax.Operator, state: State, context: Context) -> State:
+def summarize(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Return a row for each group."""
     by = _groups(operator, state.scope(context))
     values: Values = {}
@@ -30,12 +30,12 @@ def summarize(operator: syntax.Operator, state: State, context: Context) -> Stat
     if all(_is_aggregate(value) for value in values.values()):
         columns = {name: value.type for name, value in {**by, **values}.items()}
         check_names(columns, operator.offset)
-        return State(Aggregate(state.relation, by, values, columns), columns)
+        return CheckedQuery(Aggregate(state.relation, by, values, columns), columns)
     aggregates: Values = {}
     results = {name: _outside(value, by, aggregates) for name, value in values.items()}
     inner = {name: value.type for name, value in {**by, **aggregates}.items()}
-    grouped = State(Aggregate(state.relation, by, aggregates, inner), inner)
-    keys: Values = {name: Column(name, value.type) for name, value in by.items()}
+    grouped = CheckedQuery(Aggregate(state.relation, by, aggregates, inner), inner)
+    keys: Values = {name: ColumnValue(name, value.type) for name, value in by.items()}
     return grouped.select({**keys, **results}, operator.offset, is_named=True)
 
 
@@ -52,7 +52,7 @@ def _outside(value: Expression, by: Values, aggregates: Values) -> Expression:
     if _is_aggregate(value):
         name = fresh("$aggregate", {**by, **aggregates})
         aggregates[name] = value
-        return Column(name, value.type)
+        return ColumnValue(name, value.type)
     return rebuilt(value, lambda part: _outside(part, by, aggregates))
 
 
@@ -122,5 +122,5 @@ def _wanted(
     if not isinstance(expression, syntax.Star):
         checked = argument(expression, scope)
         return [(implied_name(expression) or "Column1", checked.value)]
-    own = key.name if isinstance(key, Column) else ""
-    return [(n, Column(n, t)) for n, t in scope.columns.items() if n != own and n not in by]
+    own = key.name if isinstance(key, ColumnValue) else ""
+    return [(n, ColumnValue(n, t)) for n, t in scope.columns.items() if n != own and n not in by]

@@ -5,7 +5,16 @@ from collections.abc import Callable
 from segplane.kql.catalog import OPERATORS, SYNONYMS
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.expressions import ExpressionParser
-from segplane.kql.syntax import Capture, Item, Key, Name, Operator, Pattern, Pipeline, Query
+from segplane.kql.syntax import (
+    Capture,
+    Item,
+    Key,
+    Name,
+    NamePattern,
+    Operator,
+    ParsedQuery,
+    QueryPipeline,
+)
 from segplane.kql.token_stream import TokenStream
 from segplane.kql.types import ALIASES, KqlType
 
@@ -15,17 +24,17 @@ SOURCES_MAX = 20
 _PARAMETERS = frozenset(["kind", "withsource", "isfuzzy", "hint"])
 
 
-def parse_query(text: str) -> Query:
+def parse_query(text: str) -> ParsedQuery:
     """Return the tree of a query. Raises KqlError with line and column."""
     return _located(text, lambda: _Parser(text).query())
 
 
-def parse_projection(text: str) -> Query:
+def parse_projection(text: str) -> ParsedQuery:
     """Return the tree of a projection, which has no source. Raises KqlError likewise."""
     return _located(text, lambda: _Parser(text).projection())
 
 
-def _located(text: str, parse: Callable[[], Query]) -> Query:
+def _located(text: str, parse: Callable[[], ParsedQuery]) -> ParsedQuery:
     try:
         return parse()
     except KqlError as error:
@@ -41,21 +50,21 @@ class _Parser:
         self._operators = 0
         self._sources = 0
 
-    def query(self) -> Query:
-        stream, query = self._stream, Query(Pipeline(0, None))
+    def query(self) -> ParsedQuery:
+        stream, query = self._stream, ParsedQuery(QueryPipeline(0, None))
         while stream.accept("let"):
             self._let(query)
         pipeline = self._pipeline()
         self._end()
-        return Query(pipeline, query.scalars, query.tables)
+        return ParsedQuery(pipeline, query.scalars, query.tables)
 
-    def projection(self) -> Query:
+    def projection(self) -> ParsedQuery:
         if self._stream.is_at("let"):
             self._stream.fail("a projection has no let", "use extend to name a value")
         operators = [] if self._stream.is_at("|") else [self._operator()]
-        pipeline = Pipeline(0, None, (*operators, *self._operators_behind()))
+        pipeline = QueryPipeline(0, None, (*operators, *self._operators_behind()))
         self._end()
-        return Query(pipeline)
+        return ParsedQuery(pipeline)
 
     def _end(self) -> None:
         self._stream.accept(";")
@@ -64,7 +73,7 @@ class _Parser:
             hint = "leave the bracket out" if is_bracket else "separate operators by '|'"
             self._stream.fail(f"expected '|' or the end, found {self._stream.found()}", hint)
 
-    def _let(self, query: Query) -> None:
+    def _let(self, query: ParsedQuery) -> None:
         stream = self._stream
         name = stream.name("a name after let").text
         stream.expect("=", "write: let name = value;")
@@ -77,16 +86,16 @@ class _Parser:
             query.scalars[name] = self._expressions.expression()
         stream.expect(";", "end a let with ';'")
 
-    def _pipeline(self) -> Pipeline:
+    def _pipeline(self) -> QueryPipeline:
         stream, offset = self._stream, self._stream.next.offset
         with stream.nested():
             if stream.is_at("union", "print"):
                 operators = (self._operator(), *self._operators_behind())
-                return Pipeline(offset, None, operators)
+                return QueryPipeline(offset, None, operators)
             source = self._source()
-            return Pipeline(offset, source, self._operators_behind())
+            return QueryPipeline(offset, source, self._operators_behind())
 
-    def _source(self) -> Name | Pipeline:
+    def _source(self) -> Name | QueryPipeline:
         stream = self._stream
         if opened := stream.accept("("):
             pipeline = self._pipeline()
@@ -184,13 +193,17 @@ class _Parser:
         source = self._source()
         self._stream.expect("on", "write: join kind=inner (table) on column")
         items = self._stream.list_of(self._expressions.item)
-        right = source if isinstance(source, Pipeline) else Pipeline(source.offset, source)
+        right = (
+            source if isinstance(source, QueryPipeline) else QueryPipeline(source.offset, source)
+        )
         return Operator(offset, name, items=items, sources=(right,), parameters=parameters)
 
     def union(self, offset: int, name: str) -> Operator:
         parameters = self._parameters()
         sources = self._stream.list_of(self._source)
-        pipelines = tuple(s if isinstance(s, Pipeline) else Pipeline(s.offset, s) for s in sources)
+        pipelines = tuple(
+            s if isinstance(s, QueryPipeline) else QueryPipeline(s.offset, s) for s in sources
+        )
         return Operator(offset, name, sources=pipelines, parameters=parameters)
 
     def _parameters(self) -> dict[str, str]:
@@ -203,25 +216,25 @@ class _Parser:
             found[name] = stream.take().text
         return found
 
-    def _pattern(self) -> Pattern:
+    def _pattern(self) -> NamePattern:
         """Read a name that may hold `*`, the parts of which follow one another without a blank."""
         stream, start = self._stream, self._stream.next
         if stream.is_at("["):
             token = stream.name("a column")
-            return Pattern(start.offset, token.text)
+            return NamePattern(start.offset, token.text)
         text, end = "", start.offset
         while stream.next.offset == end and (stream.next.kind == "name" or stream.is_at("*")):
             token = stream.take()
             text, end = text + token.text, token.end
         if not text:
             stream.fail(f"expected a column, found {stream.found()}", "write a name, * is allowed")
-        return Pattern(start.offset, text)
+        return NamePattern(start.offset, text)
 
-    def _rename(self) -> tuple[str, Pattern]:
+    def _rename(self) -> tuple[str, NamePattern]:
         new = self._stream.name("the new name").text
         self._stream.expect("=", "write: project-rename new = old")
         old = self._stream.next
-        return new, Pattern(old.offset, self._stream.name("the old name").text)
+        return new, NamePattern(old.offset, self._stream.name("the old name").text)
 
     def _key(self) -> Key:
         expression = self._expressions.expression()

@@ -6,8 +6,8 @@ from segplane.kql import regex, syntax
 from segplane.kql.conversions import convert
 from segplane.kql.errors import KqlError, quoted
 from segplane.kql.scalars import argument
-from segplane.kql.state import Context, State
-from segplane.kql.typed import Apply, Constant, Expression, Filter
+from segplane.kql.state import CheckedQuery, Context
+from segplane.kql.typed import Apply, Constant, Expression, RowFilter
 from segplane.kql.types import KqlType
 
 _NUMBER: dict[KqlType, str] = {
@@ -17,7 +17,7 @@ _NUMBER: dict[KqlType, str] = {
 }
 
 
-def parse(operator: syntax.Operator, state: State, context: Context) -> State:
+def parse(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Return the columns of a text that matches the parts, one after the other."""
     subject = argument(operator.items[0].expression, state.scope(context))
     text = convert(subject.value, "string", subject.offset, operator.name)
@@ -36,7 +36,7 @@ def parse(operator: syntax.Operator, state: State, context: Context) -> State:
         values[capture.name] = converted(found, capture.type, capture.offset, operator.name)
     if operator.name == "parse-where":
         tested = Apply("match", (text, pattern), "bool", operator.offset, operator.name)
-        state = state.over(Filter(state.relation, tested, state.relation.columns))
+        state = state.over(RowFilter(state.relation, tested, state.relation.columns))
     return state.select({**state.everything(), **values}, operator.offset)
 
 

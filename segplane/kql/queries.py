@@ -1,28 +1,29 @@
 """Queries and projections, checked: text in, typed relation out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from segplane.kql import relations
 from segplane.kql.catalog import OPERATORS
+from segplane.kql.conversions import convert
 from segplane.kql.errors import KqlError
 from segplane.kql.parser import parse_projection, parse_query
-from segplane.kql.state import Context, State
-from segplane.kql.syntax import Query
-from segplane.kql.typed import Columns, Scan, Table
+from segplane.kql.state import CheckedQuery, Context
+from segplane.kql.syntax import ParsedQuery
+from segplane.kql.typed import Columns, ColumnValue, Scan, Select, Table, Union
 from segplane.kql.types import fits
 
 
-def compile_query(text: str, tables: Mapping[str, Table], now: int) -> State:
+def compile_query(text: str, tables: Mapping[str, Table | CheckedQuery], now: int) -> CheckedQuery:
     """Return what a query yields; `now` is microseconds since 1970. Raises KqlError."""
     query = parse_query(text)
     context = Context(tables, now, query.scalars, query.tables)
     return _located(text, lambda: relations.check(query.pipeline, context))
 
 
-def compile_projection(text: str, table: Table) -> State:
+def compile_projection(text: str, table: Table) -> CheckedQuery:
     """Return what a projection yields over a table. Raises KqlError."""
     query = _row_by_row(text)
-    start = State(Scan(table, table.columns), table.columns, promoted=table.promoted)
+    start = CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
     context = Context({}, None)
     return _located(text, lambda: relations.check(query.pipeline, context, start))
 
@@ -33,7 +34,7 @@ def check_projection(text: str, schema: Columns, table: Table) -> None:
     Raises KqlError; a name that is unknown ends the check without one.
     """
     query = _row_by_row(text)
-    start = State(Scan(table, table.columns), table.columns)
+    start = CheckedQuery(Scan(table, table.columns), table.columns)
     try:
         state = relations.check(query.pipeline, Context({}, None), start)
     except KqlError as error:
@@ -55,7 +56,7 @@ def check_output(text: str, columns: Columns, schema: Columns) -> None:
             raise KqlError(len(text), what, f"convert it: to{type_}(...)").at(text)
 
 
-def _row_by_row(text: str) -> Query:
+def _row_by_row(text: str) -> ParsedQuery:
     """Parse a projection, all operators of which look at one row at a time."""
     query = parse_projection(text)
     for operator in query.pipeline.operators:
@@ -66,8 +67,27 @@ def _row_by_row(text: str) -> Query:
     return query
 
 
-def _located(text: str, check: Callable[[], State]) -> State:
+def _located(text: str, check: Callable[[], CheckedQuery]) -> CheckedQuery:
     try:
         return check()
     except KqlError as error:
         raise error.at(text) from None
+
+
+def compile_view(branches: Iterable[CheckedQuery], schema: Columns) -> CheckedQuery:
+    """Return a view: the rows of all branches, with a schema's columns and types.
+
+    Without a schema, with the columns that all branches have with one type, in the first's order.
+    """
+    states = list(branches)
+    if not schema:
+        first, *rest = (state.columns for state in states)
+        schema = {n: t for n, t in first.items() if all(c.get(n) == t for c in rest)}
+    relations_ = []
+    for state in states:
+        values = {
+            name: convert(ColumnValue(name, state.columns[name]), type_, 0, "view")
+            for name, type_ in schema.items()
+        }
+        relations_.append(Select(state.relation, values, schema, is_named=True))
+    return CheckedQuery(Union(tuple(relations_), schema), schema)

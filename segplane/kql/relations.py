@@ -10,31 +10,31 @@ from segplane.kql.conversions import or_empty
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.scalars import argument, condition
 from segplane.kql.scope import Scope
-from segplane.kql.state import Context, State, fresh, implied_name
+from segplane.kql.state import CheckedQuery, Context, fresh, implied_name
 from segplane.kql.typed import (
     Aggregate,
     Apply,
-    Column,
+    ColumnValue,
     Constant,
+    ConstantRows,
     Distinct,
     Expand,
     Expression,
-    Filter,
     Limit,
     Ordering,
-    Relation,
-    Rows,
+    RowFilter,
     Scan,
-    inputs,
-    parts,
 )
+from segplane.kql.walks import levels, references
 
 ROWS_MAX = 10**9
 # Engines and generators recurse over nested SELECTs.
 LEVELS_MAX = 45
 
 
-def check(pipeline: syntax.Pipeline, context: Context, start: State | None = None) -> State:
+def check(
+    pipeline: syntax.QueryPipeline, context: Context, start: CheckedQuery | None = None
+) -> CheckedQuery:
     """Return what a pipeline yields; `start` is the input of one without a source."""
     with context.budget.level(pipeline.offset):
         state = _checked(pipeline, context, start)
@@ -44,13 +44,9 @@ def check(pipeline: syntax.Pipeline, context: Context, start: State | None = Non
     return state
 
 
-def levels(relation: Relation) -> int:
-    """Return how many SELECTs are nested in one another."""
-    below = max((levels(each) for each in inputs(relation)), default=0)
-    return below if isinstance(relation, Filter) else below + 1
-
-
-def _checked(pipeline: syntax.Pipeline, context: Context, start: State | None) -> State:
+def _checked(
+    pipeline: syntax.QueryPipeline, context: Context, start: CheckedQuery | None
+) -> CheckedQuery:
     state = start if pipeline.source is None else _source(pipeline.source, context)
     for operator in pipeline.operators:
         if state is None:
@@ -61,7 +57,7 @@ def _checked(pipeline: syntax.Pipeline, context: Context, start: State | None) -
     return state
 
 
-def scan(table: syntax.Name, context: Context) -> State:
+def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     """Return all rows of a dataset or view, or of a pipeline that let named."""
     if table.name in context.pipelines:
         names = list(context.pipelines)
@@ -73,20 +69,22 @@ def scan(table: syntax.Name, context: Context) -> State:
         )
         raise KqlError(table.offset, f"there is no dataset or view {quoted(table.name)}", hint)
     found = context.tables[table.name]
-    return State(Scan(found, found.columns), found.columns, promoted=found.promoted)
+    if isinstance(found, CheckedQuery):
+        return found
+    return CheckedQuery(Scan(found, found.columns), found.columns, promoted=found.promoted)
 
 
-def _source(source: syntax.Name | syntax.Pipeline, context: Context) -> State:
+def _source(source: syntax.Name | syntax.QueryPipeline, context: Context) -> CheckedQuery:
     return scan(source, context) if isinstance(source, syntax.Name) else check(source, context)
 
 
-def _beginning(operator: syntax.Operator, context: Context) -> State:
+def _beginning(operator: syntax.Operator, context: Context) -> CheckedQuery:
     if operator.name == "union":
         return combining.union(operator, None, context, check)
     assert operator.name == "print"
     values = _values(operator.items, context.scope({}))
     columns = {name: value.type for name, value in values.items()}
-    return State(Rows((tuple(values.values()),), columns), columns)
+    return CheckedQuery(ConstantRows((tuple(values.values()),), columns), columns)
 
 
 def _values(items: tuple[syntax.Item, ...], scope: Scope) -> dict[str, Expression]:
@@ -101,12 +99,12 @@ def _values(items: tuple[syntax.Item, ...], scope: Scope) -> dict[str, Expressio
     return values
 
 
-def _where(operator: syntax.Operator, state: State, context: Context) -> State:
+def _where(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     tested = condition(operator.items[0].expression, state.scope(context))
-    return state.over(Filter(state.relation, tested, state.relation.columns))
+    return state.over(RowFilter(state.relation, tested, state.relation.columns))
 
 
-def _extend(operator: syntax.Operator, state: State, context: Context) -> State:
+def _extend(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     """Add columns; those that need one of the same operator go into a further SELECT."""
     pending: dict[str, Expression] = {}
     for index, item in enumerate(operator.items):
@@ -124,19 +122,12 @@ def _extend(operator: syntax.Operator, state: State, context: Context) -> State:
     return state.select({**state.everything(), **pending}, operator.offset)
 
 
-def references(expression: Expression) -> set[str]:
-    """Return the names of the columns that an expression reads."""
-    if isinstance(expression, Column):
-        return {expression.name}
-    return set().union(*(references(part) for part in parts(expression)))
-
-
-def _project(operator: syntax.Operator, state: State, context: Context) -> State:
+def _project(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     values = _values(operator.items, state.scope(context))
     return state.select(values, operator.offset, is_named=True)
 
 
-def _matching(operator: syntax.Operator, state: State) -> list[str]:
+def _matching(operator: syntax.Operator, state: CheckedQuery) -> list[str]:
     """Return the columns that patterns name, in the patterns' order."""
     names: dict[str, None] = {}
     for pattern in operator.patterns:
@@ -151,7 +142,7 @@ def _matching(operator: syntax.Operator, state: State) -> list[str]:
     return list(names)
 
 
-def _names(operator: syntax.Operator, state: State, _: Context) -> State:
+def _names(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
     names = _matching(operator, state)
     kept = {
         "project-away": [c for c in state.columns if c not in names],
@@ -165,7 +156,7 @@ def _names(operator: syntax.Operator, state: State, _: Context) -> State:
     return state.select({c: everything[c] for c in kept}, operator.offset, mentions=mentions)
 
 
-def _rename(operator: syntax.Operator, state: State, _: Context) -> State:
+def _rename(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
     new_names = {state.column(old): new for new, old in operator.renames}
     values: dict[str, Expression] = {}
     for name, value in state.everything().items():
@@ -177,7 +168,7 @@ def _rename(operator: syntax.Operator, state: State, _: Context) -> State:
     return state.select(values, operator.offset)
 
 
-def _sort(operator: syntax.Operator, state: State, context: Context) -> State:
+def _sort(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     hidden: dict[str, Expression] = {}
     order: list[Ordering] = []
     state = replace(state, order=())
@@ -201,7 +192,7 @@ def _sort(operator: syntax.Operator, state: State, context: Context) -> State:
     return replace(sorted_state, columns=state.columns, order=tuple(order))
 
 
-def _take(operator: syntax.Operator, state: State, context: Context) -> State:
+def _take(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     counted = argument(operator.items[0].expression, replace(state.scope(context), columns={}))
     count = counted.value.value if isinstance(counted.value, Constant) else None
     if counted.value.type not in ("int", "long") or not isinstance(count, int):
@@ -211,11 +202,11 @@ def _take(operator: syntax.Operator, state: State, context: Context) -> State:
     return state.over(Limit(state.relation, count, state.order, state.relation.columns))
 
 
-def _top(operator: syntax.Operator, state: State, context: Context) -> State:
+def _top(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     return _take(operator, _sort(operator, state, context), context)
 
 
-def _distinct(operator: syntax.Operator, state: State, context: Context) -> State:
+def _distinct(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     state = replace(state, order=())
     values = _values(operator.items, state.scope(context)) or state.everything()
     cleaned = {n: or_empty(v) if v.type == "string" else v for n, v in values.items()}
@@ -223,14 +214,14 @@ def _distinct(operator: syntax.Operator, state: State, context: Context) -> Stat
     return state.over(Distinct(state.relation, (), state.relation.columns))
 
 
-def _count(operator: syntax.Operator, state: State, _: Context) -> State:
+def _count(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
     count = Apply("count_rows", (), "long", operator.offset, "count")
-    return State(
+    return CheckedQuery(
         Aggregate(state.relation, {}, {"Count": count}, {"Count": "long"}), {"Count": "long"}
     )
 
 
-def _expand(operator: syntax.Operator, state: State, context: Context) -> State:
+def _expand(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     item = operator.items[0]
     array = argument(item.expression, state.scope(context))
     if array.value.type != "dynamic":
@@ -244,34 +235,36 @@ def _expand(operator: syntax.Operator, state: State, context: Context) -> State:
     state = replace(state, relation=expanded, columns=visible, promoted=())
     if operator.type in (None, "dynamic"):
         return state
-    typed = parsing.converted(Column(name, "dynamic"), operator.type, array.offset, "mv-expand")
+    typed = parsing.converted(
+        ColumnValue(name, "dynamic"), operator.type, array.offset, "mv-expand"
+    )
     return state.select({**state.everything(), name: typed}, operator.offset)
 
 
-def _get_schema(_operator: syntax.Operator, state: State, _context: Context) -> State:
+def _get_schema(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
     columns = {"ColumnName": "string", "ColumnOrdinal": "long", "ColumnType": "string"}
     rows = tuple(
         (Constant(name, "string"), Constant(n, "long"), Constant(type_, "string"))
         for n, (name, type_) in enumerate(state.columns.items())
     )
-    return State(Rows(rows, columns), columns)  # type: ignore[arg-type]
+    return CheckedQuery(ConstantRows(rows, columns), columns)  # type: ignore[arg-type]
 
 
-def _combined(operator: syntax.Operator, state: State, context: Context) -> State:
+def _combined(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     combine = combining.union if operator.name == "union" else combining.join
     return combine(operator, state, context, check)
 
 
-def _ignored(_operator: syntax.Operator, state: State, _context: Context) -> State:
+def _ignored(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
     return state
 
 
-def _misplaced(operator: syntax.Operator, _state: State, _context: Context) -> State:
+def _misplaced(operator: syntax.Operator, _state: CheckedQuery, _context: Context) -> CheckedQuery:
     hint = "begin a query with it, and name no table before it"
     raise KqlError(operator.offset, "print stands alone", hint)
 
 
-_CHECKS: dict[str, Callable[[syntax.Operator, State, Context], State]] = {
+_CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQuery]] = {
     "where": _where,
     "extend": _extend,
     "project": _project,

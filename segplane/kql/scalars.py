@@ -10,7 +10,7 @@ from segplane.kql.conversions import convert, or_empty, with_promoted
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from segplane.kql.regex import escape
 from segplane.kql.scope import Argument, Scope
-from segplane.kql.typed import Apply, Column, Constant, Expression, Logic, Member, Not
+from segplane.kql.typed import Apply, ColumnValue, Constant, Expression, Logic, Member, Not
 from segplane.kql.types import DATETIME_MAX, DATETIME_MIN, KqlType
 
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
@@ -63,7 +63,7 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
         hint = "aggregate it, as max(...), or put it behind by"
         raise KqlError(name.offset, f"column {quoted(name.name)} is not aggregated", hint)
     if name.name in scope.columns:
-        return Column(name.name, scope.columns[name.name])
+        return ColumnValue(name.name, scope.columns[name.name])
     if name.name in scope.scalars:
         # A let sees those before it only, so this ends.
         earlier = dict(scope.scalars)
@@ -73,7 +73,7 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
     for container in CONTAINERS:
         if name.name.startswith(f"{container}.") and scope.columns.get(container) == "dynamic":
             key = name.name[len(container) + 1 :]
-            return Member(Column(container, "dynamic"), (_key(key, name.offset),))
+            return Member(ColumnValue(container, "dynamic"), (_key(key, name.offset),))
     hint = suggestion(name.name, [*scope.columns, *scope.scalars], _columns(scope))
     raise UnknownColumn(name.offset, f"there is no column {quoted(name.name)}", hint)
 
@@ -137,7 +137,7 @@ def _promote(rule: str, arguments: list[Argument], scope: Scope) -> None:
     if isinstance(value, Member):
         type_: KqlType = rule[3:]  # type: ignore[assignment]
         if promoted := with_promoted(value, type_, scope.promoted):
-            column = Column(promoted.name, promoted.type)
+            column = ColumnValue(promoted.name, promoted.type)
             arguments[0] = Argument(column, arguments[0].offset)
 
 

@@ -15,7 +15,7 @@ LEVELS_MAX = 50
 NODES_MAX = 20_000
 
 
-class Budget:
+class CheckBudget:
     """Limits on the work of checking one query, with the names of let written out."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Scope:
     now: int | None = None
     promoted: tuple[Promoted, ...] = ()
     is_aggregated: bool = False
-    budget: Budget = field(default_factory=Budget)
+    budget: CheckBudget = field(default_factory=CheckBudget)
 
     def plain(self) -> "Scope":
         """Return the scope of an aggregate's arguments, where no aggregate stands."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from segplane.kql import syntax
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
-from segplane.kql.scope import Budget, Scope
+from segplane.kql.scope import CheckBudget, Scope
 from segplane.kql.typed import (
-    Column,
     Columns,
+    ColumnValue,
     Expression,
     Ordering,
     Promoted,
@@ -24,11 +24,12 @@ COLUMNS_MAX = 1_000
 class Context:
     """Tables, names of let, the time and the limits of a whole query."""
 
-    tables: Mapping[str, Table]
+    # A view is the relation that it stands for.
+    tables: Mapping[str, "Table | CheckedQuery"]
     now: int | None
     scalars: Mapping[str, syntax.Expression] = field(default_factory=dict)
-    pipelines: Mapping[str, syntax.Pipeline] = field(default_factory=dict)
-    budget: Budget = field(default_factory=Budget)
+    pipelines: Mapping[str, syntax.QueryPipeline] = field(default_factory=dict)
+    budget: CheckBudget = field(default_factory=CheckBudget)
 
     def scope(self, columns: Columns) -> Scope:
         """Return what an expression over these columns may refer to."""
@@ -36,7 +37,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CheckedQuery:
     """A relation with what the query can see of it.
 
     The relation may have more columns than `columns`: those that `order` names, which are computed
@@ -60,7 +61,7 @@ class State:
         *,
         is_named: bool = False,
         mentions: tuple[str, ...] = (),
-    ) -> "State":
+    ) -> "CheckedQuery":
         """Return the relation with these columns, and with its order."""
         if len(values) > COLUMNS_MAX:
             hint = f"at most {COLUMNS_MAX:,} are allowed: project fewer"
@@ -75,17 +76,17 @@ class State:
         all_columns = {name: value.type for name, value in every.items()}
         kept = tuple(p for p in self.promoted if _is_kept(p, values))
         relation = Select(self.relation, every, all_columns, is_named, mentions)
-        return State(relation, columns, self.order, kept)
+        return CheckedQuery(relation, columns, self.order, kept)
 
     def everything(self) -> dict[str, Expression]:
         """Return every visible column as it is."""
-        return {name: Column(name, type_) for name, type_ in self.columns.items()}
+        return {name: ColumnValue(name, type_) for name, type_ in self.columns.items()}
 
-    def over(self, relation: Relation) -> "State":
+    def over(self, relation: Relation) -> "CheckedQuery":
         """Return the same columns and order over another relation."""
         return replace(self, relation=relation)
 
-    def column(self, pattern: syntax.Pattern) -> str:
+    def column(self, pattern: syntax.NamePattern) -> str:
         """Return a column that must be there."""
         if pattern.text not in self.columns:
             hint = suggestion(
@@ -94,14 +95,14 @@ class State:
             raise UnknownColumn(pattern.offset, f"there is no column {quoted(pattern.text)}", hint)
         return pattern.text
 
-    def _column(self, name: str) -> Column:
-        return Column(name, self.relation.columns[name])
+    def _column(self, name: str) -> ColumnValue:
+        return ColumnValue(name, self.relation.columns[name])
 
 
 def _is_kept(promoted: Promoted, values: Mapping[str, Expression]) -> bool:
     """Tell whether a promoted column and its attributes both pass through unchanged."""
     return all(
-        isinstance(value := values.get(name), Column) and value.name == name
+        isinstance(value := values.get(name), ColumnValue) and value.name == name
         for name in (promoted.name, promoted.base)
     )
 

@@ -77,7 +77,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class NamePattern:
     """A column's name, or a pattern with `*`."""
 
     offset: int
@@ -111,28 +111,28 @@ class Operator:
     items: tuple[Item, ...] = ()
     by: tuple[Item, ...] = ()
     keys: tuple[Key, ...] = ()
-    patterns: tuple[Pattern, ...] = ()
-    renames: tuple[tuple[str, Pattern], ...] = ()
+    patterns: tuple[NamePattern, ...] = ()
+    renames: tuple[tuple[str, NamePattern], ...] = ()
     # Texts, captures and "*" of `parse`: None stands for "*".
     parts: tuple[str | Capture | None, ...] = ()
-    sources: tuple["Pipeline", ...] = ()
+    sources: tuple["QueryPipeline", ...] = ()
     parameters: dict[str, str] = field(default_factory=dict)
     type: KqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class QueryPipeline:
     """A source and the operators over it; a projection has no source."""
 
     offset: int
-    source: "Name | Pipeline | None"
+    source: "Name | QueryPipeline | None"
     operators: tuple[Operator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ParsedQuery:
     """A pipeline with the names that `let` gave before it."""
 
-    pipeline: Pipeline
+    pipeline: QueryPipeline
     scalars: dict[str, Expression] = field(default_factory=dict)
-    tables: dict[str, Pipeline] = field(default_factory=dict)
+    tables: dict[str, QueryPipeline] = field(default_factory=dict)

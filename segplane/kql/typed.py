@@ -21,7 +21,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnValue:
     """A column of the input."""
 
     name: str
@@ -83,7 +83,7 @@ class Choice:
     type: KqlType
 
 
-Expression = Constant | Column | Member | Apply | Logic | Not | Among | Choice
+Expression = Constant | ColumnValue | Member | Apply | Logic | Not | Among | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ConstantRows:
     """Rows of constants, as print and getschema give them."""
 
     rows: tuple[tuple[Expression, ...], ...]
@@ -138,7 +138,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class RowFilter:
     """The rows for which a condition is true."""
 
     input: "Relation"
@@ -221,14 +221,14 @@ class Join:
 
 
 Relation = (
-    Scan | Rows | Filter | Select | Aggregate | Distinct | Limit | Expand | Union | Join
+    Scan | ConstantRows | RowFilter | Select | Aggregate | Distinct | Limit | Expand | Union | Join
 )  # fmt: skip
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
     """Return what a relation is computed from."""
     match relation:
-        case Scan() | Rows():
+        case Scan() | ConstantRows():
             return ()
         case Union():
             return relation.inputs

@@ -1,7 +1,7 @@
 """The columns of a table that a projection depends on."""
 
-from segplane.kql.relations import references
-from segplane.kql.typed import Column, Expand, Expression, Filter, Relation, Scan, Select
+from segplane.kql.typed import ColumnValue, Expand, Expression, Relation, RowFilter, Scan, Select
+from segplane.kql.walks import references
 
 
 def used_columns(relation: Relation, outputs: frozenset[str]) -> frozenset[str]:
@@ -12,7 +12,7 @@ def used_columns(relation: Relation, outputs: frozenset[str]) -> frozenset[str]:
     match relation:
         case Scan():
             return outputs & set(relation.columns)
-        case Filter():
+        case RowFilter():
             return used_columns(relation.input, outputs | references(relation.condition))
         case Expand():
             below = (outputs - {relation.name}) | references(relation.array)
@@ -28,4 +28,4 @@ def used_columns(relation: Relation, outputs: frozenset[str]) -> frozenset[str]:
 
 
 def _passes(name: str, value: Expression) -> bool:
-    return isinstance(value, Column) and value.name == name
+    return isinstance(value, ColumnValue) and value.name == name

@@ -8,12 +8,12 @@ from sqlglot import exp
 from segplane.kql.errors import NotOnEngine
 from segplane.kql.sql.common import PAIRS, PLAIN, TOTAL
 from segplane.kql.sql.engines import Engine
-from segplane.kql.sql.generator import Pattern, Raw
+from segplane.kql.sql.generator import Raw, SqlPattern
 from segplane.kql.typed import (
     Among,
     Apply,
     Choice,
-    Column,
+    ColumnValue,
     Constant,
     Expression,
     Logic,
@@ -44,7 +44,7 @@ class ExpressionWriter:
     def value(self, expression: Expression, *, is_plain: bool = False) -> exp.Expression:
         """Write an expression; constants are as wide as their type unless they may be plain."""
         match expression:
-            case Column():
+            case ColumnValue():
                 return self._column(expression.name)
             case Constant():
                 return self._constant(expression, is_plain=is_plain)
@@ -67,7 +67,7 @@ class ExpressionWriter:
         # A list in one pattern: a tree of a thousand conditions would be as deep.
         separator = f" {logic.operator.upper()} "
         text = separator.join(f"<{n}>" for n in range(len(logic.parts)))
-        return Pattern(this=f"({text})", expressions=[write(part) for part in logic.parts])
+        return SqlPattern(this=f"({text})", expressions=[write(part) for part in logic.parts])
 
     def _among(self, among: Among) -> exp.Expression:
         options = [self.value(option, is_plain=True) for option in among.options]
@@ -103,7 +103,7 @@ class ExpressionWriter:
             return self._member(apply.arguments[0], "member_text")
         is_plain = apply.template in PLAIN
         arguments = [self.value(argument, is_plain=is_plain) for argument in apply.arguments]
-        return Pattern(this=self.pattern(apply), expressions=arguments)
+        return SqlPattern(this=self.pattern(apply), expressions=arguments)
 
     def pattern(self, apply: Apply) -> str:
         """Return the SQL pattern of a template. Raises NotOnEngine."""
@@ -117,7 +117,7 @@ class ExpressionWriter:
     def _member(self, member: Member, template: str) -> exp.Expression:
         path = exp.Literal.string(self._engine.path(member.keys))
         pattern = self._engine.patterns[template]
-        return Pattern(this=pattern, expressions=[self.value(member.base), path])
+        return SqlPattern(this=pattern, expressions=[self.value(member.base), path])
 
     def _constant(self, constant: Constant, *, is_plain: bool) -> exp.Expression:
         value, type_ = constant.value, constant.type

@@ -12,7 +12,7 @@ from segplane.kql.sql.engines import ENGINES, EngineName
 _ARGUMENT = re.compile(r"<(\d+|\*)>")
 
 
-class Pattern(exp.Expression):
+class SqlPattern(exp.Expression):
     """An SQL pattern with arguments; `this` is its text."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False}
@@ -38,7 +38,7 @@ def _generator(engine: EngineName) -> Any:
     base = Dialect.get_or_raise(engine).generator_class
     transforms = {
         **base.TRANSFORMS,
-        Pattern: _write,
+        SqlPattern: _write,
         Raw: lambda _, node: str(node.args["this"]),
     }
     return type(f"{engine}Generator", (base,), {"TRANSFORMS": transforms})

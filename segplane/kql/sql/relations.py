@@ -1,25 +1,27 @@
 """Typed relations as SELECTs of sqlglot, each over the one below it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from sqlglot import exp
 
 from segplane.kql.errors import NotOnEngine
+from segplane.kql.pruning import pruned
 from segplane.kql.sql.engines import ENGINES, Engine, EngineName
 from segplane.kql.sql.expressions import ExpressionWriter
-from segplane.kql.sql.generator import Pattern, to_text
-from segplane.kql.state import State
+from segplane.kql.sql.generator import SqlPattern, to_text
+from segplane.kql.state import CheckedQuery
 from segplane.kql.typed import (
     Aggregate,
+    ConstantRows,
     Distinct,
     Expand,
     Expression,
-    Filter,
     Join,
     Limit,
     Ordering,
     Relation,
-    Rows,
+    RowFilter,
     Scan,
     Select,
     Table,
@@ -31,16 +33,20 @@ Source = Callable[[Table], exp.Expression]
 
 
 def to_sql(
-    state: State, engine: EngineName, source: Source | None = None, *, is_pretty: bool = False
+    state: CheckedQuery,
+    engine: EngineName,
+    source: Source | None = None,
+    *,
+    is_pretty: bool = False,
 ) -> str:
     """Return the SQL text of a checked query. Raises NotOnEngine."""
     return to_text(to_tree(state, engine, source), engine, is_pretty=is_pretty)
 
 
-def to_tree(state: State, engine: EngineName, source: Source | None = None) -> exp.Query:
+def to_tree(state: CheckedQuery, engine: EngineName, source: Source | None = None) -> exp.Query:
     """Return the tree of a checked query."""
     writer = _Writer(ENGINES[engine], source or table_name)
-    return writer.root(state)
+    return writer.root(pruned(state))
 
 
 def table_name(table: Table) -> exp.Expression:
@@ -60,7 +66,7 @@ class _Writer:
         self._source = source
         self._aliases = 0
 
-    def root(self, state: State) -> exp.Query:
+    def root(self, state: CheckedQuery) -> exp.Query:
         """Write a whole query: its visible columns, in its order."""
         hidden = set(state.relation.columns) - set(state.columns)
         if not state.order and not hidden:
@@ -74,9 +80,7 @@ class _Writer:
 
     def query(self, relation: Relation) -> exp.Query:
         """Write a relation as a query of its own."""
-        write = getattr(self, f"_{type(relation).__name__.lower()}")
-        query: exp.Query = write(relation)
-        return query
+        return _WRITERS[type(relation)](self, relation)
 
     def _over(self, relation: Relation) -> tuple[str, exp.Select]:
         """Return an empty SELECT over a relation, and the relation's alias in it."""
@@ -97,11 +101,11 @@ class _Writer:
             stored: exp.Expression = _column(scan.table.stored.get(name, name))
             if name in scan.table.lists:
                 pattern = self._engine.patterns["stored_list"]
-                stored = Pattern(this=pattern, expressions=[stored])
+                stored = SqlPattern(this=pattern, expressions=[stored])
             select.append("expressions", _named(stored, name))
         return select
 
-    def _rows(self, rows: Rows) -> exp.Query:
+    def _rows(self, rows: ConstantRows) -> exp.Query:
         writer = self._expressions()
         selects = [
             self._columns(exp.Select(), dict(zip(rows.columns, row, strict=True)), writer)
@@ -109,10 +113,10 @@ class _Writer:
         ]
         return _all_of(selects)
 
-    def _filter(self, relation: Filter) -> exp.Query:
+    def _filter(self, relation: RowFilter) -> exp.Query:
         """Write conditions that follow one another into one WHERE."""
         conditions, below = [relation.condition], relation.input
-        while isinstance(below, Filter):
+        while isinstance(below, RowFilter):
             conditions.append(below.condition)
             below = below.input
         alias, select = self._over(below)
@@ -125,7 +129,7 @@ class _Writer:
 
     def _select(self, relation: Select) -> exp.Query:
         conditions, below = list[Expression](), relation.input
-        while isinstance(below, Filter):
+        while isinstance(below, RowFilter):
             conditions.append(below.condition)
             below = below.input
         alias, select = self._over(below)
@@ -189,7 +193,7 @@ class _Writer:
             if name != relation.name:
                 select.append("expressions", _named(_column(name, alias), name))
         array = self._expressions(alias).value(relation.array)
-        elements = Pattern(this=self._engine.patterns["elements"], expressions=[array])
+        elements = SqlPattern(this=self._engine.patterns["elements"], expressions=[array])
         select.append("expressions", _named(elements, relation.name))
         return select
 
@@ -218,6 +222,18 @@ class _Writer:
         return select.join(inner, on=on, join_type=_JOINS[relation.kind], copy=False)
 
 
+_WRITERS: dict[type, Callable[[_Writer, Any], exp.Query]] = {
+    Scan: _Writer._scan,
+    ConstantRows: _Writer._rows,
+    RowFilter: _Writer._filter,
+    Select: _Writer._select,
+    Aggregate: _Writer._aggregate,
+    Distinct: _Writer._distinct,
+    Limit: _Writer._limit,
+    Expand: _Writer._expand,
+    Union: _Writer._union,
+    Join: _Writer._join,
+}
 _NUMBER = "$number"
 _JOINS = {"inner": "INNER", "leftouter": "LEFT", "rightouter": "RIGHT", "fullouter": "FULL"}
 

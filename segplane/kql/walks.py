@@ -1,0 +1,23 @@
+"""Walks over typed trees."""
+
+from segplane.kql.typed import (
+    ColumnValue,
+    Expression,
+    Relation,
+    RowFilter,
+    inputs,
+    parts,
+)
+
+
+def references(expression: Expression) -> set[str]:
+    """Return the names of the columns that an expression reads."""
+    if isinstance(expression, ColumnValue):
+        return {expression.name}
+    return set().union(*(references(part) for part in parts(expression)))
+
+
+def levels(relation: Relation) -> int:
+    """Return how many SELECTs are nested in one another."""
+    below = max((levels(each) for each in inputs(relation)), default=0)
+    return below if isinstance(relation, RowFilter) else below + 1

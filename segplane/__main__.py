@@ -23,6 +23,7 @@ from segplane.commands import (
     streams,
     tasks,
     tokens,
+    views,
 )
 
 HELP = """
@@ -63,6 +64,7 @@ app.add_typer(pins.app, name="pins")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(deletion.app, name="deletion")
 app.add_typer(catalog.app, name="catalog")
+app.add_typer(views.app, name="views")
 app.add_typer(access.app, name="access")
 app.command("audit")(access.audit)
 app.command("stats")(stats.stats)

@@ -36,15 +36,16 @@ def pruned(state: CheckedQuery) -> CheckedQuery:
 
 def _pruned(relation: Relation, needed: Names) -> Relation:
     """Return a relation with these columns; with its first one if none is asked for."""
+    if isinstance(relation, RowFilter):
+        # Its condition names a column; if nothing else is asked for, that one is enough.
+        source = _pruned(relation.input, needed | references(relation.condition))
+        return replace(relation, input=source, columns=source.columns)
     if not needed & set(relation.columns):
         needed = frozenset([next(iter(relation.columns))])
     columns = _only(relation.columns, needed)
     match relation:
         case Scan():
             return replace(relation, columns=columns)
-        case RowFilter():
-            below = needed | references(relation.condition)
-            return replace(relation, input=_pruned(relation.input, below), columns=columns)
         case Select():
             values = _only(relation.values, needed)
             below = _references(values.values())

@@ -1,0 +1,101 @@
+"""Views of the catalog as SQL over tables that are named as their datasets are."""
+
+from collections.abc import Iterator
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, common_pb2
+from meta.v1 import operations_pb2 as ops
+from segplane.kql import queries
+from segplane.kql.dataset_table import dataset_table, promoted
+from segplane.kql.errors import KqlError
+from segplane.kql.sql.engines import EngineName
+from segplane.kql.sql.relations import to_sql
+from segplane.kql.state import CheckedQuery
+from segplane.kql.typed import Columns, Table
+from segplane.kql.types import TYPES
+
+_SCOPES = {
+    common_pb2.ATTRIBUTE_SCOPE_RECORD: "record",
+    common_pb2.ATTRIBUTE_SCOPE_RESOURCE: "resource",
+    common_pb2.ATTRIBUTE_SCOPE_SCOPE: "scope",
+}
+
+
+class ViewUnreadable(Exception):
+    """A view cannot be read as it is; the message says what to change."""
+
+
+def view_sql(client: MetaClient, name: str, engine: EngineName) -> str:
+    """Return the SQL of a view. Raises ViewUnreadable, NotFound."""
+    try:
+        return to_sql(compiled_view(client, name), engine, is_pretty=True)
+    except KqlError as error:
+        raise ViewUnreadable(f"view {name!r}: {error}") from None
+
+
+def compiled_view(client: MetaClient, name: str) -> CheckedQuery:
+    """Return a view as the union over its links. Raises ViewUnreadable, NotFound."""
+    view = client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
+    links = list(all_links(client, view.id))
+    if not links:
+        raise ViewUnreadable(f"view {name!r} reads no dataset: link it to one with a projection")
+    schema = _schema(client, view.schema_id) if view.HasField("schema_id") else {}
+    return queries.compile_view([_branch(client, link, schema) for link in links], schema)
+
+
+def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:
+    """Read every page of the views, oldest first."""
+    page = catalog_pb2.PaginationRequest(limit=1_000)
+    while True:
+        reply = client.catalog.ListViews(catalog_pb2.ListViewsRequest(pagination=page))
+        yield from reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return
+        page.after = reply.pagination.next_cursor
+
+
+def all_links(client: MetaClient, view_id: str) -> Iterator[catalog_pb2.ViewDatasetProjection]:
+    """Read every page of a view's links, oldest first."""
+    page = catalog_pb2.PaginationRequest(limit=1_000)
+    while True:
+        request = catalog_pb2.ListViewDatasetProjectionsRequest(pagination=page, view_id=view_id)
+        reply = client.catalog.ListViewDatasetProjections(request)
+        yield from reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return
+        page.after = reply.pagination.next_cursor
+
+
+def _branch(
+    client: MetaClient, link: catalog_pb2.ViewDatasetProjection, schema: Columns
+) -> CheckedQuery:
+    """Return what one link yields. Raises ViewUnreadable for a link that was never checked."""
+    projection = client.catalog.GetProjection(
+        catalog_pb2.GetProjectionRequest(id=link.projection_id)
+    )
+    table = _table(client, link.dataset_id)
+    try:
+        state = queries.compile_projection(projection.projection, table)
+        queries.check_output(projection.projection, state.columns, schema)
+    except KqlError as error:
+        raise ViewUnreadable(
+            f"projection {projection.name!r} does not fit dataset {table.name!r}: {error}"
+        ) from None
+    return state
+
+
+def _table(client: MetaClient, dataset_id: str) -> Table:
+    dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id))
+    reply = client.operations.GetDatasetSettings(
+        ops.GetDatasetSettingsRequest(dataset_id=dataset_id)
+    )
+    columns = [
+        promoted(c.name, TYPES[c.type], _SCOPES[c.scope], c.attribute)
+        for c in reply.settings.promoted_columns.columns
+    ]
+    return dataset_table(dataset.name, columns)
+
+
+def _schema(client: MetaClient, schema_id: str) -> Columns:
+    reply = client.catalog.GetSchema(catalog_pb2.GetSchemaRequest(id=schema_id))
+    return {column.name: TYPES[column.type] for column in reply.columns}

@@ -126,7 +126,9 @@ def negated(operand: Argument) -> Expression:
     if value.type not in (*NUMBERS, "timespan"):
         operand.fail(f"-{value.type} is not defined", "convert it to a number first")
     if isinstance(value, Constant) and isinstance(value.value, int | float):
-        return Constant(-value.value, value.type)
+        if isinstance(value.value, float) or -value.value <= _RANGES[value.type][1]:
+            return Constant(-value.value, value.type)
+        return Constant(None, value.type)
     return Apply("negate", (value,), value.type, operand.offset, "-")
 
 

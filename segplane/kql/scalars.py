@@ -22,7 +22,9 @@ _FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
 def check(expression: syntax.Expression, scope: Scope) -> Expression:
     """Return an expression with its type. Raises KqlError with an offset."""
     with scope.budget.level(expression.offset):
-        return _checked(expression, scope)
+        checked = _checked(expression, scope)
+        scope.budget.check_size(checked, expression.offset)
+        return checked
 
 
 def _checked(expression: syntax.Expression, scope: Scope) -> Expression:

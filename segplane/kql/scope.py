@@ -8,6 +8,7 @@ from typing import NoReturn
 from segplane.kql import syntax
 from segplane.kql.errors import KqlError
 from segplane.kql.typed import Columns, Expression, Promoted
+from segplane.kql.walks import written_size
 
 # Levels of a tree that is walked by recursion, here and by what translates it.
 LEVELS_MAX = 50
@@ -21,6 +22,13 @@ class CheckBudget:
     def __init__(self) -> None:
         self._nodes = 0
         self._levels = 0
+        self._sizes: dict[int, tuple[Expression, int]] = {}
+
+    def check_size(self, expression: Expression, offset: int) -> None:
+        """Refuse an expression that is too large once its shared parts are written out."""
+        if written_size(expression, self._sizes) > NODES_MAX:
+            hint = f"at most {NODES_MAX:,} are checked: compute parts of it with extend"
+            raise KqlError(offset, "the expression has too many parts", hint)
 
     @contextmanager
     def level(self, offset: int) -> Iterator[None]:

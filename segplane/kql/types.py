@@ -81,9 +81,10 @@ def timespan(text: str) -> int:
         sign, number, unit = match.groups()
         if unit not in UNIT_NANOS:
             raise ValueError(f"a timespan has one of the units {', '.join(UNIT_NANOS)}")
-        nanos = round(float(number) * UNIT_NANOS[unit])
         if number.isdecimal():
             nanos = int(number[:30]) * UNIT_NANOS[unit]
+        else:
+            nanos = round(min(float(number), LONG_MAX) * UNIT_NANOS[unit])
     elif match := _SPAN.fullmatch(text):
         sign, days, hours, minutes, seconds, fraction = match.groups()
         whole = int(hours) * 3_600 + int(minutes) * 60 + int(seconds or 0)

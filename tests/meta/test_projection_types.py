@@ -1,5 +1,7 @@
 """Projections are checked when they are made, and over their dataset when they are linked."""
 
+from collections.abc import Callable
+
 import pytest
 
 from meta.client import MetaClient
@@ -151,7 +153,7 @@ def test_a_schema_that_links_do_not_yield_is_refused_with_their_names(
     projection = make_projection(meta_client, text="project body, code = 1.5, n = 1")
     link(meta_client, dataset, view, projection)
 
-    refusals = [
+    refusals: list[Callable[[], object]] = [
         lambda: meta_client.catalog.UpdateView(pb.UpdateViewRequest(id=view, schema_id=wider)),
         lambda: meta_client.catalog.UpdateProjection(
             pb.UpdateProjectionRequest(id=projection, schema_id=wider)

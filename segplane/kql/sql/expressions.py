@@ -21,6 +21,8 @@ from segplane.kql.typed import (
     Not,
 )
 
+# Null where both sides are; false or true where one is.
+_PAIR = "CASE WHEN NOT (<0> IS NULL AND <1> IS NULL) THEN COALESCE({}, FALSE) END"
 _WIDTHS = {"int": "INT", "long": "BIGINT", "timespan": "BIGINT"}
 
 
@@ -81,29 +83,21 @@ class ExpressionWriter:
         return exp.Case(ifs=branches, default=self.value(choice.otherwise))
 
     def _apply(self, apply: Apply) -> exp.Expression:
-        bare = self._bare(apply)
         if apply.template in TOTAL:
-            return _or_false(bare)
+            return _or_false(self._bare(apply))
         if apply.template in PAIRS:
-            return self._pair(apply, bare)
-        return bare
-
-    def _pair(self, apply: Apply, bare: exp.Expression) -> exp.Expression:
-        left, right = (self.value(argument) for argument in apply.arguments)
-        nulls = exp.And(
-            this=exp.Is(this=left, expression=exp.Null()),
-            expression=exp.Is(this=right, expression=exp.Null()),
-        )
-        return exp.Case(
-            ifs=[exp.If(this=exp.Not(this=exp.Paren(this=nulls)), true=_or_false(bare))]
-        )
+            pattern = _PAIR.format(self.pattern(apply))
+            return SqlPattern(this=pattern, expressions=self._arguments(apply))
+        return self._bare(apply)
 
     def _bare(self, apply: Apply) -> exp.Expression:
         if apply.template == "dynamic_to_string" and isinstance(apply.arguments[0], Member):
             return self._member(apply.arguments[0], "member_text")
+        return SqlPattern(this=self.pattern(apply), expressions=self._arguments(apply))
+
+    def _arguments(self, apply: Apply) -> list[exp.Expression]:
         is_plain = apply.template in PLAIN
-        arguments = [self.value(argument, is_plain=is_plain) for argument in apply.arguments]
-        return SqlPattern(this=self.pattern(apply), expressions=arguments)
+        return [self.value(argument, is_plain=is_plain) for argument in apply.arguments]
 
     def pattern(self, apply: Apply) -> str:
         """Return the SQL pattern of a template. Raises NotOnEngine."""

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from segplane.kql.errors import KqlError
 from segplane.kql.sql.engines import ENGINES, EngineName
 
+SQL_CHARACTERS_MAX = 200_000
 _ARGUMENT = re.compile(r"<(\d+|\*)>")
 
 
@@ -30,7 +32,12 @@ def _write(generator: Any, node: exp.Expression) -> str:
     def argument(match: re.Match[str]) -> str:
         return ", ".join(arguments) if match[1] == "*" else arguments[int(match[1])]
 
-    return _ARGUMENT.sub(argument, str(node.args["this"]))
+    text = _ARGUMENT.sub(argument, str(node.args["this"]))
+    # Patterns name an argument more than once, so nested ones may double at every level.
+    if len(text) > SQL_CHARACTERS_MAX:
+        hint = f"at most {SQL_CHARACTERS_MAX:,} are written: compute parts of it with extend"
+        raise KqlError(0, "an expression has too many characters in SQL", hint)
+    return text
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import random
 import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from segplane.kql import lexer, parser, token_stream
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
+from segplane.kql.sql.engines import ENGINES
 from segplane.kql.sql.relations import to_sql
 from tests.segplane.kql.cases import AGGREGATES, SCALARS
 from tests.segplane.kql.whole_queries import QUERIES
@@ -130,3 +132,32 @@ def test_names_that_stand_for_much_are_refused(text: str) -> None:
 
     with pytest.raises(KqlError, match=r"at most|too many"):
         compile_query(text, {"rows": TABLE}, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "format_datetime(todatetime({}), 'yyyy-MM-dd HH:mm:ss')",
+        "abs({})",
+        "({} == (b == b))",
+        "tostring(todatetime({}))",
+    ],
+)
+def test_nested_calls_that_repeat_their_arguments_stay_small(text: str) -> None:
+    for levels in (3, 12, 20, 40):
+        expression = {"abs({})": "i", "({} == (b == b))": "b"}.get(text, "tostring(d)")
+        for _ in range(levels):
+            expression = text.replace("{}", expression)
+        with suppress(KqlError):
+            state = compile_query(f"rows | project x = {expression}", {"rows": TABLE}, 0)
+            for engine in ENGINES:
+                with suppress(KqlError):
+                    assert len(to_sql(state, engine)) < 500_000
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 400 + "d", "9" * 400 + ".5d", "1e999", "-long(-9223372036854775808)"]
+)
+def test_numbers_beyond_all_ranges_are_refused_or_null(text: str) -> None:
+    with suppress(KqlError):
+        assert "9223372036854775808" not in translated(f"print x = {text}").replace("-9223", "")

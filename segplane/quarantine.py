@@ -84,7 +84,7 @@ def open_quarantine(client: MetaClient) -> tuple[MetaLocation, ObjectStore]:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class QuarantinePage:
     """Payloads in the order of keys; more may follow behind `next_after`, "" = there are none."""
 
     items: Sequence[Quarantined]
@@ -93,7 +93,7 @@ class Page:
 
 def list_page(
     store: ObjectStore, chosen: Filter, after: str, limit: int, read_max: int = READ_MAX
-) -> Page:
+) -> QuarantinePage:
     """List up to `limit` payloads behind a key; the page also ends after `read_max` notes."""
     items: list[Quarantined] = []
     payloads = _payloads(store, chosen.stream_id, after)
@@ -104,10 +104,10 @@ def list_page(
                 if chosen.takes(item):
                     items.append(item)
                 if len(items) == limit:
-                    return Page(items, item.key)
+                    return QuarantinePage(items, item.key)
             if read_max == 0:
-                return Page(items, group[-1][0].key)
-    return Page(items, "")
+                return QuarantinePage(items, group[-1][0].key)
+    return QuarantinePage(items, "")
 
 
 def _group_size(wanted: int, read_max: int) -> int:

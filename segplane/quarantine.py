@@ -63,7 +63,7 @@ class Quarantined:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class QuarantineFilter:
     """Selection of payloads; "" = all. `cause` is its first word."""
 
     stream_id: str = ""
@@ -92,7 +92,7 @@ class QuarantinePage:
 
 
 def list_page(
-    store: ObjectStore, chosen: Filter, after: str, limit: int, read_max: int = READ_MAX
+    store: ObjectStore, chosen: QuarantineFilter, after: str, limit: int, read_max: int = READ_MAX
 ) -> QuarantinePage:
     """List up to `limit` payloads behind a key; the page also ends after `read_max` notes."""
     items: list[Quarantined] = []

@@ -48,7 +48,7 @@ def list_(
     behind is printed below it; with --json on stderr.
     """
     with connect(address) as client, _refusals():
-        chosen = quarantine.Filter(stream, _dataset_id(client, dataset), cause)
+        chosen = quarantine.QuarantineFilter(stream, _dataset_id(client, dataset), cause)
         _, store = quarantine.open_quarantine(client)
         page = quarantine.list_page(store, chosen, after, limit)
     if as_json:

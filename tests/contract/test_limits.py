@@ -26,11 +26,12 @@ from tests.support.meta.limits.documented import documented
 from tests.support.meta.limits.lists import LISTS
 from tests.support.meta.limits.pages import PAGES
 from tests.support.meta.limits.requests import REQUESTS
+from tests.support.meta.limits.tables import TABLES
 from tests.support.meta.limits.world import Case, World
 from tests.support.meta.methods import METHODS
 
 TESTS = Path(__file__).parents[1]
-CASES: dict[str, Case] = REQUESTS | LISTS | PAGES
+CASES: dict[str, Case] = REQUESTS | LISTS | PAGES | TABLES
 # Limits that need more than a call, and the tests that show them.
 ELSEWHERE = {
     "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],
@@ -80,7 +81,7 @@ def world(postgres: EmbeddedPostgres, template_database: str) -> Iterator[World]
     name = f"limits_{uuid4().hex}"
     names = [sql.Identifier(part) for part in (name, template_database)]
     with closing(psycopg.connect(postgres.url, autocommit=True)) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
+        admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(*names))
         running = server.start(settings_of(postgres.url_of(name)))
         try:
             with MetaClient(f"127.0.0.1:{running.port}") as client:

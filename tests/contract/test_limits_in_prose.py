@@ -38,6 +38,11 @@ ROWS = {
         "findings of a kind among the rows, of `CheckConsistency`"
     ),
     "ReportObjectChecks takes up to 1,000 outcomes": "`ReportObjectChecks.checks`",
+    "from (`PutTableObjects`, up to 1,000": "`PutTableObjects.objects`",
+    "manifests and up to 16,384 manifests": "`PutTableSnapshot.manifest_digests`",
+    "in which up to 100 snapshots": "`HandOutTable.versions`",
+    "table has at most 10,000 snapshots": "snapshots of a dataset's table",
+    "its links, at most 1,000 of": "links of a projection that gets a new text",
 }
 # Bounds of ages, of replies and of what the server does by itself; other tests show them.
 NO_LIMITS = {

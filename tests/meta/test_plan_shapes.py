@@ -94,11 +94,14 @@ FILL = (
 @pytest.fixture(params=HISTORY, ids=str)
 def database(meta_server: MetaServer, request: pytest.FixtureRequest) -> Database:
     """Give a database with a long history and nothing to do."""
-    database = meta_server.running.database
+    return filled(meta_server.running.database, request.param)
+
+
+def filled(database: Database, rows: int) -> Database:
     with database.write() as tx:
         tx.execute(text("SET LOCAL statement_timeout = 0"))
         for statement in FILL:
-            tx.execute(text(statement), {"rows": request.param, "hour": HOUR_NANOS})
+            tx.execute(text(statement), {"rows": rows, "hour": HOUR_NANOS})
     with database.single() as tx:
         tx.execute(text("SET statement_timeout = 0"))
         tx.execute(text("VACUUM ANALYZE"))
@@ -180,7 +183,9 @@ def test_calls_and_walks_read_no_more_than_they_return_or_a_page(database: Datab
     assert {name: count for name, count in pages.items() if count > 5 * PAGE_ROWS} == {}
 
 
-def test_a_batch_of_commits_costs_in_proportion_to_its_calls(database: Database) -> None:
+def test_a_batch_of_commits_costs_in_proportion_to_its_calls(meta_server: MetaServer) -> None:
+    database = filled(meta_server.running.database, rows=300)
+
     def work(tx: Transaction) -> object:
         (dataset_id,) = tx.execute(text("SELECT id FROM datasets WHERE name = 'dataset 1'")).one()
         streams = tx.execute(text("SELECT stream_id FROM stream_heads LIMIT 200")).scalars()

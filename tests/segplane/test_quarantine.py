@@ -15,7 +15,7 @@ from nursery.replay import write_payload
 from segments.baby import Export, encode_baby
 from segments.keys import baby_key, quarantine_key
 from segments.parquet.schema import SegmentSpec
-from segplane.quarantine import Filter, list_page
+from segplane.quarantine import QuarantineFilter, list_page
 from segplane.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
@@ -199,9 +199,9 @@ def test_a_page_ends_after_the_notes_that_it_may_read(collector: CollectorDriver
     other = CollectorDriver(collector.client, dataset(collector.client))
     other.commit(other.put(payloads=(BROKEN, BROKEN)))
     nursery(collector.client).cycle()
-    none, every = Filter(cause="no_route"), Filter(cause="undecodable")
+    none, every = QuarantineFilter(cause="no_route"), QuarantineFilter(cause="undecodable")
 
-    def pages(chosen: Filter, read_max: int) -> list[list[str]]:
+    def pages(chosen: QuarantineFilter, read_max: int) -> list[list[str]]:
         pages, after = list[list[str]](), ""
         while True:
             page = list_page(collector.store, chosen, after, 100, read_max)

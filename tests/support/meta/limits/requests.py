@@ -47,7 +47,7 @@ def _(world: World, n: int) -> None:
     name = uuid4().hex
     world.client.catalog.CreateView(cat.CreateViewRequest(name=name, description="d" * n))
     world.client.catalog.CreateProjection(
-        cat.CreateProjectionRequest(name=name, projection="p" * n)
+        cat.CreateProjectionRequest(name=name, projection="where true".ljust(n))
     )
 
 

@@ -118,9 +118,16 @@ class StreamRules(CatalogRules):
     def _stamps(self, stream: Stream, kind: str, pick: int) -> tuple[str, ...]:
         if kind == "none" or not self.model.datasets:
             return ()
+        routed = self.model.routed(stream)
         if kind == "any":
-            return (chosen(list(self.model.datasets), pick),)
-        return tuple(sorted(self.model.routed(stream)))
+            # Of foreign datasets, which get no entry, tests/meta/test_foreign_stamps.py tells.
+            own = [
+                d
+                for d, dataset in self.model.datasets.items()
+                if d in routed or d in stream.entries or not dataset.is_live
+            ]
+            return (chosen(own, pick),) if own else ()
+        return tuple(sorted(routed))
 
     def _committed(self, stream: Stream, facts: Facts, stamped: tuple[str, ...]) -> None:
         live = frozenset(d for d in stamped if self.model.datasets[d].is_live)

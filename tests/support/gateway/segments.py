@@ -10,7 +10,7 @@ from meta.client import MetaClient, location
 from meta.v1 import common_pb2, ingestion_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.keys import new_merged_key
-from segments.parquet.footer import SegmentFooter
+from segments.parquet.footer import FORMAT_VERSION, SegmentFooter
 from segments.parquet.schema import SegmentSpec
 from segments.signals import Signal
 from segments.store.open import open_store
@@ -31,11 +31,22 @@ class SegmentWriter:
     folder: Path
     files: int = 0
     rows: list[tuple[str, int]] = field(default_factory=list)
+    # What each segment holds, as sorted.
+    sections: list[dict[Signal, pa.Table]] = field(default_factory=list)
 
     def write(
-        self, day: int = 0, rows: int = 20, signals: tuple[Signal, ...] = ("logs",), days: int = 1
+        self,
+        day: int = 0,
+        rows: int = 20,
+        signals: tuple[Signal, ...] = ("logs",),
+        days: int = 1,
+        format_version: int = FORMAT_VERSION,
+        is_known: bool = True,
     ) -> str:
-        """Register a segment of `rows` records a signal on some days; returns its id."""
+        """Register a segment of `rows` records a signal on some days; returns its id.
+
+        Of one that is not known, meta has no facts.
+        """
         spec = self._spec()
         tables = {}
         for signal in signals:
@@ -43,20 +54,31 @@ class SegmentWriter:
             times = [start + n * days * DAY // rows + n for n in range(rows)]
             tables[signal] = _with_times(rows_of(signal, rows, spec, next(_seeds)), times)
             self.rows += [(signal, time) for time in times]
-        return self.register(tables, spec)
+        return self.register(tables, spec, format_version, is_known)
 
-    def register(self, tables: dict[Signal, pa.Table], spec: SegmentSpec) -> str:
+    def register(
+        self,
+        tables: dict[Signal, pa.Table],
+        spec: SegmentSpec,
+        format_version: int = FORMAT_VERSION,
+        is_known: bool = True,
+    ) -> str:
         """Write and register a segment of these tables."""
         key = new_merged_key(self.dataset)
         path = self.folder / key.rpartition("/")[2]
-        _, facts = write_segment(path, tables, spec, SegmentFooter(self.dataset, "test"))
+        footer = SegmentFooter(self.dataset, "test", format_version=format_version)
+        sections, facts = write_segment(path, tables, spec, footer)
+        self.sections.append(sections)
         reply = self.client.ingestion.DownloadConfig(
             ingestion_pb2.DownloadConfigRequest(worker_id="test", omit_datasets=True)
         )
         bucket = reply.cloud_object_prefix.bucket
         open_store(location(bucket)).put_file_if_absent(key, path)
         self.files += 1
-        return self._save(create_segment(self.dataset, bucket, key, facts))
+        segment = create_segment(self.dataset, bucket, key, facts)
+        if not is_known:
+            segment.ClearField("facts")
+        return self._save(segment)
 
     def _save(self, segment: common_pb2.CreateSegment) -> str:
         request = ingestion_pb2.SaveSegmentsRequest(segments=[segment])

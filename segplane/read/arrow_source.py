@@ -1,0 +1,154 @@
+"""A dataset's files as one pyarrow source that can be read any number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from segments.signals import SIGNALS
+from segplane.read.bounds import TimeBounds
+from segplane.read.columns import ReadColumns
+from segplane.read.conversion import converted_batches
+from segplane.read.files import DatasetFile
+from segplane.read.filesystems import filesystem, path_of
+from segplane.read.pins import VersionPin
+
+_NANOS_PER_MICRO = 1_000
+_MICROS = pa.timestamp("us", "UTC")
+
+
+class SegmentsDataset(ds.FileSystemDataset):
+    """Files of a dataset at a version, of one signal or all, within bounds of time.
+
+    Files in `converted` are not Arrow's own: with any of them this is a source for `scanner` only.
+    Arrow leaves out files whose bounds exclude a query. Raises PinLost where the version may have
+    been deleted.
+    """
+
+    def __init__(
+        self,
+        columns: ReadColumns,
+        plain: Sequence[DatasetFile],
+        converted: Sequence[DatasetFile],
+        pin: VersionPin,
+    ) -> None:
+        file_format = ds.ParquetFileFormat(
+            default_fragment_scan_options=ds.ParquetFragmentScanOptions(
+                page_checksum_verification=True
+            )
+        )
+        fragments = [
+            file_format.make_fragment(
+                path_of(file),
+                filesystem(file.store),
+                partition_expression=_content(file),
+                file_size=file.size_bytes,
+            )
+            for file in plain
+        ]
+        super().__init__(fragments, columns.all, file_format, None)
+        self._columns = columns
+        self._converted = tuple(converted)
+        self._pin = pin
+        self._where: pc.Expression | None = None
+
+    @property
+    def is_arrows_own(self) -> bool:
+        """True if Arrow can read every file by itself."""
+        return not self._converted
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that were asked for."""
+        return self._columns.schema
+
+    def filter(self, expression: pc.Expression) -> SegmentsDataset:
+        """Return the rows for which an expression is true."""
+        filtered: SegmentsDataset = super().filter(expression)
+        filtered.__dict__.update(self.__dict__)
+        filtered._where = _both(self._where, expression)
+        return filtered
+
+    def scanner(  # type: ignore[override]
+        self, columns: Any = None, filter: Any = None, **options: Any
+    ) -> ds.Scanner:
+        """Return a scanner of the columns that were asked for, or of others."""
+        self._pin.check()
+        wanted = list(self._columns.names) if columns is None else columns
+        own = super().scanner(columns=wanted, filter=filter, **options)
+        if not self._converted:
+            return own
+        converted = ds.Scanner.from_batches(
+            self._convert(),
+            schema=self._columns.all,
+            columns=wanted,
+            filter=_both(self._where, filter),
+        )
+        joined = (batch for part in (own, converted) for batch in part.to_batches())
+        return ds.Scanner.from_batches(joined, schema=own.projected_schema)
+
+    def _convert(self) -> Iterator[pa.RecordBatch]:
+        for file in self._converted:
+            self._pin.check()
+            yield from converted_batches(file, self._columns)
+
+
+def segments_dataset(
+    columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile], pin: VersionPin
+) -> SegmentsDataset:
+    """Return the rows of files that are of the signals asked for, within bounds of time."""
+    plain = [file for file in files if columns.has_as_stored(file)]
+    converted = [file for file in files if not columns.has_as_stored(file)]
+    dataset = SegmentsDataset(columns, plain, converted, pin)
+    where = _row_filter(columns, bounds, files)
+    return dataset if where is None else dataset.filter(where)
+
+
+def _row_filter(
+    columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile]
+) -> pc.Expression | None:
+    """Say which rows of the files are asked for; None = every one."""
+    where: pc.Expression | None = None
+    if columns.signals != SIGNALS:
+        for signal in columns.signals:
+            where = _both(where, pc.field("signal") == signal)
+    if all(bounds.contain(file.start_time, file.end_time) for file in files):
+        return where
+    if bounds.start is not None:
+        where = _both(where, _from(bounds.start))
+    if bounds.end is not None:
+        where = _both(where, ~_from(bounds.end))
+    return where
+
+
+def _from(nanos: int) -> pc.Expression:
+    """Say that a row's exact time is at least this."""
+    whole, remainder = divmod(nanos, _NANOS_PER_MICRO)
+    time, micros = pc.field("timestamp"), pa.scalar(whole, _MICROS)
+    if not remainder:
+        return time >= micros
+    # The first term is what row groups are pruned by.
+    return (time >= micros) & ((time > micros) | (pc.field("timestamp_nanos") >= remainder))
+
+
+def _content(file: DatasetFile) -> pc.Expression:
+    """Say what is true of every row of a file that is asked for."""
+    time = pc.field("timestamp")
+    first, last = (
+        pa.scalar(nanos // _NANOS_PER_MICRO, _MICROS) for nanos in (file.start_time, file.end_time)
+    )
+    content = (time >= first) & (time <= last)
+    if file.signals:
+        signal = pc.field("signal")
+        content &= (signal >= min(file.signals)) & (signal <= max(file.signals))
+    return content
+
+
+def _both(first: pc.Expression | None, second: pc.Expression | None) -> pc.Expression | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second

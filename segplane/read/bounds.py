@@ -1,0 +1,63 @@
+"""Bounds of event time that a reader asks for."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from meta.v1 import common_pb2
+from segplane.read.errors import ReadError
+from segplane.times import parse_time
+
+Moment = str | int | datetime
+NANOS_MIN, NANOS_MAX = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBounds:
+    """Event times in nanoseconds, [start, end); None = no bound."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def __post_init__(self) -> None:
+        for nanos in (self.start, self.end):
+            if nanos is not None and not NANOS_MIN <= nanos <= NANOS_MAX:
+                raise ReadError(f"time {nanos} is not within 64 bits of nanoseconds")
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise ReadError(f"start {self.start} is not before end {self.end} (nanoseconds)")
+
+    def overlap(self, first: int, last: int) -> bool:
+        """Return true if some time of first..last, both inclusive, is within the bounds."""
+        return (self.end is None or first < self.end) and (self.start is None or last >= self.start)
+
+    def contain(self, first: int, last: int) -> bool:
+        """Return true if every time of first..last, both inclusive, is within the bounds."""
+        return (self.end is None or last < self.end) and (self.start is None or first >= self.start)
+
+    def time_range(self) -> common_pb2.TimeRange | None:
+        """Return the bounds as FindSegments takes them; None = all times."""
+        if self.start is None and self.end is None:
+            return None
+        return common_pb2.TimeRange(
+            start_time=NANOS_MIN if self.start is None else self.start,
+            end_time=NANOS_MAX if self.end is None else self.end,
+        )
+
+
+def time_bounds(start: Moment | None, end: Moment | None) -> TimeBounds:
+    """Read the bounds: RFC 3339, an age such as 90m, a datetime, or nanoseconds."""
+    now = datetime.now(UTC)
+    return TimeBounds(_nanos("start", start, now), _nanos("end", end, now))
+
+
+def _nanos(name: str, moment: Moment | None, now: datetime) -> int | None:
+    if moment is None or isinstance(moment, int):
+        return moment
+    if isinstance(moment, datetime):
+        if moment.tzinfo is None:
+            raise ReadError(f"{name} is {moment.isoformat()} without a time zone: add one")
+        # A pandas Timestamp is a datetime, and has nanoseconds.
+        return parse_time(moment.isoformat(), now) + int(getattr(moment, "nanosecond", 0))
+    try:
+        return parse_time(moment, now)
+    except ValueError as error:
+        raise ReadError(f"{name}: {error}") from None

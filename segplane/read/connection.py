@@ -1,0 +1,39 @@
+"""A reader's connection to meta: what the caller says, else the environment of the command line."""
+
+import os
+from pathlib import Path
+
+from meta.channel import ClientTls
+from meta.client import MetaClient
+from segplane.read.errors import ReadError
+
+DEFAULT_ADDRESS = "127.0.0.1:9500"
+_PREFIX = "SEGPLANE_META_"
+
+
+def connect(address: str | None, token: str | None, ca: str | Path | None) -> MetaClient:
+    """Open a client of meta; raises ReadError if a file cannot be used.
+
+    None takes SEGPLANE_META_ADDRESS, SEGPLANE_META_AUTH_TOKEN (or ..._FILE) and
+    SEGPLANE_META_CA_FILE with its companions.
+    """
+    ca_file = _variable("CA_FILE") if ca is None else str(ca)
+    tls = None
+    if ca_file:
+        tls = ClientTls(
+            ca_file, _variable("CERT_FILE"), _variable("KEY_FILE"), _variable("SERVER_NAME")
+        )
+    token_file = _variable("AUTH_TOKEN_FILE") if token is None else ""
+    try:
+        return MetaClient(
+            address or _variable("ADDRESS") or DEFAULT_ADDRESS,
+            auth_token="" if token_file else _variable("AUTH_TOKEN") if token is None else token,
+            auth_token_file=token_file,
+            tls=tls,
+        )
+    except ValueError as error:
+        raise ReadError(f"connection to meta: {error}") from error
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(_PREFIX + name, "")

@@ -1,0 +1,72 @@
+"""Functions for queries in DuckDB: attributes, words of numbers, quantiles of histograms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segments.parquet.readable import READABLE_COLUMNS, ReadableColumn
+
+if TYPE_CHECKING:
+    import duckdb
+
+# A JSON pointer takes any key; a JSON path would read the dots of `user.id` as levels.
+_ATTRIBUTE = """
+CREATE OR REPLACE TEMPORARY MACRO attribute(attributes, key) AS
+    json_extract_string(attributes, '/' || replace(replace(key, '~', '~0'), '/', '~1'))
+"""
+# Of histograms with the same bounds: a bucket's count is the sum of theirs.
+_MERGE_BUCKETS = """
+CREATE OR REPLACE TEMPORARY MACRO merge_buckets(bucket_counts) AS
+    list_reduce(
+        list(bucket_counts) FILTER (bucket_counts IS NOT NULL),
+        lambda a, b: list_transform(list_zip(a, b), lambda pair: pair[1] + pair[2])
+    )
+"""
+# As Prometheus has it: linear within a bucket, the first one from 0 on where its bound is positive,
+# and the last bound for the last bucket, which has none above. NULL without values or bounds.
+_HISTOGRAM_QUANTILE = """
+CREATE OR REPLACE TEMPORARY MACRO histogram_quantile(quantile, bucket_counts, bounds) AS
+    list_transform(
+        [{
+            'counts': bucket_counts::DOUBLE[],
+            'bounds': bounds::DOUBLE[],
+            'rank': quantile * list_sum(bucket_counts::DOUBLE[])
+        }],
+        lambda h: list_transform(
+            [coalesce(list_position(
+                list_transform(
+                    range(1, len(h.counts) + 1),
+                    lambda place: list_sum(h.counts[1:place]) >= h.rank AND h.counts[place] > 0
+                ),
+                true
+            ), 0)],
+            lambda place: CASE
+                WHEN place = 0 OR len(h.bounds) = 0 THEN NULL
+                WHEN place > len(h.bounds) THEN h.bounds[len(h.bounds)]
+                WHEN place = 1 AND h.bounds[1] <= 0 THEN h.bounds[1]
+                WHEN place = 1 THEN h.bounds[1] * h.rank / h.counts[1]
+                ELSE h.bounds[place - 1] + (h.bounds[place] - h.bounds[place - 1])
+                    * (h.rank - list_sum(h.counts[1:place - 1])) / h.counts[place]
+            END
+        )[1]
+    )[1]
+"""
+
+
+def define_functions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Define our functions for one connection, as temporary macros."""
+    for statement in statements():
+        connection.execute(statement)
+
+
+def statements() -> list[str]:
+    """Return the statements that define our functions."""
+    return [_ATTRIBUTE, _MERGE_BUCKETS, _HISTOGRAM_QUANTILE, *map(_words, READABLE_COLUMNS)]
+
+
+def _words(column: ReadableColumn) -> str:
+    cases = " ".join(f"WHEN {number} THEN '{word}'" for number, word in column.words.items())
+    return (
+        f"CREATE OR REPLACE TEMPORARY MACRO {column.name}_name({column.source})"
+        f" AS CASE {column.source} {cases} END"
+    )

@@ -1,0 +1,34 @@
+"""Errors of readers, each one sentence."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from meta.client import MetaClient
+from meta.errors import MetaError, NotFound, Unavailable
+from segplane.suggestions import with_suggestion
+
+
+class ReadError(Exception):
+    """The dataset cannot be read as asked; the message says why and what to change."""
+
+
+class PinLost(ReadError):
+    """The version is no longer kept from deletion. Open the dataset again."""
+
+
+@contextmanager
+def meta_refusals(client: MetaClient) -> Iterator[None]:
+    """Turn a refusal of meta into a ReadError."""
+    try:
+        yield
+    except Unavailable as error:
+        raise ReadError(f"meta does not answer at {client.target}: {sentence(error)}") from error
+    except NotFound as error:
+        raise ReadError(sentence(with_suggestion(client, error))) from error
+    except MetaError as error:
+        raise ReadError(f"{sentence(error)} ({error.reason})") from error
+
+
+def sentence(error: BaseException) -> str:
+    """Return an error's text on one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,118 @@
+"""The files of a dataset at a version: FindSegments, page by page."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from meta.client import MetaClient, location
+from meta.v1 import common_pb2
+from meta.v1 import segment_lookup_pb2 as pb
+from segments.keys import join_key
+from segments.location import StoreLocation
+from segments.signals import SIGNALS, TRAITS, Signal
+from segplane.lookup import segment_url
+from segplane.read.bounds import TimeBounds
+from segplane.read.errors import ReadError
+
+_PAGE = 10_000
+_NAMES: dict[int, Signal] = {int(TRAITS[signal].kind): signal for signal in SIGNALS}
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFile:
+    """A segment and its file.
+
+    `start_time` and `end_time` bound its event times in nanoseconds, both inclusive; of one signal
+    if the reader asked for one. `signals` and `format_version` are None where meta does not know
+    them, and so is `promoted`, the columns that the file has beside the format's.
+    """
+
+    segment_id: str
+    url: str
+    store: StoreLocation
+    key: str
+    start_time: int
+    end_time: int
+    rows: int
+    size_bytes: int
+    signals: tuple[Signal, ...] | None
+    format_version: int | None
+    promoted: tuple[common_pb2.PromotedColumn, ...] | None
+
+
+def signals_of(signal: str | None) -> tuple[Signal, ...]:
+    """Return the signals that a reader asks for, None = all; raises ReadError."""
+    if signal is None:
+        return SIGNALS
+    for name in SIGNALS:
+        if name == signal:
+            return (name,)
+    raise ReadError(f"signal is {signal!r}, expected one of {', '.join(SIGNALS)}")
+
+
+def find_files(
+    client: MetaClient,
+    dataset_name: str,
+    version: int,
+    signals: tuple[Signal, ...],
+    bounds: TimeBounds,
+) -> tuple[DatasetFile, ...]:
+    """List the files that may hold such records; raises MetaError."""
+    request = pb.FindSegmentsRequest(
+        dataset_names=[dataset_name],
+        as_of_version=version,
+        limit=_PAGE,
+        time_range=bounds.time_range(),
+    )
+    if signals != SIGNALS:
+        request.signals.extend(common_pb2.Signal.ValueType(TRAITS[s].kind) for s in signals)
+    return tuple(_overlapping(_pages(client, request), signals, bounds))
+
+
+def _pages(
+    client: MetaClient, request: pb.FindSegmentsRequest
+) -> Iterator[pb.FindSegmentsResponse]:
+    while True:
+        reply = client.segment_lookup.FindSegments(request)
+        yield reply
+        if not reply.page.HasField("next_cursor"):
+            return
+        request.cursor = reply.page.next_cursor
+
+
+def _overlapping(
+    pages: Iterable[pb.FindSegmentsResponse], signals: tuple[Signal, ...], bounds: TimeBounds
+) -> Iterator[DatasetFile]:
+    for page in pages:
+        layouts = [tuple(layout.promoted_columns) for layout in page.layouts]
+        for segment in page.segments:
+            file = _file(segment, layouts, signals)
+            if bounds.overlap(file.start_time, file.end_time):
+                yield file
+
+
+def _file(
+    segment: common_pb2.SegmentInfo,
+    layouts: Sequence[tuple[common_pb2.PromotedColumn, ...]],
+    signals: tuple[Signal, ...],
+) -> DatasetFile:
+    prefix = segment.cloud_object_key.prefix
+    times, rows, present = segment.time_range, segment.number_of_events, None
+    if segment.HasField("facts"):
+        facts = {_NAMES[f.signal]: f for f in segment.facts.signals if f.signal in _NAMES}
+        present = tuple(facts)
+        own = [facts[signal] for signal in signals if signal in facts]
+        if own and len(signals) == 1:
+            times, rows = own[0].time_range, own[0].number_of_events
+    return DatasetFile(
+        segment.id,
+        segment_url(segment),
+        location(prefix.bucket),
+        join_key(prefix.prefix, segment.cloud_object_key.key),
+        times.start_time,
+        times.end_time,
+        rows,
+        segment.compressed_size_bytes,
+        present,
+        segment.facts.format_version if segment.HasField("facts") else None,
+        layouts[segment.layout] if segment.HasField("layout") else None,
+    )

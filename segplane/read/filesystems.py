@@ -1,0 +1,43 @@
+"""File systems of pyarrow for the stores that hold the files."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from pyarrow import fs
+
+from segments.keys import join_key
+from segments.location import StoreLocation
+from segplane.read.errors import ReadError
+from segplane.read.files import DatasetFile
+
+DEFAULT_REGION = "us-east-1"
+
+
+def path_of(file: DatasetFile) -> str:
+    """Return a file's path in its file system."""
+    store = file.store
+    if store.provider == "file":
+        return "/" + join_key(store.path, file.key)
+    return join_key(store.bucket, store.path, file.key)
+
+
+@cache
+def filesystem(store: StoreLocation) -> fs.FileSystem:
+    """Open a store with the credentials that AWS's tools would use; raises ReadError."""
+    if store.provider == "file":
+        return fs.LocalFileSystem()
+    if store.provider != "s3":
+        raise ReadError(f"the objects are in a store of kind {store.provider!r}: upgrade segplane")
+    region = store.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    options: dict[str, Any] = {"region": region or DEFAULT_REGION}
+    if ca_file := os.environ.get("AWS_CA_BUNDLE"):
+        options["tls_ca_file_path"] = ca_file
+    if store.endpoint:
+        endpoint = urlsplit(store.endpoint)
+        options["scheme"] = endpoint.scheme
+        options["endpoint_override"] = endpoint.netloc + endpoint.path
+    return fs.S3FileSystem(**options)

@@ -12,6 +12,7 @@ RUN pip install --no-cache-dir --require-hashes -r requirements/build.lock \
     && uv pip install --system --no-cache --no-build-isolation --require-hashes -r requirements/all.lock
 
 COPY pyproject.toml README.md LICENSE ./
+COPY distributions distributions
 COPY segments segments
 COPY meta meta
 COPY collector collector
@@ -19,7 +20,7 @@ COPY nursery nursery
 COPY merge_worker merge_worker
 COPY janitor janitor
 COPY segplane segplane
-RUN uv pip install --system --no-cache --no-build-isolation --no-deps .
+RUN uv pip install --system --no-cache --no-build-isolation --no-deps . ./distributions/server
 
 RUN useradd --create-home segplane
 USER segplane

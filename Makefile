@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := $(BIN)/uv
-COMPILE := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
+COMPILE := $(UV) pip compile distributions/server/pyproject.toml --no-emit-package segplane --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
 GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane
@@ -19,27 +19,29 @@ help: ## List the targets
 
 setup: $(READY) ## Make .venv from the lock files (hash-checked) and install the project into it
 
-$(READY): requirements/build.lock requirements/dev.lock pyproject.toml
+$(READY): requirements/build.lock requirements/dev.lock pyproject.toml distributions/server/pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make setup: no Python 3.11 or newer with venv found; install python3.11 and python3.11-venv, or pass PYTHON=/path/to/python" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --require-hashes -r requirements/dev.lock
-	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
+	@$(UV) pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e . -e distributions/server
 	@touch $@
 
 lock: ## Resolve the lock files anew
-	$(COMPILE) --upgrade --extra all --group dev -o requirements/dev.lock
+	$(COMPILE) --upgrade --extra all --group pyproject.toml:dev -o requirements/dev.lock
 	$(COMPILE) --extra all --constraint requirements/dev.lock -o requirements/all.lock
 	$(GROUP) --upgrade --group bench --constraint requirements/dev.lock -o requirements/bench.lock
 	$(GROUP) --upgrade --group iceberg -o requirements/iceberg.lock
 	$(GROUP) --upgrade --group engines -o requirements/engines.lock
+	$(GROUP) pyproject.toml --extra read --group notebook --constraint requirements/dev.lock -o requirements/notebook.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
 
 sbom: $(READY) ## List what a release is made of, and its licences: build/sbom
 	$(BIN)/python requirements/bill_of_materials.py build/sbom
 
-wheel: $(READY) ## Build the wheel into build/dist, to the same bytes every time
+wheel: $(READY) ## Build both wheels into build/dist, to the same bytes every time
 	$(BIN)/python -m hatchling build -t wheel -d build/dist
+	cd distributions/server && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/build/dist
 
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo

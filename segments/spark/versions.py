@@ -59,20 +59,20 @@ def guarded(function: Callable[[Iterable[T]], Iterator[R]]) -> Callable[[Iterabl
     An executor may have come after the survey at the start, or been upgraded since.
     """
     expected, look, body = astuple(versions_here())[1:], survey(), pickle.dumps(function)
+    name = __name__
 
     # Nested, and all of ours that it needs still packed: as above.
     def run(items: Iterable[T]) -> Iterator[R]:
         import pickle
         import sys
+        from importlib import import_module
 
-        ours = sys.modules.get("segments.spark.versions")
+        ours = sys.modules.get(name)
         if ours is None or expected not in ours.agreed:
             (installed,) = look(())
             if installed[1:] != expected:
                 raise RuntimeError(f"{_DIFFERS} {'|'.join(installed)}")
-            import segments.spark.versions
-
-            segments.spark.versions.agreed.add(expected)
+            import_module(name).agreed.add(expected)
         # As trustworthy as the task that brought it.
         function: Callable[[Iterable[T]], Iterator[R]] = pickle.loads(body)  # noqa: S301
         return function(items)

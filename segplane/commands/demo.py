@@ -21,7 +21,7 @@ def demo(
     Starts a stack of its own, compacts, queries with DuckDB before and after, and runs fsck.
     """
     if importlib.util.find_spec("opentelemetry.exporter") is None:
-        raise usage("the demo needs every part of Segplane: pip install 'segplane[all]'")
+        raise usage("the demo needs every part of Segplane: pip install 'segplane-server[all]'")
     # Imported here, because no other command needs DuckDB and OpenTelemetry.
     from segplane.demo.run import run
 

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 from moto.server import ThreadedMotoServer
+
+from tests.support.wheels import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = {
@@ -95,10 +96,9 @@ def test_the_bucket_is_made_once(
 
 def test_the_image_holds_every_package() -> None:
     recipe = (ROOT / "Dockerfile").read_text()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 
-    assert all(f"COPY {package} {package}\n" in recipe for package in packages)
+    assert all(f"COPY {name} {name}\n" in recipe for name in (*PACKAGES, "distributions"))
+    assert "--no-deps . ./distributions/server\n" in recipe
 
 
 def test_the_image_installs_what_the_tests_run_with() -> None:

@@ -1,16 +1,19 @@
-"""The stubs and the client import with the base install alone."""
+"""The stubs, the client and readers import with what `segplane` and its extra `read` demand."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 STUBS = sorted(f"meta.v1.{file.stem}" for file in (ROOT / "meta" / "v1").glob("*_pb2*.py"))
 
 # Hides every installed package that the base dependencies do not bring, as if it were absent.
-IMPORT_WITH_BASE_ONLY = """
+IMPORT_WITH_BASE_ONLY = r"""
 import importlib, importlib.metadata as metadata, re, sys
 
 def plain(name):
@@ -21,28 +24,38 @@ def closure(names, seen):
         if name not in seen:
             seen.add(name)
             found = [r for r in metadata.requires(name) or [] if "extra ==" not in r]
-            closure([re.match(r"[\\w.-]+", r).group() for r in found], seen)
+            closure([re.match(r"[\w.-]+", r).group() for r in found], seen)
     return seen
 
-base = closure(["grpcio", "protobuf", "googleapis-common-protos"], set())
+base = closure(sys.argv[1].split(), set())
 owners = metadata.packages_distributions()
 tops = {top for top, dists in owners.items() if set(map(plain, dists)) & base}
-allowed = tops | sys.stdlib_module_names | {"meta", "segments"}
+allowed = tops | sys.stdlib_module_names | {"meta", "segments", "segplane"}
 
 class OnlyBase:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] not in allowed:
+        if name.partition(".")[0] not in allowed and not name.startswith("_sysconfigdata"):
             raise ModuleNotFoundError(f"not in the base install: {name}", name=name)
 
 sys.meta_path.insert(0, OnlyBase())
-for module in sys.argv[1:]:
+for module in sys.argv[2:]:
     importlib.import_module(module)
 """
 
 
-def import_with_base_only(*modules: str) -> subprocess.CompletedProcess[str]:
+# What the generated stubs need; KQL's translator is beside them in the base install.
+CLIENT = ("grpcio", "protobuf", "googleapis-common-protos")
+
+
+def names_of(requirements: list[str]) -> tuple[str, ...]:
+    return tuple(re.split(r"[^\w-]", requirement)[0] for requirement in requirements)
+
+
+def import_with_base_only(
+    *modules: str, base: tuple[str, ...] = CLIENT
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", IMPORT_WITH_BASE_ONLY, *modules],
+        [sys.executable, "-c", IMPORT_WITH_BASE_ONLY, " ".join(base), *modules],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -50,9 +63,23 @@ def import_with_base_only(*modules: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("modules", [STUBS, ["meta.client"]], ids=["stubs", "client"])
+@pytest.mark.parametrize(
+    "modules",
+    [STUBS, ["meta.client"], ["segplane.read"]],
+    ids=["stubs", "client", "read"],
+)
 def test_base_install_is_enough(modules: list[str]) -> None:
     run = import_with_base_only(*modules)
+
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_extra_of_readers_is_enough_to_read() -> None:
+    extra = names_of(PROJECT["dependencies"] + PROJECT["optional-dependencies"]["read"])
+
+    run = import_with_base_only(
+        "segplane.read.arrow_source", "segplane.read.conversion", "segplane.kql.sql", base=extra
+    )
 
     assert run.returncode == 0, run.stderr
 

@@ -25,7 +25,8 @@ class PinTotals:
 # True of a segment `s` that a pin holds, unless its loss is accepted.
 HELD = f"""
     EXISTS (SELECT FROM pins p JOIN datasets home ON home.key = p.dataset_key
-            WHERE p.dataset_key = s.dataset_key AND p.version >= s.created_version
+            WHERE p.dataset_key = s.dataset_key
+              AND (p.holds_changes OR p.version >= s.created_version)
               AND (s.tombstone_version IS NULL OR p.version < s.tombstone_version)
               AND p.expires_at > {NOW}
               AND home.pins_horizon IS NOT DISTINCT FROM home.deletion_horizon)

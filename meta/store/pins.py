@@ -1,9 +1,10 @@
 """Pins: leases on a dataset at a version, which keep the segments that it shows from deletion.
 
 A version is readable at or above its dataset's deletion horizon, or while it is pinned. Held are
-the segments with created <= pin < tombstone. Taking a pin and raising the horizon lock the
-dataset's row, and whoever raises it removes the pins that have expired: a pin that is a row holds
-all of its segments, whatever the clocks say.
+the segments with created <= pin < tombstone; a pin of changes holds all with pin < tombstone, so
+the horizon stays at or below it and the changes since can be read. Taking a pin and raising the
+horizon lock the dataset's row, and whoever raises it removes the pins that have expired: a pin that
+is a row holds all of its segments, whatever the clocks say.
 """
 
 from bisect import bisect_left
@@ -43,6 +44,7 @@ class NewPin:
     dataset_name: str
     version: int | None
     lease_secs: float
+    holds_changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +63,34 @@ class PinRow:
     left_secs: int
     held_segments: int
     held_bytes: int
+    holds_changes: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The tombstoned segments that a version shows."""
+    """The tombstoned segments that a pin holds."""
 
     segments: int
     size_bytes: int
     oldest_tombstone_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """Pinned versions of a dataset, ascending, and the first of those with their changes."""
+
+    versions: Sequence[int]
+    changes_from: int | None
+
+    def holds(self, created_version: int, tombstone_version: int) -> bool:
+        """True if a pin holds a segment of this lifetime."""
+        if self.changes_from is not None and self.changes_from < tombstone_version:
+            return True
+        first = bisect_left(self.versions, created_version)
+        return first < len(self.versions) and self.versions[first] < tombstone_version
+
+
+NOT_PINNED = Pinned((), None)
 
 
 PIN_COLUMNS = """
@@ -78,7 +99,7 @@ PIN_COLUMNS = """
     (extract(epoch FROM p.expires_at) * 1000000)::bigint * 1000,
     (extract(epoch FROM p.ends_at) * 1000000)::bigint * 1000,
     greatest(0, floor(extract(epoch FROM p.expires_at - clock_timestamp())))::bigint,
-    p.held_segments, p.held_bytes
+    p.held_segments, p.held_bytes, p.holds_changes
 """
 _TAKE_TURNS = text("SELECT pg_advisory_xact_lock(:key)")
 _FIND = text(
@@ -90,6 +111,7 @@ _COUNT = text("SELECT count(*), count(*) FILTER (WHERE owner = :owner) FROM pins
 _LOCK_HORIZONS = text(
     "SELECT key FROM datasets WHERE key = ANY(:keys) ORDER BY key FOR NO KEY UPDATE"
 )
+_HORIZON = text("SELECT deletion_horizon FROM datasets WHERE key = :key")
 _END_VOID = text(f"""
     DELETE FROM pins p USING datasets d
     WHERE d.key = p.dataset_key AND d.key = ANY(:keys)
@@ -101,13 +123,14 @@ _AGREE = text("""
     WHERE key = ANY(:keys) AND pins_horizon IS DISTINCT FROM deletion_horizon
 """)
 _PINNED = text(
-    "SELECT DISTINCT dataset_key, version FROM pins WHERE dataset_key = ANY(:keys)"
-    " ORDER BY dataset_key, version"
+    "SELECT dataset_key, array_agg(version ORDER BY version),"
+    " min(version) FILTER (WHERE holds_changes)"
+    " FROM pins WHERE dataset_key = ANY(:keys) GROUP BY dataset_key"
 )
 _HELD = text("""
     SELECT count(*), coalesce(sum(compressed_size_bytes), 0)::bigint, min(tombstone_at)
     FROM segments WHERE dataset_key = :key AND tombstone_version IS NOT NULL
-      AND tombstone_version > :version AND created_version <= :version
+      AND tombstone_version > :version AND (:holds_changes OR created_version <= :version)
 """)
 _HELD_BY_OTHERS = text(
     "SELECT coalesce(sum(held_bytes), 0)::bigint FROM pins WHERE owner = :owner AND id <> :id"
@@ -120,13 +143,15 @@ _INSERT = text("""
              + make_interval(secs => :age) AS ends_at
       FROM datasets WHERE key = :key)
     INSERT INTO pins (id, owner, dataset_key, version, created_at, expires_at, ends_at,
-                      held_segments, held_bytes)
+                      held_segments, held_bytes, holds_changes)
     SELECT :id, :owner, :key, :version, clock_timestamp(),
            least(ends_at, clock_timestamp() + make_interval(secs => :lease)), ends_at,
-           :held_segments, :held_bytes
+           :held_segments, :held_bytes, :holds_changes
     FROM bound WHERE ends_at > clock_timestamp()
 """)
-_LOCK = text("SELECT owner, dataset_key, version FROM pins WHERE id = :id FOR UPDATE")
+_LOCK = text(
+    "SELECT owner, dataset_key, version, holds_changes FROM pins WHERE id = :id FOR UPDATE"
+)
 _RENEW = text(f"""
     UPDATE pins SET held_segments = :held_segments, held_bytes = :held_bytes,
            expires_at = least(ends_at, greatest(
@@ -148,7 +173,7 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
     tx.execute(_FORGET_EXPIRED)
     _check_numbers(tx, new.owner, limits)
     key, version = _lock_readable(tx, new)
-    held = _held(tx, key, version)
+    held = _held(tx, key, version, new.holds_changes)
     _check_bytes(tx, new.owner, new.id, held, limits)
     values = {
         "id": new.id,
@@ -161,6 +186,7 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
         "lease": min(new.lease_secs, limits.lease_secs),
         "held_segments": held.segments,
         "held_bytes": held.size_bytes,
+        "holds_changes": new.holds_changes,
     }
     if tx.execute(_INSERT, values).rowcount == 0:
         raise VersionExpired(
@@ -174,7 +200,7 @@ def renew(tx: Transaction, pin_id: UUID, lease_secs: float, limits: PinLimits) -
     """Extend the lease of a pin, up to its end. Raises NotFound, QuotaExceeded."""
     row = tx.execute(_LOCK, {"id": pin_id}).one_or_none()
     if row is not None:
-        held = _held(tx, row.dataset_key, row.version)
+        held = _held(tx, row.dataset_key, row.version, row.holds_changes)
         _check_bytes(tx, row.owner, pin_id, held, limits)
         values = {
             "id": pin_id,
@@ -198,8 +224,8 @@ def find(tx: Transaction, pin_id: UUID) -> PinRow | None:
     return None if row is None else PinRow(*row)
 
 
-def lock_horizons(tx: Transaction, dataset_keys: Sequence[int]) -> Mapping[int, list[int]]:
-    """Lock the horizons of datasets and return their pinned versions, ascending.
+def lock_horizons(tx: Transaction, dataset_keys: Sequence[int]) -> Mapping[int, Pinned]:
+    """Lock the horizons of datasets and return what is pinned of them.
 
     Pins that have expired, or are void, are removed: they hold nothing from here on.
     """
@@ -207,20 +233,12 @@ def lock_horizons(tx: Transaction, dataset_keys: Sequence[int]) -> Mapping[int, 
     tx.execute(_LOCK_HORIZONS, values)
     tx.execute(_END_VOID, values)
     tx.execute(_AGREE, values)
-    pinned: dict[int, list[int]] = {}
-    for key, version in tx.execute(_PINNED, values):
-        pinned.setdefault(key, []).append(version)
-    return pinned
-
-
-def holds(pinned: Sequence[int], created_version: int, tombstone_version: int) -> bool:
-    """True if one of the ascending versions shows a segment of this lifetime."""
-    first = bisect_left(pinned, created_version)
-    return first < len(pinned) and pinned[first] < tombstone_version
+    return {row[0]: Pinned(row[1], row[2]) for row in tx.execute(_PINNED, values)}
 
 
 def _repeated(existing: PinRow, new: NewPin) -> PinRow:
     same = (existing.owner, existing.dataset_name) == (new.owner, new.dataset_name)
+    same = same and new.holds_changes == existing.holds_changes
     if not same or new.version not in (None, existing.version):
         raise NameTaken("another pin has this id", pin_id=new.id)
     return existing
@@ -244,6 +262,9 @@ def _lock_readable(tx: Transaction, new: NewPin) -> tuple[int, int]:
     if locked.key != dataset.key:
         # Deleted and created again meanwhile.
         raise NotFound("there is no such dataset", dataset_name=new.dataset_name)
+    if new.holds_changes and version < int(tx.execute(_HORIZON, {"key": locked.key}).scalar_one()):
+        # Readable because another pin holds it, which may hold no changes.
+        raise VersionExpired("changes since the version are forgotten", version=version)
     return locked.key, version
 
 
@@ -256,8 +277,9 @@ def _version(tx: Transaction, requested: int | None) -> int:
     return lookup.readable_version(tx, snapshot, requested, field="version")
 
 
-def _held(tx: Transaction, dataset_key: int, version: int) -> Held:
-    return Held(*tx.execute(_HELD, {"key": dataset_key, "version": version}).one())
+def _held(tx: Transaction, dataset_key: int, version: int, holds_changes: bool) -> Held:
+    values = {"key": dataset_key, "version": version, "holds_changes": holds_changes}
+    return Held(*tx.execute(_HELD, values).one())
 
 
 def _check_bytes(tx: Transaction, owner: str, pin_id: UUID, held: Held, limits: PinLimits) -> None:

@@ -58,7 +58,9 @@ _DUE = text(f"""
     WITH oldest AS MATERIALIZED (
         SELECT d.key, d.id, {_DUE_BEFORE} AS due_before, ARRAY(
             SELECT version FROM pins p
-            WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned
+            WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned, (
+            SELECT min(version) FROM pins p WHERE p.dataset_key = d.key
+              AND p.expires_at > {NOW} AND p.holds_changes) AS changes_from
         FROM datasets d CROSS JOIN LATERAL (
             SELECT dataset_key, tombstone_at FROM segments
             WHERE (dataset_key, tombstone_at) >= (d.key, '-infinity')
@@ -74,6 +76,7 @@ _DUE = text(f"""
         FROM segments
         WHERE dataset_key >= o.key AND (dataset_key, tombstone_at) < (o.key, o.due_before)
           AND tombstone_version IS NOT NULL
+          AND (o.changes_from IS NULL OR tombstone_version <= o.changes_from)
           AND NOT EXISTS (SELECT FROM unnest(o.pinned) AS pin (version)
                           WHERE created_version <= pin.version AND pin.version < tombstone_version)
         ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
@@ -89,7 +92,8 @@ _LOCK = text(f"""
     SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
            s.tombstone_at >= {_DUE_BEFORE} AS is_early,
            EXISTS (SELECT FROM pins p WHERE p.dataset_key = s.dataset_key
-                   AND s.created_version <= p.version AND p.version < s.tombstone_version
+                   AND (p.holds_changes OR s.created_version <= p.version)
+                   AND p.version < s.tombstone_version
                    AND p.expires_at > {NOW}
                    AND d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon) AS is_pinned
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
@@ -136,7 +140,7 @@ def hand_out(tx: Transaction, *, grace_secs: float, most: int) -> list[Tombstone
     due = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
     # Behind the lock no pin comes to be at a version that the rows below expire.
     pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
-    free = [row for row in due if not pins.holds(pinned.get(row[6], ()), row[7], row[5])]
+    free = [row for row in due if not pinned.get(row[6], pins.NOT_PINNED).holds(row[7], row[5])]
     rows = sorted(free, key=lambda row: (row[4], row[0]))
     horizons: dict[int, int] = {}
     for row in rows:

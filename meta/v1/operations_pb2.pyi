@@ -2431,6 +2431,7 @@ class PinVersionRequest(_message.Message):
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     LEASE_SECS_FIELD_NUMBER: _builtins.int
+    HOLDS_CHANGES_FIELD_NUMBER: _builtins.int
     pin_id: _builtins.str
     """UUID that the caller chooses. The same one again returns the same pin while its lease lasts."""
     owner: _builtins.str
@@ -2441,6 +2442,10 @@ class PinVersionRequest(_message.Message):
     """Version to pin; unset = the current one."""
     lease_secs: _builtins.int
     """Seconds of the lease; 0 = 300, more than META_PIN_LEASE_SECS_MAX counts as that."""
+    holds_changes: _builtins.bool
+    """Hold what later versions removed as well, so that ListDatasetChanges since the version is
+    answered and what it names can be read, as long as the pin lasts.
+    """
     def __init__(
         self,
         *,
@@ -2449,10 +2454,11 @@ class PinVersionRequest(_message.Message):
         dataset_name: _builtins.str = ...,
         version: _builtins.int | None = ...,
         lease_secs: _builtins.int = ...,
+        holds_changes: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "dataset_name", b"dataset_name", "lease_secs", b"lease_secs", "owner", b"owner", "pin_id", b"pin_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "dataset_name", b"dataset_name", "holds_changes", b"holds_changes", "lease_secs", b"lease_secs", "owner", b"owner", "pin_id", b"pin_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
     _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
@@ -2501,6 +2507,7 @@ class Pin(_message.Message):
     LEFT_SECS_FIELD_NUMBER: _builtins.int
     HELD_SEGMENTS_FIELD_NUMBER: _builtins.int
     HELD_BYTES_FIELD_NUMBER: _builtins.int
+    HOLDS_CHANGES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Pin id."""
     owner: _builtins.str
@@ -2522,9 +2529,11 @@ class Pin(_message.Message):
     left_secs: _builtins.int
     """Whole seconds from this reply until the lease expires."""
     held_segments: _builtins.int
-    """Tombstoned segments that the version shows, when the pin was taken or last renewed."""
+    """Tombstoned segments that it holds, when the pin was taken or last renewed."""
     held_bytes: _builtins.int
     """Their compressed bytes."""
+    holds_changes: _builtins.bool
+    """It holds what later versions removed as well."""
     def __init__(
         self,
         *,
@@ -2539,10 +2548,11 @@ class Pin(_message.Message):
         left_secs: _builtins.int = ...,
         held_segments: _builtins.int = ...,
         held_bytes: _builtins.int = ...,
+        holds_changes: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at_nanos", b"created_at_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ends_at_nanos", b"ends_at_nanos", "expires_at_nanos", b"expires_at_nanos", "held_bytes", b"held_bytes", "held_segments", b"held_segments", "id", b"id", "left_secs", b"left_secs", "owner", b"owner", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at_nanos", b"created_at_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ends_at_nanos", b"ends_at_nanos", "expires_at_nanos", b"expires_at_nanos", "held_bytes", b"held_bytes", "held_segments", b"held_segments", "holds_changes", b"holds_changes", "id", b"id", "left_secs", b"left_secs", "owner", b"owner", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -33,6 +33,7 @@ class PinCalls(operations_pb2_grpc.OperationsServiceServicer):
             dataset_name=checks.name(request.dataset_name, "dataset_name"),
             version=version if request.HasField("version") else None,
             lease_secs=_lease_secs(request.lease_secs),
+            holds_changes=request.holds_changes,
         )
         limits, grace_secs = self._settings.pins, self._settings.lifetimes.tombstone_grace
         pin = self._transactions.write(lambda tx: pins.take(tx, new, limits, grace_secs))
@@ -98,4 +99,5 @@ def _message(pin: PinRow) -> pb.Pin:
         left_secs=pin.left_secs,
         held_segments=pin.held_segments,
         held_bytes=pin.held_bytes,
+        holds_changes=pin.holds_changes,
     )

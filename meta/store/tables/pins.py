@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
@@ -10,6 +11,7 @@ from sqlalchemy import (
     Table,
     Text,
     Uuid,
+    text,
 )
 
 from meta.store.tables.columns import metadata, now
@@ -27,7 +29,9 @@ pins = Table(
     # End of the lease, and the time that no renewal moves it beyond.
     Column("expires_at", DateTime(timezone=True), nullable=False),
     Column("ends_at", DateTime(timezone=True), nullable=False),
-    # Tombstoned segments that the version shows, as of the last renewal.
+    # It holds what later versions removed as well.
+    Column("holds_changes", Boolean, nullable=False, server_default=text("false")),
+    # Tombstoned segments that it holds, as of the last renewal.
     Column("held_segments", BigInteger, nullable=False),
     Column("held_bytes", BigInteger, nullable=False),
     CheckConstraint("expires_at <= ends_at", name="lease"),

@@ -21,6 +21,7 @@ class PinDriver:
         version: int | None = None,
         pin_id: str = "",
         lease_secs: int = 60,
+        holds_changes: bool = False,
     ) -> pb.Pin:
         request = pb.PinVersionRequest(
             pin_id=pin_id or str(uuid4()),
@@ -28,6 +29,7 @@ class PinDriver:
             dataset_name=dataset_name,
             version=version,
             lease_secs=lease_secs,
+            holds_changes=holds_changes,
         )
         return self.client.operations.PinVersion(request).pin
 

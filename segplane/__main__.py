@@ -9,12 +9,14 @@ from segplane.commands import (
     catalog,
     datasets,
     deletion,
+    delivery,
     demo,
     fsck,
     iceberg,
     losses,
     pins,
     quarantine,
+    reading,
     rewrites,
     running,
     segments,
@@ -31,12 +33,15 @@ A control plane for telemetry on object storage.
 
 First steps: `segplane dev` runs Postgres, meta, a collector and the workers on this machine and
 prints the OTLP endpoint and an ingest token. `segplane demo` sends this machine's logs through all
-of it, from OTLP to compacted Parquet, and checks the result.
+of it, from OTLP to compacted Parquet, and checks the result. `segplane test-send` says whether
+records arrive.
 
-Then `segplane segments find --dataset default --start 1h --urls` lists the Parquet files of the
-last hour, `segplane iceberg info` says how query engines read them as tables, `segplane streams
-list` shows what waits to be merged, `segplane tasks explain` why a segment is or is not merged, and
-`segplane fsck` compares meta with the object store.
+Then `segplane datasets preview default` shows the newest records, `segplane sql` queries them, and
+`segplane read default --format csv --output FILE` writes them to a file. `segplane segments find
+--dataset default --start 1h --urls` lists the Parquet files of the last hour, `segplane iceberg
+info` says how query engines read them as tables, `segplane streams list` shows what waits to be
+merged, `segplane tasks explain` why a segment is or is not merged, and `segplane fsck` compares
+meta with the object store.
 
 Every other command calls a running meta: --meta-address or SEGPLANE_META_ADDRESS.
 Exit codes: 0 success, 1 refused or failed, 2 wrong argument or setting, 3 meta is unreachable.
@@ -66,6 +71,9 @@ app.add_typer(deletion.app, name="deletion")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(views.app, name="views")
 app.add_typer(access.app, name="access")
+app.command("read")(reading.read)
+app.command("sql")(reading.sql)
+app.command("test-send")(delivery.send_and_wait)
 app.command("audit")(access.audit)
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)

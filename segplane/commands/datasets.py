@@ -6,6 +6,7 @@ import typer
 
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
 from segplane.commands.dataset_settings import Name, settings, shard, show_usage
+from segplane.commands.reading import preview
 from segplane.commands.stats import segment_facts
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
 from segplane.lookup import all_datasets
@@ -15,6 +16,7 @@ app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete da
 app.command()(settings)
 app.command()(shard)
 app.command("usage")(show_usage)
+app.command()(preview)
 
 
 @app.command()

@@ -9,12 +9,13 @@ Importing this needs none of these libraries; each is imported where it is used 
 """
 
 from segplane.read.dataset import DEFAULT_ADDRESS, OpenDataset, open_dataset
-from segplane.read.errors import PinLost, ReadError
+from segplane.read.errors import MetaUnreachable, PinLost, ReadError
 from segplane.read.files import DatasetFile
 
 __all__ = [
     "DEFAULT_ADDRESS",
     "DatasetFile",
+    "MetaUnreachable",
     "OpenDataset",
     "PinLost",
     "ReadError",

@@ -85,7 +85,7 @@ class OpenDataset:
     """
 
     name: str
-    _pin: VersionPin = field(repr=False)
+    pin: VersionPin = field(repr=False)
     signals: tuple[Signal, ...]
     bounds: TimeBounds
     _files: tuple[DatasetFile, ...] = field(repr=False)
@@ -94,7 +94,7 @@ class OpenDataset:
     _progress: Progress | None = field(repr=False, default=None)
 
     def __post_init__(self) -> None:
-        self._pin.keep_for(self)
+        self.pin.keep_for(self)
 
     def __enter__(self) -> Self:
         return self
@@ -109,17 +109,17 @@ class OpenDataset:
 
     def close(self) -> None:
         """Release the pin and close the connection."""
-        self._pin.close()
+        self.pin.close()
 
     @property
     def version(self) -> int:
         """The version that is read."""
-        return self._pin.version
+        return self.pin.version
 
     @property
     def dataset_id(self) -> str:
         """The dataset's id."""
-        return self._pin.dataset_id
+        return self.pin.dataset_id
 
     @property
     def promoted_columns(self) -> tuple[common_pb2.PromotedColumn, ...]:
@@ -143,9 +143,30 @@ class OpenDataset:
         assert self.columns
         return self
 
+    def of_signal(self, signal: str) -> OpenDataset:
+        """Return the records of one signal at the same version, with every column of it.
+
+        It shares the pin: closing either closes both.
+        """
+        signals = signals_of(signal)
+        files = tuple(
+            file for file in self._files if file.signals is None or signals[0] in file.signals
+        )
+        return OpenDataset(
+            self.name, self.pin, signals, self.bounds, files, self._promoted, None, self._progress
+        )
+
+    def newest(self, limit: int) -> pa.Table:
+        """Read the rows with the latest times, newest first; the dataset has every column."""
+        from segplane.read.newest import newest_rows
+
+        assert self._column_names is None, "rows are ordered by columns that must be there"
+        with self._failures():
+            return newest_rows(self, limit)
+
     def check(self) -> None:
         """Raise PinLost if the files may have been deleted."""
-        self._pin.check()
+        self.pin.check()
 
     def files(self) -> tuple[DatasetFile, ...]:
         """Return the files that may hold rows asked for, with their bounds."""
@@ -196,14 +217,14 @@ class OpenDataset:
         For readers that use `schema` and `scanner` alone.
         """
         source = self._source()
-        self._pin.keep_for(source, is_lazy=True)
+        self.pin.keep_for(source, is_lazy=True)
         return source
 
     def _source(self) -> SegmentsDataset:
         from segplane.read.arrow_source import segments_dataset
 
-        self._pin.check()
-        return segments_dataset(self.columns, self.bounds, self._files, self._pin)
+        self.pin.check()
+        return segments_dataset(self.columns, self.bounds, self._files, self.pin)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows, rows_max = 0, sum(file.rows for file in self._files)
@@ -224,7 +245,7 @@ class OpenDataset:
         try:
             yield
         except (OSError, pa.ArrowException, SegmentsError) as error:
-            self._pin.verify()
+            self.pin.verify()
             raise ReadError(
                 f"dataset {self.name!r} at version {self.version} cannot be read: {sentence(error)}"
             ) from error

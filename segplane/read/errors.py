@@ -16,13 +16,19 @@ class PinLost(ReadError):
     """The version is no longer kept from deletion. Open the dataset again."""
 
 
+class MetaUnreachable(ReadError):
+    """meta does not answer. Try again later, or with another address."""
+
+
 @contextmanager
 def meta_refusals(client: MetaClient) -> Iterator[None]:
     """Turn a refusal of meta into a ReadError."""
     try:
         yield
     except Unavailable as error:
-        raise ReadError(f"meta does not answer at {client.target}: {sentence(error)}") from error
+        raise MetaUnreachable(
+            f"meta does not answer at {client.target}: {sentence(error)}"
+        ) from error
     except NotFound as error:
         raise ReadError(sentence(with_suggestion(client, error))) from error
     except MetaError as error:

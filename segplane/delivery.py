@@ -1,0 +1,155 @@
+"""Sends log records to a collector and waits until readers see each of them once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from segplane.read import OpenDataset
+
+_BATCH_RECORDS = 512
+_TRIES_MAX = 5
+_RETRY_SECS = 1.0
+_POLL_SECS = 0.5
+_REQUEST_SECS = 60.0
+_AGAIN = (429, 502, 503, 504)
+_RUN, _NUMBER = "segplane.test_send.run", "segplane.test_send.number"
+
+
+class DeliveryFailed(Exception):
+    """Records did not arrive; the message says how far they came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step that all records have taken, `seconds` after the first was sent."""
+
+    name: str
+    records: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpTarget:
+    """A collector's address for OTLP over HTTP, and an ingest token."""
+
+    endpoint: str
+    token: str
+
+
+def deliver(
+    target: OtlpTarget,
+    count: int,
+    steps: Mapping[str, Callable[[int], OpenDataset]],
+    timeout_secs: float,
+) -> Iterator[Step]:
+    """Send `count` records, and yield each step once all of them have taken it.
+
+    After the acknowledgement come the `steps`: functions that open what must show the records from
+    a time in nanoseconds on, with the column `attributes`. Raises DeliveryFailed, ReadError.
+    """
+    run, started = uuid4().hex, time.monotonic()
+    sent_at = time.time_ns()
+    for first in range(0, count, _BATCH_RECORDS):
+        numbers = range(first, min(count, first + _BATCH_RECORDS))
+        _post(target, _export(run, numbers))
+    yield Step("acknowledged", count, time.monotonic() - started)
+    for name, open_at in steps.items():
+        _await(name, partial(open_at, sent_at), run, count, started + timeout_secs)
+        yield Step(name, count, time.monotonic() - started)
+
+
+def _await(
+    name: str, open_now: Callable[[], OpenDataset], run: str, count: int, deadline: float
+) -> None:
+    while True:
+        with open_now() as dataset:
+            numbers = _numbers(dataset, run)
+        if len(numbers) > len(set(numbers)):
+            raise DeliveryFailed(
+                f"{len(numbers) - len(set(numbers))} of {count} records are there twice"
+            )
+        if len(numbers) == count:
+            return
+        if time.monotonic() > deadline:
+            raise DeliveryFailed(
+                f"{len(numbers)} of {count} acknowledged records are {name} in time:"
+                " `segplane streams list` shows what waits to be merged"
+            )
+        time.sleep(_POLL_SECS)
+
+
+def _numbers(dataset: OpenDataset, run: str) -> list[int]:
+    """Return the numbers of a run's records."""
+    numbers: list[int] = []
+    for batch in dataset.to_reader():
+        texts = batch.column("attributes").to_pylist()
+        numbers += [int(json.loads(text)[_NUMBER]) for text in texts if text and run in text]
+    return numbers
+
+
+def _export(run: str, numbers: range) -> bytes:
+    now = str(time.time_ns())
+    records = [
+        {
+            "timeUnixNano": now,
+            "severityNumber": 9,
+            "body": {"stringValue": f"test record {number}"},
+            "attributes": [
+                {"key": _RUN, "value": {"stringValue": run}},
+                {"key": _NUMBER, "value": {"intValue": str(number)}},
+            ],
+        }
+        for number in numbers
+    ]
+    service = {"key": "service.name", "value": {"stringValue": "segplane-test-send"}}
+    resource_logs = {"resource": {"attributes": [service]}, "scopeLogs": [{"logRecords": records}]}
+    return json.dumps({"resourceLogs": [resource_logs]}).encode()
+
+
+def _post(target: OtlpTarget, body: bytes) -> None:
+    """Send an export until it is answered; a collector takes a repeated one once."""
+    if not target.endpoint.startswith(("http://", "https://")):
+        raise DeliveryFailed(f"endpoint {target.endpoint!r} is no http:// or https:// address")
+    headers = {"content-type": "application/json", "authorization": f"Bearer {target.token}"}
+    url = f"{target.endpoint.rstrip('/')}/v1/logs"
+    for tries in range(1, _TRIES_MAX + 1):
+        try:
+            with urlopen(Request(url, body, headers), timeout=_REQUEST_SECS) as answer:
+                _check_accepted(answer.read())
+                return
+        except HTTPError as error:
+            if error.code not in _AGAIN or tries == _TRIES_MAX:
+                raise DeliveryFailed(
+                    f"the collector answers {error.code}: {_text(error)}"
+                ) from None
+        except (URLError, TimeoutError, ConnectionError) as error:
+            if tries == _TRIES_MAX:
+                reason = getattr(error, "reason", error)
+                raise DeliveryFailed(
+                    f"the collector at {url} cannot be reached: {reason}"
+                ) from None
+        time.sleep(_RETRY_SECS)
+
+
+def _check_accepted(answer: bytes) -> None:
+    partial = (json.loads(answer or b"{}") or {}).get("partialSuccess") or {}
+    if rejected := int(partial.get("rejectedLogRecords") or 0):
+        raise DeliveryFailed(f"the collector rejected {rejected}: {partial.get('errorMessage')}")
+
+
+def _text(error: HTTPError) -> str:
+    """Return what the collector says, on one line."""
+    body = error.read(4_096).decode(errors="replace")
+    with suppress(ValueError, KeyError, TypeError):
+        body = str(json.loads(body)["message"])
+    return " ".join(body.split()) or error.reason

@@ -1,0 +1,104 @@
+"""Queries in DuckDB over all datasets: a view for each, and one for each of its signals.
+
+Dataset `web` is the view `web` with all records, and `web.logs`, `web.traces` and `web.metrics`.
+Nothing can be written, and no other file be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from segments.signals import SIGNALS
+from segplane.read import OpenDataset, ReadError
+from segplane.read.duckdb_functions import define_functions
+from segplane.read.errors import sentence
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_READING = {
+    duckdb.StatementType.SELECT,
+    duckdb.StatementType.EXPLAIN,
+    duckdb.StatementType.CALL,
+    duckdb.StatementType.PRAGMA,
+    # A PIVOT, which is several statements.
+    duckdb.StatementType.MULTI,
+}
+_BATCH_ROWS = 2_048
+
+
+class SqlSession:
+    """A connection of DuckDB that opens the datasets which a statement mentions, for its time.
+
+    `names` lists the datasets, `open_one` opens one. Statements of different times see different
+    versions; within a statement each dataset is read at one.
+    """
+
+    def __init__(
+        self, names: Callable[[], Sequence[str]], open_one: Callable[[str], OpenDataset]
+    ) -> None:
+        self._names = names
+        self._open_one = open_one
+        self._connection = duckdb.connect()
+        self._connection.execute("SET TimeZone = 'UTC'")
+        define_functions(self._connection)
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    @contextmanager
+    def query(self, text: str) -> Iterator[pa.RecordBatchReader]:
+        """Run one statement and read its rows. Raises ReadError."""
+        try:
+            statements = duckdb.extract_statements(text)
+        except duckdb.Error as error:
+            raise ReadError(sentence(error)) from None
+        if len(statements) != 1:
+            raise ReadError(f"expected one statement, found {len(statements)}")
+        if statements[0].type not in _READING:
+            raise ReadError("only queries are possible: nothing here can be written")
+        with ExitStack() as opened:
+            for name in self._mentioned(text):
+                self._show(opened, name)
+            try:
+                rows = self._connection.sql(text)
+                if rows is None:
+                    raise ReadError("the statement gives no rows")
+                yield rows.to_arrow_reader(_BATCH_ROWS)
+            except duckdb.Error as error:
+                raise ReadError(sentence(error)) from error
+
+    def _mentioned(self, text: str) -> list[str]:
+        """Names in the text, wherever they stand in it: a view too many does no harm."""
+        folded = text.casefold()
+        return [name for name in self._names() if name.replace('"', '""').casefold() in folded]
+
+    def _show(self, opened: ExitStack, name: str) -> None:
+        """Make the views of a dataset until the statement is over."""
+        dataset = opened.enter_context(self._open_one(name))
+        schema = _quoted(name)
+        self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        opened.callback(self._connection.execute, f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+        self._make_view(opened, dataset, f"main.{schema}", f"segplane {name}")
+        for signal in SIGNALS:
+            one = dataset.of_signal(signal)
+            self._make_view(opened, one, f"{schema}.{signal}", f"segplane {name} {signal}")
+
+    def _make_view(self, opened: ExitStack, dataset: OpenDataset, view: str, source: str) -> None:
+        connection = self._connection
+        connection.register(source, dataset.source())
+        opened.callback(connection.unregister, source)
+        connection.execute(f"CREATE OR REPLACE VIEW {view} AS FROM {_quoted(source)}")
+        opened.callback(connection.execute, f"DROP VIEW IF EXISTS {view}")
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'

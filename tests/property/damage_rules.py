@@ -16,7 +16,7 @@ from tests.property.catalog_rules import PICK, TWICE, chosen
 from tests.property.guards import when
 from tests.property.model import Absence, ModelReplay, Move, Segment
 from tests.property.model_streams import Refusal, Stream
-from tests.property.stream_rules import full_key, new_segment
+from tests.property.new_segments import full_key, new_segment
 from tests.property.task_rules import TaskRules
 
 ACCEPTANCE = operations_pb2.LossAcceptance(accept_loss=True, actor="operator", reason="damage")

@@ -13,7 +13,7 @@ from tests.property.damage_rules import DamageRules
 from tests.property.guards import when
 from tests.property.instances import Instances
 from tests.property.model import Pin
-from tests.property.stream_rules import full_key
+from tests.property.new_segments import full_key
 
 
 @dataclass

@@ -11,7 +11,8 @@ from tests.property.catalog_rules import PICK, TWICE, chosen
 from tests.property.guards import when
 from tests.property.model import Segment
 from tests.property.model_streams import Refusal
-from tests.property.stream_rules import StreamRules, full_key, new_segment
+from tests.property.new_segments import full_key, new_segment
+from tests.property.stream_rules import StreamRules
 
 
 class SegmentRules(StreamRules):

@@ -5,39 +5,16 @@ from uuid import uuid4
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from meta.client import refused_part
 from meta.errors import TokenUnknown
-from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, segment_lookup_pb2
-from segments.keys import join_key
+from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, operations_pb2, segment_lookup_pb2
 from tests.property.catalog_rules import PICK, TWICE, CatalogRules, chosen
 from tests.property.guards import when
 from tests.property.model import Move, Segment
 from tests.property.model_streams import Facts, ModelBaby, Stream
+from tests.property.new_segments import Registration, full_key
 
-EVENTS = 10
-# Long ago, so that a few small segments of the day are worth a merge.
-DAY_START = 1_000_000_000
 STOP_MESSAGE: Facts = (0, 0, 0, b"")
-
-
-def new_segment(dataset_id: str, name: str = "", events: int = EVENTS) -> common_pb2.CreateSegment:
-    """Describe a segment under a fresh name."""
-    return common_pb2.CreateSegment(
-        dataset_id=dataset_id,
-        time_range=common_pb2.TimeRange(start_time=DAY_START, end_time=DAY_START),
-        size_bytes=500,
-        compressed_size_bytes=100,
-        number_of_events=events,
-        cloud_object_key=common_pb2.CloudObjectKey(
-            prefix=common_pb2.CloudObjectPrefix(prefix=f"dataset/{dataset_id}/merged"),
-            key=name or f"{uuid4()}.parquet",
-        ),
-    )
-
-
-def full_key(segment: common_pb2.CreateSegment | common_pb2.SegmentInfo) -> str:
-    """The object key that prefix and name come to."""
-    name = segment.cloud_object_key
-    return join_key(name.prefix.prefix, name.key)
 
 
 class StreamRules(CatalogRules):
@@ -200,41 +177,72 @@ class StreamRules(CatalogRules):
     ) -> None:
         """Register babies of one entry: as offsets only, one segment, or two."""
         stream = chosen([s for s in self.model.streams.values() if s.entries], pick)
-        dataset_id = chosen(list(stream.entries), other)
-        seen = stream.entries[dataset_id].merged + shift
-        new = [new_segment(dataset_id) for _ in range(parts)]
-        request = nursery_pb2.RegisterMergedSegmentRequest(
-            segment=new[0] if new else None,
-            more_segments=new[1:],
-            stream_offsets=[
-                nursery_pb2.StreamOffsetInfo(
-                    stream_id=stream.id,
-                    dataset_id=dataset_id,
-                    start_merged_offset=seen,
-                    new_merged_offset=seen + count,
-                    ingest_time_nanos=1,
-                )
-            ],
-        )
-        events = sum(segment.number_of_events for segment in new)
-        refusal = stream.refuses_merge(dataset_id, seen, seen + count, events)
+        asked = Registration.of(stream, chosen(list(stream.entries), other), shift, count, parts)
+        request = asked.request()
         if is_abandoned:
             self.meta.abandon(lambda c: c.nursery.RegisterMergedSegment.future(request))
 
         reply = self.send(
             lambda c: c.nursery.RegisterMergedSegment(request),
-            refusal,
+            asked.refusal(),
             twice=True,
             essence=lambda r: r.segment_version,
         )
 
         if reply is not None:
-            version = reply.segment_version
-            stream.entries[dataset_id].merged = seen + count
-            span = Move(stream.id, dataset_id, seen, seen + count, version, bool(new))
-            self.model.moves.append(span)
-            held = frozenset((stream.id, n) for n in range(seen + 1, seen + count + 1))
-            self.note_segments(dataset_id, new, held, version)
+            self._registered(asked, reply.segment_version)
+
+    @rule(
+        pick=PICK,
+        each=st.lists(
+            st.tuples(st.integers(1, 3), st.sampled_from((0, 0, 1)), st.sampled_from((0, 1, 2))),
+            min_size=1,
+            max_size=4,
+        ),
+        is_abandoned=st.booleans(),
+    )
+    @when(lambda self: any(s.entries for s in self.model.streams.values()))
+    def merge_in_bulk(
+        self, pick: int, each: list[tuple[int, int, int]], is_abandoned: bool
+    ) -> None:
+        """Register babies of several entries in one call; each is answered as if alone."""
+        entries = [(s, d) for s in self.model.streams.values() for d in s.entries]
+        first = pick % len(entries)
+        asked = [
+            Registration.of(stream, dataset_id, shift, count, parts)
+            for (stream, dataset_id), (count, shift, parts) in zip(
+                entries[first:] + entries[:first], each, strict=False
+            )
+        ]
+        request = operations_pb2.RegisterMergedSegmentsRequest(
+            registrations=[one.request() for one in asked]
+        )
+        refusals = [one.refusal() for one in asked]
+        if is_abandoned:
+            self.meta.abandon(lambda c: c.operations.RegisterMergedSegments.future(request))
+
+        reply = self.send(
+            lambda c: c.operations.RegisterMergedSegments(request),
+            None,
+            twice=True,
+            essence=lambda r: [one.segment_version for one in r.results],
+        )
+
+        assert reply is not None
+        for one, refusal, result in zip(asked, refusals, reply.results, strict=True):
+            if refusal is None:
+                assert not result.HasField("refusal"), result
+                self._registered(one, result.segment_version)
+            else:
+                assert isinstance(refused_part(result.refusal), refusal)
+
+    def _registered(self, asked: Registration, version: int) -> None:
+        stream, dataset_id, seen, end = asked.stream, asked.dataset_id, asked.seen, asked.end
+        stream.entries[dataset_id].merged = end
+        span = Move(stream.id, dataset_id, seen, end, version, bool(asked.segments))
+        self.model.moves.append(span)
+        held = frozenset((stream.id, n) for n in range(seen + 1, end + 1))
+        self.note_segments(dataset_id, list(asked.segments), held, version)
 
     def note_segments(
         self,

@@ -6,7 +6,7 @@ from meta.v1 import nursery_pb2, operations_pb2
 from tests.property.instances import Instances
 from tests.property.model import Model
 from tests.property.model_streams import Stream
-from tests.property.stream_rules import full_key
+from tests.property.new_segments import full_key
 
 
 @dataclass

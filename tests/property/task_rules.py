@@ -15,8 +15,8 @@ from meta.v1 import (
 from tests.property.catalog_rules import PICK, TWICE, chosen
 from tests.property.guards import when
 from tests.property.model import ModelTask
+from tests.property.new_segments import full_key, new_segment
 from tests.property.segment_rules import SegmentRules
-from tests.property.stream_rules import full_key, new_segment
 
 POISON_FAILURES_MAX = 5
 

@@ -22,7 +22,7 @@ from meta.v1 import (
     segment_lookup_pb2,
 )
 from segplane.postgres import EmbeddedPostgres
-from tests.property.stream_rules import full_key, new_segment
+from tests.property.new_segments import full_key, new_segment
 
 NAME = "web"
 

@@ -22,8 +22,8 @@ from tests.property.catalog_rules import PICK
 from tests.property.guards import when
 from tests.property.instances import Instances
 from tests.property.model import ModelDataset, Move
+from tests.property.new_segments import full_key
 from tests.property.reader_rules import ReaderRules
-from tests.property.stream_rules import full_key
 from tests.property.streams_seen import (
     StreamView,
     check_babies,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import psycopg
 from sqlalchemy import event, text
 
-from benchmarks.harness import call_figures, segment_rows
+from benchmarks.harness import call_figures, message_lookup, segment_rows
+from benchmarks.harness.call_figures import CallFigures
 from benchmarks.harness.call_load import CallLoad
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.segment_rows import DAY_NANOS, NEWEST_NANOS, SEGMENTS_PER_DAY, LoadedDataset
@@ -36,6 +37,7 @@ AGES = ("newest", "middle", "oldest")
 FIRST_PAGE_ROUNDS = 15
 DRAIN_ROUNDS = 3
 SQL_ROUNDS = 40
+ROUNDS = 3
 FIND = "/meta.v1.SegmentLookupService/FindSegments"
 CALLERS, LOAD_SECS = (1, 4, 16, 64), 3.0
 _SESSION = text("SELECT name, setting FROM pg_settings WHERE source = 'client'")
@@ -80,7 +82,12 @@ def run() -> list[Result]:
         urls = {SHORT: postgres.url, count: postgres.url_of("long")}
         short, long = (stack.enter_context(_history(url, n)) for n, url in urls.items())
         assert postgres.pid is not None
-        return [*_growth(short, long), _over_sql(long), *_under_load(short, postgres.pid)]
+        return [
+            *_growth(short, long),
+            *_over_sql(long),
+            *_under_load(short, postgres.pid),
+            _over_messages(short, postgres.pid),
+        ]
 
 
 @contextmanager
@@ -133,26 +140,35 @@ def _compared(
     )
 
 
-def _over_sql(history: _History) -> Result:
-    """One full page of the largest dataset, against its statement and fetch by psycopg."""
+def _over_sql(history: _History) -> Iterator[Result]:
+    """One full page of the largest dataset, against statements and their fetch by psycopg.
+
+    The judged one selects the fields of the segments. The server's own selects messages as well,
+    which is less work: what is left above it is the call.
+    """
     dataset = history.datasets[0]
     window = history.window(history.count * DAY_NANOS // SEGMENTS_PER_DAY, "newest")
     request = FindSegmentsRequest(time_range=window, limit=PAGE, dataset_names=[dataset.name])
     assert len(_first_page(history.client, request)) == PAGE
-    with _bare_statement(history, window, dataset) as fetch:
-        assert fetch() == PAGE + 1
-        ours, sql = interleaved(
-            [lambda: _first_page(history.client, request), fetch], rounds=SQL_ROUNDS
+    with (
+        _bare_statement(history, window, dataset, message_lookup.find) as fields,
+        _bare_statement(history, window, dataset, lookup.find) as messages,
+    ):
+        assert fields() == messages() == PAGE + 1
+        ours, *references = interleaved(
+            [lambda: _first_page(history.client, request), fields, messages], rounds=SQL_ROUNDS
         )
-    return compare(
-        "find_segments_page_over_sql",
-        ours,
-        sql,
-        reference_name="the same SQL through psycopg, rows fetched",
-        unit=f"ms a page of {PAGE:,} segments",
-        bar=3.0,
-        higher_is_better=False,
-    )
+    names = {"": "fields", "_of_messages": "messages, as the server does,"}
+    for (suffix, selected), reference in zip(names.items(), references, strict=True):
+        yield compare(
+            f"find_segments_page_over_sql{suffix}",
+            ours,
+            reference,
+            reference_name=f"the same SQL, {selected} through psycopg, rows fetched",
+            unit=f"ms a page of {PAGE:,} segments",
+            bar=0.0 if suffix else 2.5,
+            higher_is_better=False,
+        )
 
 
 def _under_load(history: _History, postgres_pid: int) -> Iterator[Result]:
@@ -180,19 +196,51 @@ def _under_load(history: _History, postgres_pid: int) -> Iterator[Result]:
         )
 
 
+def _over_messages(history: _History, postgres_pid: int) -> Result:
+    """The hour of many callers, against a server that makes a message of each segment."""
+    window = history.window(WINDOWS["1h"], "newest")
+    request = FindSegmentsRequest(time_range=window).SerializeToString()
+    module = "benchmarks.harness.message_lookup"
+    with bench_server(history.url, module=module) as former:
+        servers = (history.server, former)
+        figures: list[list[CallFigures]] = [[], []]
+        replies = [b"", b""]
+        for number in range(ROUNDS + 1):
+            for place, server in enumerate(servers):
+                load = CallLoad(server.address, FIND, [[request]] * CALLERS[-1], LOAD_SECS)
+                measured, (replies[place], *_) = call_figures.measure(server, postgres_pid, load)
+                # The first calls of a server are slower.
+                if number:
+                    figures[place].append(measured)
+    new, old = map(call_figures.median, figures)
+    answers = [FindSegmentsResponse.FromString(reply) for reply in replies]
+    assert answers[0].segments == answers[1].segments
+    return compare(
+        "find_segments_over_messages",
+        new.per_second,
+        old.per_second,
+        reference_name="a message object for every segment, as in the release before",
+        unit=f"calls/s of {CALLERS[-1]} callers, {len(answers[0].segments)} segments each, CPU a"
+        f" call: meta {new.meta_cpu_ms:.3g} against {old.meta_cpu_ms:.3g} ms, Postgres"
+        f" {new.postgres_cpu_ms:.3g} against {old.postgres_cpu_ms:.3g} ms",
+    )
+
+
 @contextmanager
 def _bare_statement(
-    history: _History, window: TimeRange, dataset: LoadedDataset
+    history: _History, window: TimeRange, dataset: LoadedDataset, find: Callable[..., object]
 ) -> Iterator[Callable[[], int]]:
-    """Run the server's statement for a page, recorded once, with psycopg alone."""
-    caught = _caught(history, window, dataset)
+    """Run the statement by which `find` reads a page, recorded once, with psycopg alone."""
+    caught = _caught(history, window, dataset, find)
     with psycopg.connect(history.url, autocommit=True, prepare_threshold=0) as connection:
         for name, value in caught.session:
             connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         yield lambda: len(connection.execute(caught.statement, caught.values).fetchall())
 
 
-def _caught(history: _History, window: TimeRange, dataset: LoadedDataset) -> _Caught:
+def _caught(
+    history: _History, window: TimeRange, dataset: LoadedDataset, find: Callable[..., object]
+) -> _Caught:
     version = history.count
     query = Query(window.start_time, window.end_time - 1, version)
     caught: list[tuple[bytes, Mapping[str, object]]] = []
@@ -205,7 +253,7 @@ def _caught(history: _History, window: TimeRange, dataset: LoadedDataset) -> _Ca
         session = [(str(row[0]), str(row[1])) for row in tx.execute(_SESSION)]
         visible = lookup.visible_datasets(tx, [dataset.name], version)
         event.listen(tx, "before_cursor_execute", catch)
-        lookup.find(tx, query, visible, PAGE + 1)
+        find(tx, query, list(visible), PAGE + 1)
     database.close()
     return _Caught(*caught[0], session)
 

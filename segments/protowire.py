@@ -5,6 +5,7 @@ from collections.abc import Iterator
 VARINT, FIXED64, LENGTH_DELIMITED, START_GROUP, END_GROUP, FIXED32 = range(6)
 _FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
 _VARINT_BYTES_MAX = 10
+_UINT64_MAX = 2**64 - 1
 
 
 class MalformedWire(ValueError):
@@ -60,12 +61,20 @@ def read_varint(message: bytes, position: int) -> tuple[int, int]:
 
 def length_prefix(number: int, size_bytes: int) -> bytes:
     """Return tag and length of a length-delimited field with a number below 16."""
-    prefix = bytearray((number << 3 | LENGTH_DELIMITED,))
-    while size_bytes > 0x7F:
-        prefix.append(size_bytes & 0x7F | 0x80)
-        size_bytes >>= 7
-    prefix.append(size_bytes)
-    return bytes(prefix)
+    return bytes((number << 3 | LENGTH_DELIMITED,)) + varint(size_bytes)
+
+
+def varint(value: int) -> bytes:
+    """Return an integer of up to 64 bits; a negative one as its two's complement."""
+    value &= _UINT64_MAX
+    if value < 0x80:
+        return value.to_bytes(1, "big")
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    written.append(value)
+    return bytes(written)
 
 
 def _skip_field(message: bytes, tag: int, position: int) -> int:

@@ -16,6 +16,8 @@ from uuid import UUID
 
 import psycopg
 
+from meta.store import segment_message
+
 SEGMENTS_PER_DAY = 10_000
 DAY_NANOS = 86_400 * 10**9
 NEWEST_NANOS = 1_790_000_000 * 10**9
@@ -23,17 +25,19 @@ _STEP_NANOS = DAY_NANOS // SEGMENTS_PER_DAY
 _POSTGRES_EPOCH_SECS = 946_684_800
 _KINDS = 1 << 16
 _BLOCK_ROWS = 2_000
+# Bytes, compressed bytes and events.
+_SIZES = 4_000_000, 1_000_000, 10_000
 _PREFIX_BYTES = len("dataset//merged") + 36
 _NAME_BYTES = len(".parquet") + 36
 _COPY = (
     "COPY segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, created_at,"
-    " size_bytes, compressed_size_bytes, number_of_events, prefix, object_name)"
+    " size_bytes, compressed_size_bytes, number_of_events, prefix, object_name, message)"
     " FROM STDIN (FORMAT binary, FREEZE)"
 )
+# Times of this century take nine bytes each.
+_MESSAGE_BYTES = 2 + _PREFIX_BYTES + 2 + _NAME_BYTES + 38 + 22 + 5 + 4 + 3 + 38
 # Every field with its length before it, so that all rows are of one shape.
-_ROW = struct.Struct(
-    f">h i16s ii ih iq iq iq iq iq iq ii i{_PREFIX_BYTES}s i{_NAME_BYTES}s".replace(" ", "")
-)
+_ROW = struct.Struct(f">hi16siiihiqiqiqiqiqiqiii{_PREFIX_BYTES}si{_NAME_BYTES}si{_MESSAGE_BYTES}s")
 _HEADER = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
 _TRAILER = struct.pack(">h", -1)
 _INDEXES = """
@@ -97,30 +101,40 @@ def _rows(datasets: Sequence[LoadedDataset], count: int) -> Iterator[bytes]:
     pack, random_bits = _ROW.pack, rnd.getrandbits
     for number in range(count):
         start = first + number * _STEP_NANOS
-        key, prefix, duration, dur_class = kinds[number % _KINDS]
+        key, dataset_id, prefix, duration, dur_class = kinds[number % _KINDS]
         millis = (start + duration) // 1_000_000
         low = random_bits(62) | 1 << 63
         identity = (millis << 80 | 7 << 76 | low).to_bytes(16, "big")
         # Cheaper than UUID(), and of the same length.
-        name = f"{millis:012x}-7000-{low:016x}-00.parquet".encode()
-        yield pack(
-            *(12, 16, identity, 4, key, 2, dur_class, 8, start, 8, start + duration),
-            *(8, number + 1, 8, 1_000 * (millis - 1_000 * _POSTGRES_EPOCH_SECS)),
-            *(8, 4_000_000, 8, 1_000_000, 4, 10_000),
-            *(_PREFIX_BYTES, prefix, _NAME_BYTES, name),
+        name = f"{millis:012x}-7000-{low:016x}-0.parquet"
+        times = start, start + duration
+        message = segment_message.write(
+            _uuid_text(identity.hex()), dataset_id, times, _SIZES, (prefix, name), 0
         )
+        assert len(message) == _MESSAGE_BYTES
+        yield pack(
+            *(13, 16, identity, 4, key, 2, dur_class, 8, start, 8, start + duration),
+            *(8, number + 1, 8, 1_000 * (millis - 1_000 * _POSTGRES_EPOCH_SECS)),
+            *(8, _SIZES[0], 8, _SIZES[1], 4, _SIZES[2]),
+            *(_PREFIX_BYTES, prefix.encode(), _NAME_BYTES, name.encode()),
+            *(_MESSAGE_BYTES, message),
+        )
+
+
+def _uuid_text(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def _kinds(
     datasets: Sequence[LoadedDataset], rnd: random.Random
-) -> list[tuple[int, bytes, int, int]]:
-    """Dataset key, prefix, duration in nanoseconds and duration class, as often as they occur."""
+) -> list[tuple[int, str, str, int, int]]:
+    """Key, id, prefix, duration in nanoseconds and duration class, as often as they occur."""
     weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(datasets))))
     kinds = []
     for _ in range(_KINDS):
         dataset = datasets[bisect.bisect(weights, rnd.random() * weights[-1])]
         duration = int(10**9 * math.exp(rnd.random() * math.log(86_400)))
         dur_class = next(c for c in range(18) if duration < 4**c * 10**9)
-        prefix = f"dataset/{dataset.id}/merged".encode()
-        kinds.append((dataset.key, prefix, duration, dur_class))
+        prefix = f"dataset/{dataset.id}/merged"
+        kinds.append((dataset.key, str(dataset.id), prefix, duration, dur_class))
     return kinds

@@ -43,9 +43,9 @@ def bench_postgres(settings: Mapping[str, str] | None = None) -> Iterator[Embedd
 
 @contextmanager
 def bench_server(
-    database_url: str, settings: Mapping[str, str] | None = None
+    database_url: str, settings: Mapping[str, str] | None = None, module: str = "meta"
 ) -> Iterator[BenchServer]:
-    """Run `python -m meta` as users do, on a port of its own."""
+    """Run `python -m meta` as users do, or another module, on a port of its own."""
     port = claim_ports({"meta": 0})["meta"]
     address = f"127.0.0.1:{port}"
     environment = {
@@ -56,7 +56,9 @@ def bench_server(
         **(settings or {}),
     }
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "meta"], env=environment, stderr=subprocess.DEVNULL
+        [sys.executable, *(["-P"] if module == "meta" else []), "-m", module],
+        env=environment,
+        stderr=subprocess.DEVNULL,
     )
     try:
         wait_until_serving(process, address)

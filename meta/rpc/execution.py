@@ -32,8 +32,7 @@ def _in_thread(handler: Any, rpc: str) -> Execute:
     def work(raw: bytes, context: Context) -> bytes:
         with telemetry.span(rpc):
             reply = handler.unary_unary(parse(raw, handler.request_deserializer), context)
-            serialized: bytes = handler.response_serializer(reply)
-            return serialized
+            return _serialized(handler, reply)
 
     async def execute(raw: bytes, context: Context) -> bytes:
         deadline = time.monotonic() + VERSION_WAIT_SECS
@@ -56,7 +55,14 @@ def _on_loop(handler: Any, rpc: str) -> Execute:
         request = await decode(raw, handler.request_deserializer)
         with telemetry.span(rpc):
             reply = await handler.unary_unary(request, context)
-        serialized: bytes = handler.response_serializer(reply)
-        return serialized
+        return _serialized(handler, reply)
 
     return execute
+
+
+def _serialized(handler: Any, reply: Any) -> bytes:
+    """The bytes of a reply, which a handler may have written itself."""
+    if isinstance(reply, bytes):
+        return reply
+    serialized: bytes = handler.response_serializer(reply)
+    return serialized

@@ -9,13 +9,14 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import CursorInvalid, VersionNotReached
-from meta.services import checks, convert, cursors, segment_facts, segment_layouts
+from meta.services import checks, cursors, segment_bytes, segment_facts, segment_layouts
 from meta.services.convert import REPLY_BYTES_MAX
+from meta.services.segment_bytes import SegmentFrames
 from meta.services.segment_layouts import PageLayouts
-from meta.store import lookup, segments
+from meta.store import found_segments, lookup
 from meta.store.engine import Transaction
-from meta.store.lookup import Position, Query
-from meta.store.segment_rows import SegmentRow
+from meta.store.found_segments import FoundSegment, Position
+from meta.store.lookup import Query, VisibleDataset
 from meta.transactions import Transactions
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
 
@@ -23,8 +24,6 @@ PAGE_DEFAULT = 1_000
 PAGE_MAX = 10_000
 IDS_MAX = 1_000
 NAMES_MAX = 10_000
-# Upper bound of the size of a segment's message without its texts.
-SEGMENT_BYTES = 200
 # Version, second of the first page, position.
 _CURSOR = struct.Struct(">qqihq16s")
 
@@ -40,7 +39,7 @@ class LookupCursor:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    segments: list[SegmentRow]
+    segments: list[tuple[bytes, bytes]]
     layouts: PageLayouts
     version: int
     next_cursor: str | None
@@ -52,41 +51,48 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
-        self._bucket_bytes = convert.bucket(settings.location).ByteSize()
+        self._frames = SegmentFrames(settings.location)
 
-    def FindSegments(
+    def FindSegments(  # type: ignore[override]  # serialized: see meta.rpc.execution
         self, request: segment_lookup_pb2.FindSegmentsRequest, context: grpc.ServicerContext
-    ) -> segment_lookup_pb2.FindSegmentsResponse:
+    ) -> bytes:
         """Page through the segments that overlap a range, all at the first page's version.
 
-        Raises VersionNotReached below `min_version`; the pipeline waits and calls again.
+        The reply is serialized already. Raises VersionNotReached below `min_version`; the pipeline
+        waits and calls again.
         """
         checked = CheckedLookup.of(request)
         page = self._transactions.read(lambda tx: self._page(tx, checked))
-        location = self._settings.location
-        reply = segment_lookup_pb2.FindSegmentsResponse(
+        rest = segment_lookup_pb2.FindSegmentsResponse(
             page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
             snapshot_version=page.version,
+            layouts=page.layouts.layouts,
         )
-        convert.add_segments(reply.segments, location, page.segments)
-        page.layouts.add_to(reply)
-        return reply
+        numbers = page.layouts.numbers
+        segments = self._frames.join(
+            (message, tail, layout)
+            for (message, tail), layout in zip(page.segments, numbers, strict=True)
+        )
+        return segments + rest.SerializeToString()
 
-    def GetSegmentsByIds(
+    def GetSegmentsByIds(  # type: ignore[override]
         self, request: segment_lookup_pb2.GetSegmentsByIdsRequest, context: grpc.ServicerContext
-    ) -> segment_lookup_pb2.GetSegmentsByIdsResponse:
-        """Read segments by id, in the order of the request."""
+    ) -> bytes:
+        """Read segments by id, in the order of the request; the reply is serialized already."""
         checks.at_most(request.segment_ids, "segment_ids", IDS_MAX)
         ids = dict.fromkeys(
             checks.uuid(text, f"segment_ids[{index}]")
             for index, text in enumerate(request.segment_ids)
         )
-        rows = self._transactions.read(lambda tx: segments.get_many(tx, list(ids)))
-        by_id = {UUID(row.id): row for row in rows}
-        existing = [by_id[segment_id] for segment_id in ids if segment_id in by_id]
-        reply = segment_lookup_pb2.GetSegmentsByIdsResponse()
-        convert.add_segments(reply.segments, self._settings.location, existing)
-        return reply
+
+        def read(tx: Transaction) -> list[tuple[bytes, bytes, int | None]]:
+            found = found_segments.by_ids(tx, list(ids))
+            return [
+                (message, segment_bytes.tail(*row[1:5]), None)
+                for message, row in zip(found_segments.messages(tx, found), found, strict=True)
+            ]
+
+        return self._frames.join(self._transactions.read(read))
 
     def _page(self, tx: Transaction, checked: "CheckedLookup") -> _Page:
         snapshot = lookup.snapshot(tx)
@@ -109,19 +115,34 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             checked.signals,
         )
         matches = lookup.find(tx, query, datasets, checked.limit + 1)
-        rows = [match.segment for match in matches[: checked.limit]]
-        layouts = segment_layouts.read(tx, rows, list(map(self._size, rows)), REPLY_BYTES_MAX)
+        rows = matches[: checked.limit]
+        segments, keys = self._segments(tx, rows, datasets)
+        frame_bytes = self._frames.bucket_bytes + segment_bytes.FRAME_BYTES
+        sizes = [len(message) + len(tail) + frame_bytes for message, tail in segments]
+        layouts = segment_layouts.read(tx, keys, sizes, REPLY_BYTES_MAX)
         shown = len(layouts.numbers)
         next_cursor = None
         if shown < len(matches):
             position = matches[shown - 1].position()
             next_cursor = checked.encode(LookupCursor(version, began_secs, position))
-        return _Page(rows[:shown], layouts, version, next_cursor)
+        return _Page(segments[:shown], layouts, version, next_cursor)
 
-    def _size(self, segment: SegmentRow) -> int:
-        """Upper bound of the bytes of a segment's message."""
-        texts = len(segment.prefix) + len(segment.object_name)
-        return SEGMENT_BYTES + self._bucket_bytes + 4 * texts + len(segment.facts or b"")
+    @staticmethod
+    def _segments(
+        tx: Transaction, rows: Sequence[FoundSegment], datasets: Sequence[VisibleDataset]
+    ) -> tuple[list[tuple[bytes, bytes]], list[segment_layouts.Key | None]]:
+        """The two parts of each segment's bytes, and the key of its layout."""
+        dataset_ids = {dataset.key: str(dataset.id) for dataset in datasets}
+        segments: list[tuple[bytes, bytes]] = []
+        keys: list[segment_layouts.Key | None] = []
+        for message, row in zip(found_segments.messages(tx, rows), rows, strict=True):
+            facts, ids = row.facts, None
+            if facts:
+                facts, ids = segment_bytes.split_facts(facts)
+            keys.append(None if ids is None else (dataset_ids[row.dataset_key], ids))
+            tail = segment_bytes.tail(row.created_version, row.tombstone_version, facts, row.crc32c)
+            segments.append((message, tail))
+        return segments, keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import psycopg
+from psycopg.pq import Format
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL, ExecutionContext, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from meta.errors import (
@@ -28,6 +29,8 @@ Transaction: TypeAlias = Connection
 
 # Serialization failure, deadlock, lock timeout, a prepared plan older than the schema: retried.
 STALE_PLAN_SQLSTATE = "0A000"
+# Execution option of statements whose rows are fetched in Postgres' binary form.
+BINARY = "binary_rows"
 RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03", STALE_PLAN_SQLSTATE})
 
 
@@ -73,6 +76,7 @@ class Database:
         self._single = self._writer.execution_options(isolation_level="AUTOCOMMIT")
         event.listen(self._writer, "handle_error", _drop_stale_plans)
         event.listen(self._writer, "connect", _check_connection)
+        event.listen(self._writer, "before_cursor_execute", _set_format)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
@@ -118,6 +122,18 @@ class Database:
 
 def _driver_connection(connection: Connection) -> Any:
     return connection.connection.dbapi_connection
+
+
+def _set_format(
+    _connection: Connection,
+    cursor: psycopg.Cursor[object],
+    _statement: str,
+    _values: object,
+    context: ExecutionContext,
+    _is_many: bool,
+) -> None:
+    if BINARY in context.execution_options:
+        cursor.format = Format.BINARY
 
 
 def _drop_stale_plans(context: ExceptionContext) -> None:

@@ -6,16 +6,23 @@ within (qs - 4^c s, qe): one tight range of segments_lookup_index per class, at 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bindparam, text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Integer,
+    SmallInteger,
+    Uuid,
+    bindparam,
+    text,
+)
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store import versions
+from meta.store import found_segments, versions
 from meta.store.ages import NOW
 from meta.store.engine import TimelineChanged, Transaction
-from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
+from meta.store.found_segments import COLUMNS, FoundSegment, Position
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos
 from meta.store.timelines import IS_CURRENT
 
@@ -36,16 +43,6 @@ class CounterSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """The last segment of a page; the next page begins behind it."""
-
-    dataset_key: int
-    dur_class: int
-    start_ns: int
-    segment_id: UUID
-
-
-@dataclass(frozen=True, slots=True)
 class VisibleDataset:
     """A dataset as it was visible at the version that is read."""
 
@@ -63,19 +60,6 @@ class Query:
     behind: Position | None = None
     # Bit n asks for signal n; None for all.
     signals: int | None = None
-
-
-class FoundSegment(NamedTuple):
-    """A segment and its position in the order of the pages."""
-
-    segment: SegmentRow
-    dataset_key: int
-    dur_class: int
-
-    def position(self) -> Position:
-        """Position of the page after one that ends here."""
-        row = self.segment
-        return Position(self.dataset_key, self.dur_class, row.start_ns, UUID(row.id))
 
 
 _SNAPSHOT = text(
@@ -110,12 +94,13 @@ _CLASSES_HELD = text("""
 # One range of the index after the other, in the order of the page: the sort is incremental on
 # `place`, so ranges behind the limit are never read.
 _FIND = text(f"""
-    SELECT {ROW_COLUMNS}, d.key, d.dur_class
-    FROM unnest(cast(:keys AS integer[]), cast(:dataset_ids AS text[]),
-                cast(:classes AS smallint[]), cast(:lows AS bigint[]), cast(:ids AS uuid[]))
-             WITH ORDINALITY d (key, id, dur_class, low, last_id, place)
+    SELECT {COLUMNS}
+    FROM unnest(cast(:keys AS integer[]), cast(:classes AS smallint[]),
+                cast(:lows AS bigint[]), cast(:ids AS uuid[]))
+             WITH ORDINALITY d (key, dur_class, low, last_id, place)
          CROSS JOIN LATERAL (
-            SELECT {STORED_COLUMNS}
+            SELECT id, message, created_version, tombstone_version, facts, crc32c, start_ns,
+                   dataset_key, segments.dur_class
             FROM segments
             WHERE dataset_key = d.key AND dur_class = d.dur_class
               AND (start_ns, id) > (d.low, d.last_id) AND start_ns <= :last_ns
@@ -128,7 +113,6 @@ _FIND = text(f"""
     ORDER BY d.place, s.start_ns, s.id LIMIT :most
 """).bindparams(  # noqa: S608
     bindparam("keys", type_=ARRAY(Integer)),
-    bindparam("dataset_ids", type_=ARRAY(Text)),
     bindparam("classes", type_=ARRAY(SmallInteger)),
     bindparam("lows", type_=ARRAY(BigInteger)),
     bindparam("ids", type_=ARRAY(Uuid)),
@@ -217,13 +201,12 @@ def _find(
     if not pairs:
         return []
     stretches = [
-        (dataset.key, str(dataset.id), dur_class, *_edge(dataset.key, dur_class, query))
+        (dataset.key, dur_class, *_edge(dataset.key, dur_class, query))
         for dataset, dur_class in pairs
     ]
-    keys, dataset_ids, classes, lows, last_ids = zip(*stretches, strict=True)
+    keys, classes, lows, last_ids = zip(*stretches, strict=True)
     values = {
         "keys": keys,
-        "dataset_ids": dataset_ids,
         "classes": classes,
         "lows": lows,
         "ids": last_ids,
@@ -233,9 +216,7 @@ def _find(
         "signals": query.signals,
         "most": most,
     }
-    # Fetched at once: row by row costs as much again.
-    rows = tx.execute(_FIND, values).all()
-    return [FoundSegment(SegmentRow._make(row[:NUM_COLUMNS]), *row[NUM_COLUMNS:]) for row in rows]
+    return found_segments.fetch(tx, _FIND, values)
 
 
 def _edge(dataset_key: int, dur_class: int, query: Query) -> tuple[int, UUID]:

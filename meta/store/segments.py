@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
 from meta.errors import KeyTaken, MetaError, ObjectCondemned, RaceLost
-from meta.store import datasets, object_keys, pg_arrays, stats
+from meta.store import datasets, object_keys, pg_arrays, segment_message, stats
 from meta.store.engine import Transaction
 from meta.store.object_keys import Identity, State
 from meta.store.segment_rows import ROW_COLUMNS, SegmentRow
@@ -66,18 +66,19 @@ _BY_IDS = text(f"""
 INSERT = """
     INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, size_bytes,
       compressed_size_bytes, number_of_events, prefix, object_name, merge_count, facts, signals,
-      format_version, crc32c)
+      format_version, crc32c, message)
     SELECT new.id, new.key, new.dur_class, new.start_ns, new.end_ns, {version}, new.size,
       new.compressed, new.events, new.prefix, new.name, :merge_count, new.facts, new.signals,
-      new.format, new.crc
+      new.format, new.crc, new.message
     FROM {first} unnest(cast(:ids AS uuid[]), cast(:keys AS integer[]),
         cast(:dur_classes AS smallint[]), cast(:segment_starts AS bigint[]),
         cast(:segment_ends AS bigint[]), cast(:sizes AS bigint[]),
         cast(:compressed_sizes AS bigint[]), cast(:events AS integer[]), cast(:prefixes AS text[]),
         cast(:names AS text[]), cast(:facts AS bytea[]), cast(:signals AS smallint[]),
-        cast(:formats AS integer[]), cast(:checksums AS bigint[]))
+        cast(:formats AS integer[]), cast(:checksums AS bigint[]),
+        cast(:messages AS bytea[]))
       AS new (id, key, dur_class, start_ns, end_ns, size, compressed, events, prefix, name, facts,
-              signals, format, crc)
+              signals, format, crc, message)
 """
 _INSERT = text(INSERT.format(version="cast(:version AS bigint)", first=""))
 
@@ -163,6 +164,7 @@ def columns(claims: Sequence[Claim], merge_count: int = 0) -> dict[str, object]:
         "signals": pg_arrays.numbers_or_null([s.signals for s in new]),
         "formats": pg_arrays.numbers_or_null([s.format_version for s in new]),
         "checksums": pg_arrays.numbers_or_null([s.crc32c for s in new]),
+        "messages": pg_arrays.bytes_or_none([_message(claimed, merge_count) for claimed in fresh]),
     }
 
 
@@ -182,6 +184,18 @@ def duration_class(start_ns: int, end_ns: int) -> int:
 def class_span_nanos(duration: int) -> int:
     """A segment of this duration class is shorter than this."""
     return int(4**duration) * _CLASS_ZERO_NANOS
+
+
+def _message(claimed: Claim, merge_count: int) -> bytes:
+    new = claimed.new
+    return segment_message.write(
+        claimed.segment_id,
+        new.dataset_id,
+        (new.start_ns, new.end_ns),
+        (new.size_bytes, new.compressed_size_bytes, new.number_of_events),
+        (new.prefix, new.object_name),
+        merge_count,
+    )
 
 
 def _is_new(claimed: Claim) -> bool:

@@ -9,7 +9,8 @@ from sqlalchemy import text
 
 from meta.store import lookup
 from meta.store.engine import Database, Transaction
-from meta.store.lookup import FoundSegment, Query, VisibleDataset
+from meta.store.found_segments import FoundSegment
+from meta.store.lookup import Query, VisibleDataset
 from tests.support.meta.plans import probes_made
 from tests.support.meta.server import MetaServer
 

@@ -70,6 +70,9 @@ segments = Table(
     Column("crc32c", BigInteger),
     # When the object was read for it, where its writer did not send it.
     moment("crc32c_read_at"),
+    # What never changes of its message (meta.store.segment_message); null in rows of releases
+    # before.
+    Column("message", LargeBinary),
     CheckConstraint("start_ns <= end_ns", name="range"),
     CheckConstraint("tombstone_version > created_version", name="lifetime"),
     CheckConstraint("(tombstone_version IS NULL) = (tombstone_at IS NULL)", name="tombstone"),

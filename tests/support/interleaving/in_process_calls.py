@@ -152,7 +152,9 @@ class InProcessScene:
 
     def find(self, name: str, *, as_of: int | None = None) -> Read:
         request = segment_lookup_pb2.FindSegmentsRequest(dataset_names=[name], as_of_version=as_of)
-        reply = self._lookup.FindSegments(request, NO_CONTEXT)
+        reply = segment_lookup_pb2.FindSegmentsResponse.FromString(
+            self._lookup.FindSegments(request, NO_CONTEXT)
+        )
         return Read(frozenset(one.id for one in reply.segments), reply.snapshot_version)
 
     def hand_out(self) -> list[str]:

@@ -1,0 +1,136 @@
+"""meta with the lookup of the release before: a message object for every segment of a page.
+
+`python -m benchmarks.harness.message_lookup` serves like `python -m meta`. It is the reference of
+the benchmark of lookups and changes no more.
+"""
+
+from uuid import UUID
+
+import grpc
+from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bindparam, text
+
+from meta import __main__, server
+from meta.services import convert, segment_bytes, segment_layouts
+from meta.services.convert import REPLY_BYTES_MAX
+from meta.services.segment_lookup import CheckedLookup, LookupCursor, SegmentLookupServicer
+from meta.store import lookup
+from meta.store.engine import Transaction
+from meta.store.found_segments import Position
+from meta.store.lookup import Query, VisibleDataset
+from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
+from meta.v1 import segment_lookup_pb2 as pb
+
+_SEGMENT_BYTES = 200
+_FIND = text(f"""
+    SELECT {ROW_COLUMNS}, d.key, d.dur_class
+    FROM unnest(cast(:keys AS integer[]), cast(:dataset_ids AS text[]),
+                cast(:classes AS smallint[]), cast(:lows AS bigint[]), cast(:ids AS uuid[]))
+             WITH ORDINALITY d (key, id, dur_class, low, last_id, place)
+         CROSS JOIN LATERAL (
+            SELECT {STORED_COLUMNS}
+            FROM segments
+            WHERE dataset_key = d.key AND dur_class = d.dur_class
+              AND (start_ns, id) > (d.low, d.last_id) AND start_ns <= :last_ns
+              AND end_ns >= :start_ns AND created_version <= :version
+              AND (tombstone_version IS NULL OR tombstone_version > :version)
+              AND (cast(:signals AS smallint) IS NULL OR signals IS NULL
+                   OR signals & cast(:signals AS smallint) <> 0)
+            ORDER BY start_ns, id LIMIT :most
+         ) s
+    ORDER BY d.place, s.start_ns, s.id LIMIT :most
+""").bindparams(  # noqa: S608
+    bindparam("keys", type_=ARRAY(Integer)),
+    bindparam("dataset_ids", type_=ARRAY(Text)),
+    bindparam("classes", type_=ARRAY(SmallInteger)),
+    bindparam("lows", type_=ARRAY(BigInteger)),
+    bindparam("ids", type_=ARRAY(Uuid)),
+)
+
+
+def find(
+    tx: Transaction, query: Query, datasets: list[VisibleDataset], most: int
+) -> list[tuple[SegmentRow, int, int]]:
+    """Up to `most` segments, each with dataset key and duration class."""
+    found: list[tuple[SegmentRow, int, int]] = []
+    behind = query.behind
+    left = [d for d in datasets if behind is None or d.key >= behind.dataset_key]
+    while left and len(found) < most:
+        batch, left = left[: lookup.DATASETS_AT_ONCE], left[lookup.DATASETS_AT_ONCE :]
+        if len(batch) > lookup.DATASETS_PROBED_MAX or left:
+            pairs = lookup._classes_held(tx, batch)
+        else:
+            pairs = [(dataset, dur_class) for dataset in batch for dur_class in lookup._CLASSES]
+        found += _find(tx, query, pairs, most - len(found))
+    return found
+
+
+def _find(
+    tx: Transaction, query: Query, pairs: list[tuple[VisibleDataset, int]], most: int
+) -> list[tuple[SegmentRow, int, int]]:
+    edges = [lookup._edge(dataset.key, dur_class, query) for dataset, dur_class in pairs]
+    values = {
+        "keys": [dataset.key for dataset, _ in pairs],
+        "dataset_ids": [str(dataset.id) for dataset, _ in pairs],
+        "classes": [dur_class for _, dur_class in pairs],
+        "lows": [low for low, _ in edges],
+        "ids": [last_id for _, last_id in edges],
+        "start_ns": query.start_ns,
+        "last_ns": query.last_ns,
+        "version": query.version,
+        "signals": query.signals,
+        "most": most,
+    }
+    rows = tx.execute(_FIND, values).all()
+    return [(SegmentRow._make(row[:NUM_COLUMNS]), *row[NUM_COLUMNS:]) for row in rows]
+
+
+class MessageLookupServicer(SegmentLookupServicer):
+    """SegmentLookupService as it was: rows to messages, messages to bytes."""
+
+    def FindSegments(  # type: ignore[override]  # noqa: N802
+        self, request: pb.FindSegmentsRequest, _context: grpc.ServicerContext
+    ) -> pb.FindSegmentsResponse:
+        """Page through the segments that overlap a range."""
+        checked = CheckedLookup.of(request)
+        return self._transactions.read(lambda tx: self._answer(tx, checked))
+
+    def _answer(self, tx: Transaction, checked: CheckedLookup) -> pb.FindSegmentsResponse:
+        snapshot = lookup.snapshot(tx)
+        cursor = checked.cursor
+        version = lookup.readable_version(tx, snapshot, cursor.version if cursor else checked.as_of)
+        datasets = lookup.visible_datasets(tx, checked.names, version)
+        behind = cursor.position if cursor else None
+        query = Query(checked.start_ns, checked.last_ns, version, behind, checked.signals)
+        matches = find(tx, query, list(datasets), checked.limit + 1)
+        rows = [row for row, _, _ in matches[: checked.limit]]
+        keys = [
+            (row.dataset_id, ids)
+            if row.facts and (ids := segment_bytes.split_facts(row.facts)[1]) is not None
+            else None
+            for row in rows
+        ]
+        layouts = segment_layouts.read(tx, keys, list(map(self._size, rows)), REPLY_BYTES_MAX)
+        shown = len(layouts.numbers)
+        reply = pb.FindSegmentsResponse(
+            page=pb.PagedResponse(), snapshot_version=version, layouts=layouts.layouts
+        )
+        if shown < len(matches):
+            row, key, dur_class = matches[shown - 1]
+            position = Position(key, dur_class, row.start_ns, UUID(row.id))
+            began = cursor.began_secs if cursor else snapshot.now_secs
+            reply.page.next_cursor = checked.encode(LookupCursor(version, began, position))
+        convert.add_segments(reply.segments, self._settings.location, rows[:shown])
+        for segment, number in zip(reply.segments, layouts.numbers, strict=True):
+            if number is not None:
+                segment.layout = number
+                segment.facts.ClearField("promoted_field_ids")
+        return reply
+
+    def _size(self, segment: SegmentRow) -> int:
+        texts = len(segment.prefix) + len(segment.object_name)
+        return _SEGMENT_BYTES + 4 * texts + len(segment.facts or b"")
+
+
+if __name__ == "__main__":
+    server.SegmentLookupServicer = MessageLookupServicer  # type: ignore[attr-defined]
+    __main__.main()

@@ -1,0 +1,227 @@
+"""Segments as bytes: what replies hold of each is the message that its row makes."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from meta.client import MetaClient
+from meta.services import convert, segment_bytes
+from meta.services.segment_bytes import SegmentFrames
+from meta.store import segment_message, segments
+from meta.store.segment_rows import SegmentRow
+from meta.v1 import operations_pb2 as pb
+from meta.v1.common_pb2 import SIGNAL_LOGS, SegmentFacts, SegmentInfo, SignalFacts, TimeRange
+from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsResponse
+from segments.location import StoreLocation
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
+from tests.support.meta.server import MetaServer
+
+CONSENT = pb.LossAcceptance(accept_loss=True, actor="op", reason="flipped bytes")
+SIGNAL = SignalFacts(
+    signal=SIGNAL_LOGS,
+    number_of_events=10,
+    time_range=TimeRange(start_time=EPOCH, end_time=EPOCH),
+)
+# No facts, those of format 1, and those of format 2 without and with promoted columns.
+ALL_FACTS = (
+    None,
+    SegmentFacts(format_version=1, signals=[SIGNAL]),
+    SegmentFacts(format_version=2, signals=[SIGNAL]),
+    SegmentFacts(format_version=2, signals=[SIGNAL], promoted_field_ids=[1_000, 1_002]),
+    SegmentFacts(format_version=200, promoted_field_ids=range(1_000, 1_100)),
+)
+INT64 = st.integers(-(2**63), 2**63 - 1)
+COUNTS = st.integers(0, 2**63 - 1)
+FACTS = st.builds(
+    SegmentFacts,
+    format_version=st.integers(1, 2**15 - 1),
+    signals=st.lists(st.just(SIGNAL), max_size=14),
+    promoted_field_ids=st.lists(st.integers(1, 2**31 - 1), max_size=100),
+).map(SegmentFacts.SerializeToString)
+ROWS = st.builds(
+    SegmentRow,
+    id=st.uuids().map(str),
+    dataset_id=st.uuids().map(str),
+    start_ns=INT64,
+    end_ns=INT64,
+    size_bytes=COUNTS,
+    compressed_size_bytes=COUNTS,
+    number_of_events=st.integers(0, 2**31 - 1),
+    prefix=st.text(max_size=200),
+    object_name=st.text(max_size=200),
+    created_version=st.integers(1, 2**63 - 1),
+    tombstone_version=st.none() | st.integers(1, 2**63 - 1),
+    merge_count=st.integers(0, 2**15 - 1),
+    facts=st.none() | st.just(b"") | FACTS,
+    crc32c=st.none() | st.integers(0, 2**32 - 1),
+)
+LOCATIONS = st.builds(
+    StoreLocation,
+    provider=st.sampled_from(["s3", "file"]),
+    endpoint=st.text(max_size=200),
+    bucket=st.text(max_size=60),
+    region=st.text(max_size=20),
+    path=st.text(max_size=60),
+)
+
+
+@given(location=LOCATIONS, rows=st.lists(ROWS, max_size=5))
+def test_bytes_are_the_messages_of_any_rows(
+    location: StoreLocation, rows: list[SegmentRow]
+) -> None:
+    expected = [convert.segment_info(location, row) for row in rows]
+
+    joined = SegmentFrames(location).join(
+        (
+            message_of(row),
+            segment_bytes.tail(row.created_version, row.tombstone_version, row.facts, row.crc32c),
+            None,
+        )
+        for row in rows
+    )
+
+    assert list(GetSegmentsByIdsResponse.FromString(joined).segments) == expected
+    assert len(joined) <= sum(
+        len(message_of(row))
+        + len(segment_bytes.tail(*row[9:11], row.facts, row.crc32c))
+        + SegmentFrames(location).bucket_bytes
+        + segment_bytes.FRAME_BYTES
+        for row in rows
+    )
+
+
+@given(facts=FACTS)
+def test_facts_are_split_from_the_ids_of_promoted_columns(facts: bytes) -> None:
+    whole = SegmentFacts.FromString(facts)
+
+    rest, ids = segment_bytes.split_facts(facts)
+
+    if whole.format_version == 1:
+        assert (rest, ids) == (facts, None)
+    else:
+        assert ids is not None
+        assert not SegmentFacts.FromString(rest).promoted_field_ids
+        assert SegmentFacts.FromString(rest + ids) == whole
+        assert SegmentFacts.FromString(ids) == SegmentFacts(
+            promoted_field_ids=whole.promoted_field_ids
+        )
+
+
+def message_of(row: SegmentRow) -> bytes:
+    return segment_message.write(
+        row.id,
+        row.dataset_id,
+        (row.start_ns, row.end_ns),
+        (row.size_bytes, row.compressed_size_bytes, row.number_of_events),
+        (row.prefix, row.object_name),
+        row.merge_count,
+    )
+
+
+class Scene:
+    """A dataset with segments, and what replies must say of them."""
+
+    def __init__(self, server: MetaServer) -> None:
+        self.server = server
+        self.client: MetaClient = server.client
+        self.dataset = CatalogDriver(self.client).dataset("web")
+        self.writer = Writer(self.client)
+        self.worker = WorkerDriver(self.client)
+
+    def save(self) -> list[str]:
+        """Save a segment of every kind of facts, with a checksum and without."""
+        made = []
+        for facts in ALL_FACTS:
+            for crc32c in (None, 0, 2**32 - 1):
+                segment = segment_of(self.dataset, EPOCH)
+                if facts is not None:
+                    segment.facts.CopyFrom(facts)
+                if crc32c is not None:
+                    segment.crc32c = crc32c
+                made.append(segment)
+        return self.writer.save(*made)
+
+    def check(self, ids: list[str]) -> None:
+        """Both calls answer the messages that the rows make, of current and former servers."""
+        for statement in ("SELECT 1", "UPDATE segments SET message = NULL"):
+            with self.server.running.database.write() as tx:
+                tx.execute(text(statement))
+                rows = segments.get_many(tx, [UUID(one) for one in ids])
+            expected = {
+                row.id: convert.segment_info(self.server.settings.location, row) for row in rows
+            }
+            assert {one.id: one for one in self.writer.get(*ids)} == expected
+            page = self.writer.find("web")
+            for segment in page.segments:
+                if segment.HasField("layout"):
+                    columns = page.layouts[segment.layout].promoted_columns
+                    segment.facts.promoted_field_ids.extend(c.field_id for c in columns)
+                    segment.ClearField("layout")
+            live = {key: one for key, one in expected.items() if is_live(one)}
+            assert {one.id: one for one in page.segments if one.id in expected} == live
+
+
+def is_live(segment: SegmentInfo) -> bool:
+    return not segment.HasField("tombstone_version")
+
+
+@pytest.fixture
+def scene(meta_server: MetaServer) -> Scene:
+    return Scene(meta_server)
+
+
+def test_registered_segments_are_answered_as_their_rows_say(scene: Scene) -> None:
+    scene.check(scene.save())
+
+
+def test_recorded_facts_are_answered(scene: Scene) -> None:
+    ids = scene.save()
+    read = [
+        pb.ReadSegment(segment_id=ids[0], facts=ALL_FACTS[3]),
+        pb.ReadSegment(segment_id=ids[1]),
+    ]
+
+    recorded = scene.client.operations.SetSegmentFacts(pb.SetSegmentFactsRequest(segments=read))
+
+    assert recorded.recorded == 2
+    scene.check(ids)
+
+
+def test_the_inputs_and_the_output_of_a_merge_are_answered(scene: Scene) -> None:
+    ids = scene.writer.save_many(scene.dataset, 8)
+    scene.worker.plan(min_age_secs=0, dataset_name="web")
+    task = scene.worker.poll()
+
+    scene.worker.complete(task.task_id, scene.worker.output(task))
+
+    (output,) = scene.writer.find("web").segments
+    assert output.merge_count == 1
+    scene.check([*ids, output.id])
+
+
+def test_a_hidden_segment_is_answered(scene: Scene) -> None:
+    ids = scene.save()
+
+    scene.client.operations.HideSegment(
+        pb.HideSegmentRequest(segment_id=ids[0], acceptance=CONSENT)
+    )
+
+    scene.check(ids)
+
+
+def test_a_read_checksum_is_answered(scene: Scene) -> None:
+    ids = scene.save()
+    (before,) = scene.writer.get(ids[0])
+    key = f"{before.cloud_object_key.prefix.prefix}/{before.cloud_object_key.key}"
+
+    scene.client.operations.ReportObjectChecks(
+        pb.ReportObjectChecksRequest(checks=[pb.ObjectCheck(object_key=key, crc32c=7)])
+    )
+
+    (after,) = scene.writer.get(ids[0])
+    assert after.crc32c == 7
+    scene.check(ids)

@@ -7,10 +7,12 @@ from uuid import UUID
 
 import grpc
 
+from meta import access
 from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
 from meta.services import checks, convert
+from meta.services.stream_callers import StreamCallers
 from meta.store import (
     commits,
     dataset_layouts,
@@ -18,6 +20,7 @@ from meta.store import (
     routing,
     segments,
     stream_datasets,
+    stream_owners,
     streams,
     token_secrets,
     tokens,
@@ -57,6 +60,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._transactions = transactions
         self._settings = settings
         self._hasher = TokenHasher(settings.token_pepper)
+        self._callers = StreamCallers(transactions)
         self._committer: Committer[OffsetCommit, Committed] = Committer(
             name="commit_offset",
             # A batch of commits is one statement, which needs no round trips to begin and commit.
@@ -136,7 +140,9 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self, request: ingestion_pb2.CommitOffsetRequest, context: grpc.ServicerContext
     ) -> ingestion_pb2.CommitOffsetResponse:
         """Acknowledge the baby segment at one offset."""
-        answer = await self._committer.submit(_commit(request))
+        commit = _commit(request)
+        await self._callers.check(commit.stream_id)
+        answer = await self._committer.submit(commit)
         reply = ingestion_pb2.CommitOffsetResponse(committed_offset=answer.committed_offset)
         reply.deleted_dataset_ids.extend(map(str, answer.deleted_dataset_ids))
         reply.foreign_dataset_ids.extend(map(str, answer.foreign_dataset_ids))
@@ -179,7 +185,8 @@ def _lock_token(tx: Transaction, digest: bytes) -> IngestToken:
 
 
 def _admit(tx: Transaction, token: IngestToken, collector_id: str, about: str) -> _Admission:
-    stream_id, created = streams.find_or_create(tx, collector_id, about)
+    owner = stream_owners.of(access.current.get())
+    stream_id, created = streams.find_or_create(tx, collector_id, about, owner)
     head = streams.lock_heads(tx, [stream_id])[stream_id]
     if head.is_stopped:
         # The stream was stopped meanwhile; the next run creates another one.

@@ -14,6 +14,7 @@ from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
 from meta.store.ages import ago
 from meta.store.engine import Transaction
 from meta.store.stream_ends import WHOLE_STREAM
+from meta.store.stream_owners import COLLECTOR_ID_SQL
 from meta.store.tokens import TokenRouting
 
 # Below every id.
@@ -47,6 +48,8 @@ class StreamRow:
 
     id: UUID
     collector_id: str
+    # Whose collector it is; "" = nobody's.
+    principal: str
     stopped_at_nanos: int | None
     stopped_offset: int | None
     deleted_offset: int
@@ -112,15 +115,15 @@ _INDEXES = bindparam("indexes", type_=ARRAY(Integer))
 # While deletion is held, nothing may be reaped. Streams are chosen first, so that a page costs what
 # it holds.
 _PAST_GRACE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
-_SELECT_STREAMS = """
-SELECT s.id, s.collector_id, s.stopped_at_nanos, s.stopped_offset, s.deleted_offset,
-  s.deleted_ingest_time_nanos, h.committed_offset,
+_SELECT_STREAMS = f"""
+SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offset,
+  s.deleted_offset, s.deleted_ingest_time_nanos, h.committed_offset,
   (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
   coalesce(f.merged, CASE WHEN f.entries > 0 THEN h.committed_offset ELSE s.deleted_offset END),
   CASE WHEN (SELECT deletion_held FROM meta_state) THEN s.deleted_offset
        ELSE coalesce(f.reapable, h.committed_offset) END
 FROM (
-  SELECT * FROM ingest_streams WHERE retired_at IS NULL {chosen}
+  SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}
 ) s
 -- Not merged into a join, which would read all heads for a page of streams.
 CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = s.id OFFSET 0) h
@@ -129,11 +132,11 @@ CROSS JOIN LATERAL (
     min(e.merged_offset) FILTER (WHERE e.dataset_id <> ALL(:waiting)) AS merged, min(coalesce((
     SELECT c.stream_offset FROM offset_checkpoints c
     WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
-      AND c.created_at <= {past_grace}
+      AND c.created_at <= {{past_grace}}
     ORDER BY c.created_at DESC LIMIT 1), e.base_offset)) AS reapable
   FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id WHERE e.stream_id = s.id) f
 ORDER BY s.id
-"""
+"""  # noqa: S608
 _IN_SHARD = (
     " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) AND id > :after"
     " ORDER BY id LIMIT :most"

@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from meta.store import stream_owners
 from meta.store.engine import Transaction
 from meta.store.tables import ingest_streams, stream_heads
 from meta.store.versions import Version
@@ -129,25 +130,29 @@ _RETIRE = text(
 )
 
 
-def find_or_create(tx: Transaction, collector_id: str, about: str) -> tuple[UUID, bool]:
-    """The collector's active stream, and whether this call made it.
+def find_or_create(
+    tx: Transaction, collector_id: str, about: str, owner: str = ""
+) -> tuple[UUID, bool]:
+    """The active stream of an owner's collector, and whether this call made it.
 
     A second call for the same collector waits for the first one's commit and finds its stream.
     """
-    existing_id = tx.execute(_ACTIVE, {"collector": collector_id}).scalar_one_or_none()
+    collector_key = stream_owners.key_of(owner, collector_id)
+    existing_id = tx.execute(_ACTIVE, {"collector": collector_key}).scalar_one_or_none()
     if existing_id is not None:
         return existing_id, False
     stream_id = new_uuid7()
     values = {
         "id": stream_id,
-        "collector_id": collector_id,
+        "collector_id": collector_key,
+        "principal": owner,
         "collector_string": about,
         # The last bits of a version 7 UUID are random.
         "shard_hash": stream_id.int & 0x7FFFFFFF,
     }
     made = tx.execute(_INSERT, values).scalar_one_or_none()
     if made is None:
-        return tx.execute(_ACTIVE, {"collector": collector_id}).scalar_one(), False
+        return tx.execute(_ACTIVE, {"collector": collector_key}).scalar_one(), False
     tx.execute(_INSERT_HEAD, {"stream_id": made})
     return made, True
 

@@ -221,6 +221,7 @@ class IngestStreamInfo(_message.Message):
     LAST_ACTIVITY_NANOS_FIELD_NUMBER: _builtins.int
     COLLECTOR_ID_FIELD_NUMBER: _builtins.int
     REAPABLE_OFFSET_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
     """Stream id."""
     stopped_at_nanos: _builtins.int
@@ -240,6 +241,10 @@ class IngestStreamInfo(_message.Message):
     reapable_offset: _builtins.int
     """Highest offset that may be reaped now: every dataset has merged past it, and the merge is
     older than the deletion grace. -1 = none.
+    """
+    principal: _builtins.str
+    """Subject of the principal whose collector it is; empty = nobody's, as on a server that needs no
+    credential.
     """
     @_builtins.property
     def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix:
@@ -267,10 +272,11 @@ class IngestStreamInfo(_message.Message):
         last_activity_nanos: _builtins.int = ...,
         collector_id: _builtins.str = ...,
         reapable_offset: _builtins.int = ...,
+        principal: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "last_activity_nanos", b"last_activity_nanos", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "last_activity_nanos", b"last_activity_nanos", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__stopped_at_nanos: _TypeAlias = _typing.Literal["stopped_at_nanos"]  # noqa: Y015
     _WhichOneofArgType__stopped_at_nanos: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos"]  # noqa: Y015

@@ -52,7 +52,9 @@ def show(
         print_json(infos[0], **({"parked": parked[stream]} if parked else {}))
         return
     headers = ("collector", "state", "committed", "merged", "deleted", "waiting", "last activity")
-    print_facts([("stream", stream), *zip(headers, _row(infos[0], parked)[1:], strict=True)])
+    principal = [("principal", infos[0].principal)] if infos[0].principal else []
+    rows = zip(headers, _row(infos[0], parked)[1:], strict=True)
+    print_facts([("stream", stream), *principal, *rows])
     print_table(("dataset", "merged"), [(d.dataset_id, d.merged_offset) for d in infos[0].datasets])
     if parked:
         print(f"parked: {_parked_text(parked[stream])}")

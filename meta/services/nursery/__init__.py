@@ -22,6 +22,7 @@ from meta.store import (
     dataset_layouts,
     datasets,
     stream_ends,
+    stream_owners,
     stream_reads,
     tokens,
     versions,
@@ -121,7 +122,12 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             stopped_at_nanos=checks.count(request.stopped_at_nanos, "stopped_at_nanos") or None,
             reason=request.reason,
         )
-        self._transactions.write(lambda tx: stream_ends.stop(tx, stream_id, end))
+
+        def work(tx: Transaction) -> None:
+            stream_owners.check(tx, stream_id)
+            stream_ends.stop(tx, stream_id, end)
+
+        self._transactions.write(work)
         return nursery_pb2.MarkStreamStoppedResponse()
 
     def UpdateDeletedOffset(

@@ -92,7 +92,7 @@ def estimate(location: StoreLocation, row: StreamRow, num_entries: int, detail: 
     place = convert.bucket(location).ByteSize() + _PLACE_BYTES
     entry = _ENTRY_BYTES + place + detail.checkpoints * _CHECKPOINT_BYTES
     babies = min(detail.babies, max(0, row.committed_offset - row.merged_floor))
-    stream = _STREAM_BYTES + place + len(row.collector_id.encode())
+    stream = _STREAM_BYTES + place + len(row.collector_id.encode()) + len(row.principal.encode())
     return stream + num_entries * entry + babies * _BABY_BYTES
 
 
@@ -199,6 +199,7 @@ def _stream(
         unmerged_babies=babies,
         last_activity_nanos=row.last_activity_nanos,
         collector_id=row.collector_id,
+        principal=row.principal,
         reapable_offset=row.reapable_offset,
     )
 

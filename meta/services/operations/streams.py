@@ -8,7 +8,7 @@ import grpc
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
 from meta.services import checks, convert, cursors
-from meta.store import commits, lineage, usage
+from meta.store import commits, lineage, stream_owners, usage
 from meta.store.engine import Transaction
 from meta.store.lineage import Place, Whereabouts
 from meta.store.stream_reads import NO_ID
@@ -89,9 +89,12 @@ class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
                 f"last_offset is {last}, expected {first} to {first + FLUSHES_MAX - 1}",
                 field="last_offset",
             )
-        flushes = self._transactions.read(
-            lambda tx: commits.list_flushes(tx, stream_id, first, last)
-        )
+
+        def work(tx: Transaction) -> list[tuple[int, bytes]]:
+            stream_owners.check(tx, stream_id)
+            return commits.list_flushes(tx, stream_id, first, last)
+
+        flushes = self._transactions.read(work)
         return operations_pb2.GetCommittedFlushesResponse(
             flushes=[
                 operations_pb2.CommittedFlush(offset=offset, flush_id=flush_id)

@@ -41,6 +41,7 @@ ingest_streams = Table(
     "ingest_streams",
     metadata,
     Column("id", Uuid, primary_key=True),
+    # With the principal before it, where the stream has one: meta/store/stream_owners.py.
     Column("collector_id", Text, nullable=False),
     Column("collector_string", Text, nullable=False),
     # Evenly spread in [0, 2^31); shard = shard_hash % shard_count.
@@ -53,6 +54,8 @@ ingest_streams = Table(
     Column("deleted_ingest_time_nanos", BigInteger, nullable=False, server_default=text("0")),
     # Stopped, without entries and reaped to the end; kept 7 days.
     moment("retired_at"),
+    # Whose collector it is; "" = nobody's.
+    Column("principal", Text, nullable=False, server_default=text("''")),
     # Last version at which something a nursery reads of the stream changed.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
     CheckConstraint("(stopped_at_nanos IS NULL) = (stopped_offset IS NULL)", name="stop"),

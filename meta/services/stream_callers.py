@@ -1,0 +1,35 @@
+"""Checks that a caller may write to a stream, without a query for every commit."""
+
+import asyncio
+from uuid import UUID
+
+from meta import access
+from meta.access import Role
+from meta.store import stream_owners
+from meta.transactions import Transactions
+
+STREAMS_MAX = 50_000
+
+
+class StreamCallers:
+    """Remembers who may write to which stream: a stream never changes its owner."""
+
+    def __init__(self, transactions: Transactions, streams_max: int = STREAMS_MAX) -> None:
+        self._transactions = transactions
+        self._streams_max = streams_max
+        self._subjects: dict[tuple[UUID, str], None] = {}
+
+    async def check(self, stream_id: UUID) -> None:
+        """Raise NotFound or RoleRefused unless the caller may write; used on the event loop."""
+        caller = access.current.get()
+        if caller.role is not Role.INGEST:
+            return
+        known = (stream_id, caller.subject)
+        if known in self._subjects:
+            return
+        await asyncio.to_thread(
+            self._transactions.read, lambda tx: stream_owners.check(tx, stream_id)
+        )
+        if len(self._subjects) >= self._streams_max:
+            del self._subjects[next(iter(self._subjects))]
+        self._subjects[known] = None

@@ -1,0 +1,47 @@
+"""A meta that needs a credential, and clients of it with tokens of any role."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from meta import server
+from meta.access import Role
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.v1 import operations_pb2 as pb
+
+
+@dataclass(frozen=True)
+class GuardedServer:
+    """Address of a server, and a client with its META_AUTH_TOKEN."""
+
+    address: str
+    admin: MetaClient
+    running: server.RunningServer
+
+    def token(self, role: Role, subject: str = "", **fields: Any) -> pb.CreateAccessTokenResponse:
+        """Create an access token."""
+        request = pb.CreateAccessTokenRequest(
+            subject=subject or f"the {role.value}", role=role.value, **fields
+        )
+        return self.admin.operations.CreateAccessToken(request)
+
+    @contextmanager
+    def client(self, role: Role, subject: str = "", **fields: Any) -> Iterator[MetaClient]:
+        """Connect with a new token."""
+        plaintext = self.token(role, subject, **fields).plaintext_token
+        with MetaClient(self.address, auth_token=plaintext) as client:
+            yield client
+
+
+@contextmanager
+def guarded(settings: Settings) -> Iterator[GuardedServer]:
+    """Run a server that needs a credential."""
+    running = server.start(replace(settings, auth_token="shared", requires_authentication=True))
+    address = f"127.0.0.1:{running.port}"
+    try:
+        with MetaClient(address, auth_token="shared") as admin:
+            yield GuardedServer(address, admin, running)
+    finally:
+        running.stop(1.0)

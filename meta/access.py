@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
+from uuid import UUID
 
 HEALTH_METHODS = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
 _REFLECTION_METHODS = tuple(
@@ -31,10 +32,15 @@ class Principal:
 
     subject: str
     role: Role
+    # The datasets that the caller may see; None = all.
+    dataset_ids: frozenset[UUID] | None = None
 
     def may_call(self, method: str) -> bool:
-        """True if the role may call `/package.Service/Method`."""
-        return self.role is Role.ADMIN or self.role in _ALLOWED.get(method, frozenset())
+        """True if the role, and a limit to datasets, allow `/package.Service/Method`."""
+        if self.role is Role.ADMIN:
+            return True
+        is_scoped = self.dataset_ids is None or method in _SCOPED
+        return is_scoped and self.role in _ALLOWED.get(method, frozenset())
 
 
 # Callers of a server that requires no authentication, and holders of META_AUTH_TOKEN.
@@ -183,11 +189,45 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ListAuditRecords": (),
     },
 }
+# The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
+# answers as if the other datasets did not exist. Babies hold records of many datasets, so no call
+# about them is here.
+SCOPED_ROLES = (_R, _G)
+_SCOPED_ROWS: dict[str, tuple[str, ...]] = {
+    "CatalogService": ("GetDataset", "ListDatasets", "GetShardingFields"),
+    "IngestionService": ("DownloadConfig",),
+    "SegmentLookupService": ("FindSegments", "GetSegmentsByIds"),
+    "JanitorService": ("GetJanitorStats", "GetSegmentSizeStats"),
+    "OperationsService": (
+        "GetOffsetsAt",
+        "GetDatasetSettings",
+        "GetServerState",
+        "GetSegmentFormats",
+        "PinVersion",
+        "RenewPin",
+        "ReleasePin",
+        "ListPins",
+        "ListDatasetChanges",
+        "WatchDataset",
+        "GetDatasetTable",
+        "PutTableObjects",
+        "PutTableSnapshot",
+        "HandOutTable",
+    ),
+}
+_SCOPED = frozenset(
+    f"/meta.v1.{service}/{rpc}" for service, rpcs in _SCOPED_ROWS.items() for rpc in rpcs
+) | frozenset(_REFLECTION_METHODS)
 _ALLOWED = {
     f"/meta.v1.{service}/{rpc}": frozenset(roles)
     for service, rpcs in _ROWS.items()
     for rpc, roles in rpcs.items()
 } | {method: frozenset(_EVERY) for method in _REFLECTION_METHODS}
+
+
+def is_scoped(service: str, rpc: str) -> bool:
+    """True if a caller that is limited to datasets may make a call of its role."""
+    return rpc in _SCOPED_ROWS.get(service, ())
 
 
 def rows() -> Iterator[tuple[str, str, tuple[Role, ...]]]:

@@ -16,6 +16,7 @@ from meta.process import (
 from meta.process.addresses import is_loopback_host
 from meta.store.engine import DatabaseSettings, is_encrypted
 from meta.store.pins import PinLimits
+from meta.store.token_secrets import DATABASE_PEPPER, Peppers
 from segments.location import StoreLocation
 
 GRACE_FLOOR_SECS = 300.0
@@ -81,7 +82,7 @@ class Settings:
     auth_token: str = field(default="", repr=False)
     # Every call but health needs a credential: META_AUTH_TOKEN or an access token.
     requires_authentication: bool = False
-    token_pepper: bytes = field(default=b"", repr=False)
+    peppers: Peppers = field(default=Peppers(), repr=False)
     default_dataset: str = "default"
     datasets_max: int = DATASETS_MAX
     tokens_max: int = TOKENS_MAX
@@ -122,7 +123,7 @@ def load(env: Environment) -> Settings:
         database_wait_secs=env.seconds("DATABASE_WAIT_SECS", 30.0),
         auth_token=auth_token,
         requires_authentication=requires_authentication,
-        token_pepper=env.text("TOKEN_PEPPER", "").encode(),
+        peppers=_peppers(env),
         default_dataset=env.text("DEFAULT_DATASET", "default"),
         # Values of 0.1.0 above the limits are read as the limits.
         datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
@@ -166,9 +167,32 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
         if secs < floor:
             yield f"META_{name} is {secs:g}, below {floor:g}"
     yield from production.weak_secret("META_AUTH_TOKEN", settings.auth_token)
-    yield from production.weak_secret("META_TOKEN_PEPPER", settings.token_pepper.decode())
+    yield from _weak_peppers(settings.peppers)
     yield from production.plain_store("META_OBJECT_STORE_URL", settings.location)
     yield from production.open_metrics("META_", settings.metrics)
+
+
+def _peppers(env: Environment) -> Peppers:
+    peppers = Peppers(
+        env.text("TOKEN_PEPPER", "").encode(),
+        env.text("TOKEN_PEPPER_NEXT", "").encode(),
+        env.text("TOKEN_PEPPER_PREVIOUS", "").encode(),
+    )
+    if peppers.previous == DATABASE_PEPPER and not peppers.current:
+        raise ConfigError(
+            "META_TOKEN_PEPPER_PREVIOUS is the database's own pepper: set META_TOKEN_PEPPER"
+        )
+    return peppers
+
+
+def _weak_peppers(peppers: Peppers) -> Iterator[str]:
+    for suffix, pepper in (
+        ("", peppers.current),
+        ("_NEXT", peppers.upcoming),
+        ("_PREVIOUS", peppers.previous),
+    ):
+        if pepper != DATABASE_PEPPER:
+            yield from production.weak_secret(f"META_TOKEN_PEPPER{suffix}", pepper.decode())
 
 
 def _check_open_bind(bind: str, tls: ServerTls | None) -> None:

@@ -29,7 +29,8 @@ from meta.pin_watch import PinWatch
 from meta.process import ConfigError, Shutdown
 from meta.rewrite_watch import PAUSE_SECS as REWRITE_PAUSE_SECS
 from meta.rewrite_watch import RewriteWatch
-from meta.rpc.authentication import AccessTokens, Authentication
+from meta.rpc.access_token_cache import AccessTokens
+from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline
 from meta.services import checks
 from meta.services.catalog import CatalogServicer
@@ -159,7 +160,7 @@ async def _serve(
     settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
 ) -> RunningServer:
     checker = health_aio.HealthServicer()
-    tokens = AccessTokens(transactions, TokenHasher(settings.token_pepper))
+    tokens = AccessTokens(transactions, TokenHasher(settings.peppers))
     authentication = Authentication(
         settings.auth_token, tokens, is_required=settings.requires_authentication
     )

@@ -10,12 +10,13 @@ from typing import Any
 
 import grpc
 
-from meta.errors import Overloaded
+from meta.errors import Overloaded, RoleRefused, TokenUnknown, Unauthenticated
 from meta.rpc import execution, request_id, status
 from meta.rpc.admission import CallAdmission
 from meta.rpc.authentication import Authentication
 from meta.rpc.call_metrics import CallDurations
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
+from meta.rpc.denials import Denials
 from meta.rpc.execution import Execute
 from meta.rpc.request_id import Context
 from meta.rpc.streams import StreamSlots
@@ -27,6 +28,8 @@ UNKNOWN_METHOD = "/unknown/Unknown"
 WATCHES = frozenset({"/meta.v1.OperationsService/WatchDataset"})
 # A reader that takes nothing for so long is dropped.
 WRITE_SECS = 30.0
+# Refusals that are logged once a minute for each host, and else counted.
+DENIED = (RoleRefused, TokenUnknown, Unauthenticated)
 
 
 class Pipeline:
@@ -35,6 +38,7 @@ class Pipeline:
     def __init__(self, authentication: Authentication, threads: int, calls_max: int) -> None:
         self._admission = CallAdmission(calls_max)
         self._authentication = authentication
+        self._denials = Denials()
         self._large_requests = LargeRequests()
         self._streams = StreamSlots(threads)
 
@@ -83,7 +87,7 @@ class Pipeline:
                 scope.cancel_soon()
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a call
-                refusal = _refuse(error, rpc, durations, began, context)
+                refusal = self._refuse(error, rpc, durations, began, context)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
             # must hold no frame that holds the request: so `abort` is called here, in the outermost
             # frame, after the handler's error is gone and without the request.
@@ -102,6 +106,7 @@ class Pipeline:
             began = durations.start()
             scope = CallScope.enter()
             try:
+                # A token that has ended ends its streams: it is checked before every reply.
                 async with nullcontext() if method in WATCHES else self._streams.slot():
                     await self._authentication.check(method, context)
                     if handler.request_streaming:
@@ -113,12 +118,12 @@ class Pipeline:
                             aclosing(inner(requests, context)) as replies,
                         ):
                             async for reply in replies:
+                                await self._authentication.check(method, context)
                                 await context.write(reply)
                     elif inspect.isasyncgenfunction(inner):
                         request = parse(received, handler.request_deserializer)
                         async with aclosing(inner(request, context)) as replies:
                             async for reply in replies:
-                                # A token that has ended ends its streams.
                                 await self._authentication.check(method, context)
                                 await _write(context, reply)
                     else:
@@ -129,10 +134,25 @@ class Pipeline:
                 scope.cancel_soon()
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a stream
-                refusal = _refuse(error, rpc, durations, began, context)
+                refusal = self._refuse(error, rpc, durations, began, context)
             await context.abort(*refusal)
 
         return call
+
+    def _refuse(
+        self, error: Exception, rpc: str, durations: CallDurations, began: float, context: Context
+    ) -> status.Refusal:
+        """Log and count a refused call; returns what it is aborted with."""
+        if isinstance(error, grpc.aio.BaseError):
+            # The handler has aborted the call itself, as health does, or the caller has left.
+            raise error
+        call_id = request_id.of_call(context)
+        refusal = status.as_meta_error(error, call_id)
+        # Whoever is denied must not fill a disk with it.
+        if not isinstance(refusal, DENIED) or self._denials.note(context.peer(), refusal.reason):
+            request_id.log_refusal(error, refusal.reason, rpc, call_id)
+        durations.refused(began, refusal.code.name)
+        return status.refusal(refusal, call_id)
 
 
 async def _write(context: Context, reply: Any) -> None:
@@ -151,17 +171,3 @@ def _as_is(raw: bytes) -> bytes:
 
 def _short_name(method: str) -> str:
     return method.rpartition("/")[2]
-
-
-def _refuse(
-    error: Exception, rpc: str, durations: CallDurations, began: float, context: Context
-) -> status.Refusal:
-    """Log and count a refused call; returns what it is aborted with."""
-    if isinstance(error, grpc.aio.BaseError):
-        # The handler has aborted the call itself, as health does, or the caller has left.
-        raise error
-    call_id = request_id.of_call(context)
-    refusal = status.as_meta_error(error, call_id)
-    request_id.log_refusal(error, refusal.reason, rpc, call_id)
-    durations.refused(began, refusal.code.name)
-    return status.refusal(refusal, call_id)

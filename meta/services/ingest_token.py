@@ -1,11 +1,13 @@
 """IngestTokenService: ingest tokens and the datasets that their signals are routed to."""
 
+from typing import TypeAlias
 from uuid import UUID
 
 import grpc
+import structlog
 
 from meta.config import Settings
-from meta.errors import NotDrained, NotFound, ReplyTooLarge, TokenRevoked, TokenUnknown
+from meta.errors import MetaError, NotDrained, NotFound, ReplyTooLarge, TokenRevoked, TokenUnknown
 from meta.services import checks, convert, pages
 from meta.store import (
     audit,
@@ -17,10 +19,14 @@ from meta.store import (
     versions,
 )
 from meta.store.engine import Transaction
-from meta.store.token_secrets import TokenHasher
+from meta.store.token_secrets import HashFunction, TokenHasher
 from meta.store.tokens import IngestToken, TokenRouting
 from meta.transactions import Transactions
 from meta.v1 import ingest_token_pb2, ingest_token_pb2_grpc
+
+# Stored digest, current digest and fingerprint of a token to move; None = it may stay.
+_Rehash: TypeAlias = tuple[bytes, bytes, str] | None
+log = structlog.get_logger()
 
 
 class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
@@ -29,7 +35,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
-        self._hasher = TokenHasher(settings.token_pepper)
+        self._hasher = TokenHasher(settings.peppers)
 
     def CreateIngestToken(
         self, request: ingest_token_pb2.CreateIngestTokenRequest, context: grpc.ServicerContext
@@ -51,6 +57,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                 token_secrets.hint(plaintext),
                 dataset.id,
                 tokens_max=self._settings.tokens_max,
+                fingerprint=self._hasher.hash_function(tx).fingerprint,
             )
             audit.note(tx, "CreateIngestToken", token.id, f"name {name!r}")
             return token
@@ -67,12 +74,23 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         if not token_secrets.is_well_formed(request.plaintext_token):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
-        def work(tx: Transaction) -> IngestToken | None:
-            return tokens.find_by_digest(tx, self._hasher.digest(tx, request.plaintext_token))
+        def work(tx: Transaction) -> tuple[IngestToken, _Rehash] | None:
+            hashing = self._hasher.hash_function(tx)
+            digests = hashing(request.plaintext_token)
+            found = tokens.find_by_digests(tx, digests.all())
+            if found is None:
+                return None
+            token, stored = found
+            if not hashing.needs_rehash(digests, stored, token.fingerprint):
+                return token, None
+            return token, (stored, digests.current, hashing.fingerprint)
 
-        token = self._transactions.read(work)
-        if token is None or token.revoked_at is not None:
+        found = self._transactions.read(work)
+        if found is None or found[0].revoked_at is not None:
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+        token, rehash = found
+        if rehash is not None:
+            self._move(token, *rehash)
         return ingest_token_pb2.ValidateIngestTokenResponse(
             token_id=str(token.id), routing=convert.routing_message(token.routing)
         )
@@ -126,12 +144,19 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         """List all tokens, oldest first."""
         if request.HasField("pagination"):
             window = pages.window(request.pagination, "ListIngestTokens")
-            page = self._transactions.read(lambda tx: tokens.list_page(tx, window))
-            return ingest_token_pb2.ListIngestTokensResponse(
-                tokens=map(_info, page.items), pagination=pages.answer(page, "ListIngestTokens")
+            hashing, page = self._transactions.read(
+                lambda tx: (self._hasher.hash_function(tx), tokens.list_page(tx, window))
             )
-        all_tokens = self._transactions.read(tokens.list_all)
-        reply = ingest_token_pb2.ListIngestTokensResponse(tokens=map(_info, all_tokens))
+            return ingest_token_pb2.ListIngestTokensResponse(
+                tokens=[_info(token, hashing) for token in page.items],
+                pagination=pages.answer(page, "ListIngestTokens"),
+            )
+        hashing, all_tokens = self._transactions.read(
+            lambda tx: (self._hasher.hash_function(tx), tokens.list_all(tx))
+        )
+        reply = ingest_token_pb2.ListIngestTokensResponse(
+            tokens=[_info(token, hashing) for token in all_tokens]
+        )
         if reply.ByteSize() > convert.REPLY_BYTES_MAX:
             # Only tokens of release 0.1.0, which allowed more of them, are so many.
             raise ReplyTooLarge(
@@ -144,8 +169,10 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     ) -> ingest_token_pb2.GetIngestTokenResponse:
         """Read one token."""
         token_id = checks.uuid(request.token_id, "token_id")
-        token = self._transactions.read(lambda tx: tokens.get(tx, token_id))
-        return ingest_token_pb2.GetIngestTokenResponse(token=_info(token))
+        hashing, token = self._transactions.read(
+            lambda tx: (self._hasher.hash_function(tx), tokens.get(tx, token_id))
+        )
+        return ingest_token_pb2.GetIngestTokenResponse(token=_info(token, hashing))
 
     def UpdateIngestTokenRouting(
         self,
@@ -177,16 +204,18 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
             pass
         return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
 
+    def _move(self, token: IngestToken, stored: bytes, digest: bytes, fingerprint: str) -> None:
+        """Store a token under the current pepper; the call that shows it does not depend on it."""
+        try:
+            self._transactions.write(lambda tx: tokens.rehash(tx, stored, digest, fingerprint))
+        except MetaError as error:
+            log.warning("token_not_rehashed", token_id=str(token.id), reason=error.reason)
 
-def _dataset_id(value: str, name: str) -> UUID | None:
-    return checks.optional_uuid(value, f"routing.{name}")
 
-
-def _words(route: TokenRouting) -> str:
-    return f"logs {route.logs}, traces {route.traces}, metrics {route.metrics}"
-
-
-def _info(token: IngestToken) -> ingest_token_pb2.IngestTokenInfo:
+def _info(
+    token: IngestToken, hashing: HashFunction | None = None
+) -> ingest_token_pb2.IngestTokenInfo:
+    is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
     return ingest_token_pb2.IngestTokenInfo(
         id=str(token.id),
         name=token.name,
@@ -194,4 +223,13 @@ def _info(token: IngestToken) -> ingest_token_pb2.IngestTokenInfo:
         revoked_at=convert.time_text(token.revoked_at),
         routing=convert.routing_message(token.routing),
         token_hint=token.hint,
+        needs_previous_pepper=is_old and token.revoked_at is None,
     )
+
+
+def _dataset_id(value: str, name: str) -> UUID | None:
+    return checks.optional_uuid(value, f"routing.{name}")
+
+
+def _words(route: TokenRouting) -> str:
+    return f"logs {route.logs}, traces {route.traces}, metrics {route.metrics}"

@@ -1,6 +1,7 @@
 """IngestionService: the calls of collectors and direct writers."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from uuid import UUID
@@ -59,7 +60,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
-        self._hasher = TokenHasher(settings.token_pepper)
+        self._hasher = TokenHasher(settings.peppers)
         self._callers = StreamCallers(transactions)
         self._committer: Committer[OffsetCommit, Committed] = Committer(
             name="commit_offset",
@@ -117,7 +118,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
         def work(tx: Transaction) -> _Admission:
-            token = _lock_token(tx, self._hasher.digest(tx, request.ingest_token))
+            digests = self._hasher.hash_function(tx)(request.ingest_token).all()
+            token = _lock_token(tx, digests)
             return _admit(tx, token, collector_id, about)
 
         admission = self._transactions.write(work)
@@ -154,7 +156,13 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         infos = {
             d.id: convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
         }
-        default = infos.pop(next(d.id for d in live if d.is_default))
+        default = next((infos.pop(d.id) for d in live if d.is_default), None)
+        if default is None:
+            # The caller may not see it.
+            prefix = convert.object_prefix(self._settings.location, "")
+            return ingestion_pb2.DownloadConfigResponse(
+                cloud_object_prefix=prefix, other_datasets=infos.values()
+            )
         return ingestion_pb2.DownloadConfigResponse(
             cloud_object_prefix=default.cloud_object_prefix,
             default_dataset=default,
@@ -170,10 +178,11 @@ def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
     return [claimed.segment_id for claimed in claims]
 
 
-def _lock_token(tx: Transaction, digest: bytes) -> IngestToken:
+def _lock_token(tx: Transaction, digests: Sequence[bytes]) -> IngestToken:
     """Lock an active token and the datasets of its routing against changes."""
-    token = tokens.find_by_digest(tx, digest)
-    if token is not None:
+    found = tokens.find_by_digests(tx, digests)
+    if found is not None:
+        token, _ = found
         # The lock order is datasets before tokens, so the routing is read again under the lock.
         stream_datasets.lock_live_datasets(tx, token.routing.datasets())
         locked = tokens.lock_shared(tx, token.id)

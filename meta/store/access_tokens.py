@@ -1,11 +1,23 @@
 """Access tokens of services and people: digests, subjects, roles, expiry."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Select, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    LargeBinary,
+    Select,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.sql import and_
 
 from meta.errors import NotFound, QuotaExceeded
@@ -27,6 +39,20 @@ class AccessToken:
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    # None = all.
+    dataset_ids: Sequence[UUID] | None
+    # Of the digest's pepper; "" = not known.
+    fingerprint: str
+
+
+class ValidAccess(NamedTuple):
+    """Rights of a valid token; dataset_ids None = all."""
+
+    digest: bytes
+    subject: str
+    role: str
+    dataset_ids: frozenset[UUID] | None
+    fingerprint: str
 
 
 _COLUMNS = (
@@ -37,6 +63,8 @@ _COLUMNS = (
     access_tokens.c.created_at,
     access_tokens.c.expires_at,
     access_tokens.c.revoked_at,
+    access_tokens.c.dataset_ids,
+    access_tokens.c.pepper,
 )
 _IS_VALID = and_(
     access_tokens.c.revoked_at.is_(None),
@@ -47,8 +75,20 @@ _BY_IDS = _ALL.where(access_tokens.c.id == func.any(bindparam("ids")))
 _LISTED: Select[*tuple[Any, ...]] = select(
     access_tokens.c.id, func.octet_length(access_tokens.c.subject)
 )
-_VALID = select(access_tokens.c.digest, access_tokens.c.subject, access_tokens.c.role).where(
-    _IS_VALID
+_VALID: Select[*tuple[Any, ...]] = select(
+    access_tokens.c.digest,
+    access_tokens.c.subject,
+    access_tokens.c.role,
+    access_tokens.c.dataset_ids,
+    access_tokens.c.pepper,
+).where(_IS_VALID)
+_FIND_VALID = _VALID.where(
+    access_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
+)
+_REHASH = (
+    update(access_tokens)
+    .where(access_tokens.c.digest == bindparam("stored"))
+    .values(digest=bindparam("digest_"), pepper=bindparam("fingerprint"))
 )
 _COUNT_VALID = select(func.count()).select_from(access_tokens).where(_IS_VALID)
 _LOCK = text("LOCK TABLE access_tokens IN SHARE ROW EXCLUSIVE MODE")
@@ -74,6 +114,8 @@ class NewAccessToken:
     digest: bytes
     hint: str
     expires_secs: int | None
+    fingerprint: str
+    dataset_ids: tuple[UUID, ...] | None = None
 
 
 def create(
@@ -94,6 +136,8 @@ def create(
         digest=new.digest,
         hint=new.hint,
         expires_at=expires_at,
+        dataset_ids=None if new.dataset_ids is None else list(new.dataset_ids),
+        pepper=new.fingerprint,
     )
     return AccessToken(*tx.execute(statement).one())
 
@@ -113,6 +157,23 @@ def revoke(tx: Transaction, token_id: UUID) -> AccessToken:
     return AccessToken(*row)
 
 
-def list_valid(tx: Transaction) -> dict[bytes, tuple[str, str]]:
-    """Subject and role of every token that is valid now, by digest."""
-    return {bytes(digest): (subject, role) for digest, subject, role in tx.execute(_VALID)}
+def list_valid(tx: Transaction) -> dict[bytes, ValidAccess]:
+    """Rights of every token that is valid now, by digest."""
+    return {row.digest: row for row in map(_valid, tx.execute(_VALID))}
+
+
+def find_valid(tx: Transaction, digests: Sequence[bytes]) -> ValidAccess | None:
+    """Rights of the token that is stored by one of the digests, None if it is not valid now."""
+    row = tx.execute(_FIND_VALID, {"digests": list(digests)}).one_or_none()
+    return None if row is None else _valid(row)
+
+
+def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:
+    """Store a token by another digest of the same plaintext."""
+    tx.execute(_REHASH, {"stored": stored, "digest_": digest, "fingerprint": fingerprint})
+
+
+def _valid(row: Any) -> ValidAccess:
+    digest, subject, role, dataset_ids, fingerprint = row
+    ids = None if dataset_ids is None else frozenset(dataset_ids)
+    return ValidAccess(bytes(digest), subject, role, ids, fingerprint)

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, BigInteger, Integer, Text, bindparam, text
 
 from meta.errors import NotFound, ReplyTooLarge, VersionExpired
-from meta.store import lookup
+from meta.store import dataset_scope, lookup
 from meta.store.engine import Transaction
 from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
 
@@ -98,7 +98,7 @@ def resolve(tx: Transaction, name: str, since: int) -> WatchedDataset:
     """
     lookup.readable_version(tx, lookup.snapshot(tx), since, field="since_version")
     row = tx.execute(_DATASET, {"name": name}).one_or_none()
-    if row is None:
+    if row is None or not dataset_scope.is_visible(row.id):
         raise NotFound("there is no such dataset", dataset_name=name)
     if since < row.deletion_horizon:
         raise VersionExpired(

@@ -9,7 +9,7 @@ from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
-from meta.store import keyset, versions
+from meta.store import dataset_scope, keyset, versions
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_stats, dataset_visibility, datasets
 from segments.ids import new_uuid7
@@ -98,8 +98,9 @@ def get_default(tx: Transaction) -> Dataset:
 
 
 def list_live(tx: Transaction) -> list[Dataset]:
-    """Every live dataset by id; their number has a limit on creation."""
-    return [Dataset(*row) for row in tx.execute(_ALL_LIVE)]
+    """Every live dataset that the caller may see, by id; their number has a limit on creation."""
+    rows = tx.execute(_ALL_LIVE)
+    return [Dataset(*row) for row in rows if dataset_scope.is_visible(row.id)]
 
 
 def list_changed(tx: Transaction, since: int, after: UUID, most: int) -> list[Dataset]:
@@ -115,7 +116,10 @@ def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
     """One page of the live datasets."""
-    page = keyset.read(tx, _LISTED, window, {})
+    listed, visible = _LISTED, dataset_scope.visible_ids()
+    if visible is not None:
+        listed = listed.where(datasets.c.id.in_(visible))
+    page = keyset.read(tx, listed, window, {})
     by_id = {row.id: Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
     return page.map(by_id.__getitem__)
 
@@ -193,4 +197,6 @@ def _made_visible(tx: Transaction, dataset: Dataset) -> Dataset:
 
 
 def _dataset(row: Row[UUID, int, str, bool] | None) -> Dataset | None:
-    return None if row is None else Dataset(*row)
+    if row is None or not dataset_scope.is_visible(row.id):
+        return None
+    return Dataset(*row)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, TextClause, Uuid, bindparam, text
 
-from meta.store import segment_message, segments
+from meta.store import dataset_scope, segment_message, segments
 from meta.store.engine import BINARY, Transaction
 
 # The columns of a found segment, from a segment `s`.
@@ -15,9 +15,11 @@ COLUMNS = (
     "s.message, s.created_version, s.tombstone_version, s.facts, s.crc32c, uuid_send(s.id),"
     " s.dataset_key, s.dur_class, s.start_ns"
 )
-_BY_IDS = text(f"SELECT {COLUMNS} FROM segments s WHERE s.id = ANY(:ids)").bindparams(  # noqa: S608
-    bindparam("ids", type_=ARRAY(Uuid))
-)
+_BY_IDS = text(f"""
+    SELECT {COLUMNS} FROM segments s
+    WHERE s.id = ANY(:ids) AND (cast(:visible AS uuid[]) IS NULL OR s.dataset_key IN (
+      SELECT key FROM datasets WHERE id = ANY(:visible)))
+""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,11 @@ def fetch(
 
 
 def by_ids(tx: Transaction, ids: Sequence[UUID]) -> list[FoundSegment]:
-    """The segments that exist, tombstoned ones too, in the order of `ids`, which differ."""
+    """The segments that the caller may see, tombstoned ones too, in the order of distinct `ids`."""
     if not ids:
         return []
-    by_id = {row.id: row for row in fetch(tx, _BY_IDS, {"ids": list(ids)})}
+    values = {"ids": list(ids), "visible": dataset_scope.visible_ids()}
+    by_id = {row.id: row for row in fetch(tx, _BY_IDS, values)}
     return [by_id[one.bytes] for one in ids if one.bytes in by_id]
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Uuid, bindparam, text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store import segments, versions
+from meta.store import dataset_scope, segments, versions
 from meta.store.engine import Transaction
 from meta.store.segment_rows import SegmentRow
 from meta.store.stream_reads import BabyRow, make_baby
@@ -81,6 +81,7 @@ def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, di
 
     Raises NotFound, or VersionExpired where its history is deleted.
     """
+    dataset_scope.require(dataset_id)
     current = versions.current(tx)
     state = tx.execute(_STATE, {"dataset": dataset_id}).one()
     if state.deletion_horizon is None:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store import found_segments, versions
+from meta.store import dataset_scope, found_segments, versions
 from meta.store.ages import NOW
 from meta.store.engine import TimelineChanged, Transaction
 from meta.store.found_segments import COLUMNS, FoundSegment, Position
@@ -72,6 +72,7 @@ _DATASETS = text(f"""
                AND p.expires_at > {NOW}) AS is_pinned
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
     WHERE (cast(:names AS text[]) IS NULL OR d.name = ANY(:names))
+      AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible))
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
     ORDER BY d.key
 """)  # noqa: S608
@@ -149,12 +150,14 @@ def readable_version(
 def visible_datasets(
     tx: Transaction, names: Sequence[str], version: int
 ) -> tuple[VisibleDataset, ...]:
-    """The datasets of these names, or all, as they were at `version`.
+    """The datasets of these names, or all that the caller may see, as they were at `version`.
 
     Names and their datasets never change at a version, so every page of a cursor gets the same.
     Raises NotFound for an unknown name, VersionExpired where objects may be gone.
     """
-    rows = tx.execute(_DATASETS, {"names": list(names) or None, "version": version}).all()
+    visible = dataset_scope.visible_ids()
+    values = {"names": list(names) or None, "version": version, "visible": visible}
+    rows = tx.execute(_DATASETS, values).all()
     unknown = set(names) - {row.name for row in rows}
     if unknown:
         raise NotFound("there is no such dataset", dataset_name=min(unknown))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import Select, bindparam, func, literal_column, select, text
 
-from meta.store import keyset
+from meta.store import dataset_scope, keyset
 from meta.store.ages import NOW
 from meta.store.engine import Transaction
 from meta.store.pins import PIN_COLUMNS, PinRow
@@ -54,12 +54,15 @@ _FORGET = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
 def list_page(
     tx: Transaction, window: keyset.Window, dataset_name: str | None, owner: str | None
 ) -> keyset.Page[PinRow]:
-    """One page of the pins of a dataset, of an owner, or of all."""
+    """One page of the pins that the caller may see: of a dataset, of an owner, or all."""
     statement = _LISTED
     if dataset_name is not None:
         statement = statement.where(_OF_DATASET)
     if owner is not None:
         statement = statement.where(_OF_OWNER)
+    visible = dataset_scope.visible_ids()
+    if visible is not None:
+        statement = statement.where(datasets.c.id.in_(visible))
     values = {"dataset_name": dataset_name, "owner": owner}
     page: keyset.Page[UUID] = keyset.read(
         tx, statement, window, {key: value for key, value in values.items() if value is not None}

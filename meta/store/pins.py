@@ -18,6 +18,7 @@ from sqlalchemy import text
 from meta.errors import NameTaken, NotFound, QuotaExceeded, VersionExpired
 from meta.store import lookup, timelines
 from meta.store.ages import NOW
+from meta.store.dataset_scope import is_visible
 from meta.store.engine import TimelineChanged, Transaction, run_in
 
 # Any number, the same in every release: pins are counted and taken one after the other.
@@ -294,6 +295,6 @@ def _check_bytes(tx: Transaction, owner: str, pin_id: UUID, held: Held, limits: 
 
 def _get(tx: Transaction, pin_id: UUID) -> PinRow:
     pin = find(tx, pin_id)
-    if pin is None:
+    if pin is None or not is_visible(pin.dataset_id):
         raise NotFound("there is no such pin: it has expired or was released", pin_id=pin_id)
     return pin

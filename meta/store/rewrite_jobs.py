@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import Uuid, bindparam, text
 
 from meta.errors import NotFound, RewriteUnfinished
-from meta.store import audit, merge_planning, merge_tasks, stats
+from meta.store import audit, dataset_scope, merge_planning, merge_tasks, stats
 from meta.store.engine import Transaction
 
 JOBS_LISTED_MAX = 1_000
@@ -247,6 +247,7 @@ def cancel_unclaimed(tx: Transaction, job_id: UUID) -> None:
 
 def count_formats(tx: Transaction, dataset_id: UUID) -> Sequence[FormatCount]:
     """Count a dataset's live segments by format. Raises NotFound."""
+    dataset_scope.require(dataset_id)
     rows = tx.execute(_FORMATS, {"key": _dataset_key(tx, dataset_id), "most": FORMATS_MAX})
     return [FormatCount(*row) for row in rows]
 

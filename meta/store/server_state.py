@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from meta.store import audit, versions
+from meta.store import audit, dataset_scope, versions
 from meta.store.engine import Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The counter, the highest deletion horizon, and whether deletion is held."""
+    """The counter, whether deletion is held, the highest horizon of the caller's datasets."""
 
     version: int
     deletion_held: bool
@@ -20,7 +20,9 @@ class ServerState:
 
 _READ = text("""
     SELECT version, deletion_held,
-           greatest(gap_end, (SELECT coalesce(max(deletion_horizon), 0) FROM datasets)),
+           greatest(gap_end, (
+             SELECT coalesce(max(deletion_horizon), 0) FROM datasets
+             WHERE cast(:visible AS uuid[]) IS NULL OR id = ANY(:visible))),
            (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
     FROM meta_state
 """)
@@ -30,7 +32,7 @@ _RELEASE = text("UPDATE meta_state SET deletion_held = false WHERE deletion_held
 def read(tx: Transaction) -> ServerState:
     """The state at this transaction's snapshot. Raises TimelineChanged."""
     versions.current(tx)
-    return ServerState(*tx.execute(_READ).one())
+    return ServerState(*tx.execute(_READ, {"visible": dataset_scope.visible_ids()}).one())
 
 
 def release_deletion_hold(tx: Transaction) -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.store import call_scope
+from meta.store import call_scope, dataset_scope
 from meta.store.engine import Transaction
 from meta.store.merge_planning import SegmentFilter
 from meta.store.stats import INT64_MAX
@@ -53,7 +53,9 @@ class _Creation(NamedTuple):
 
 _DATASETS = text("""
     SELECT key FROM datasets
-    WHERE deleted_at IS NULL AND (cast(:key AS integer) IS NULL OR key = :key) ORDER BY key
+    WHERE deleted_at IS NULL AND (cast(:key AS integer) IS NULL OR key = :key)
+      AND (cast(:visible AS uuid[]) IS NULL OR id = ANY(:visible))
+    ORDER BY key
 """)
 _BOUNDS = text("""
     SELECT now() - make_interval(secs => :max_age), now() - make_interval(secs => :min_age)
@@ -101,7 +103,8 @@ def read(
         "most": rows_at_once,
     }
     tiers: dict[int, SizeTier] = {}
-    for key in tx.execute(_DATASETS, {"key": dataset_key}).scalars().all():
+    chosen = {"key": dataset_key, "visible": dataset_scope.visible_ids()}
+    for key in tx.execute(_DATASETS, chosen).scalars().all():
         behind: _Creation | None = begin
         while behind is not None:
             call_scope.check_caller()

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Select, bindparam, func, select, text
 
-from meta.store import pg_arrays
+from meta.store import dataset_scope, pg_arrays
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_stats, datasets
 
@@ -106,6 +106,10 @@ def columns(changes: Iterable[Change]) -> dict[str, object] | None:
 
 
 def read(tx: Transaction, dataset_key: int | None) -> DatasetTotals:
-    """The counters of one dataset; None = of all live ones together."""
-    statement = _READ_ALL if dataset_key is None else _READ_ONE
+    """The counters of one dataset; None = of all live ones that the caller may see."""
+    statement, visible = _READ_ALL, dataset_scope.visible_ids()
+    if dataset_key is not None:
+        statement = _READ_ONE
+    elif visible is not None:
+        statement = statement.where(datasets.c.id.in_(visible))
     return DatasetTotals(*tx.execute(statement, {"key": dataset_key}).one())

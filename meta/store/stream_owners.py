@@ -27,7 +27,7 @@ def of(caller: Principal) -> str:
 
 
 def key_of(owner: str, collector_id: str) -> str:
-    """What is unique among active streams: the collector's name, in its owner's own space.
+    """Key that is unique among active streams: the collector's name, in its owner's own space.
 
     One column of 0.1.0, whose servers find streams without an owner in it as before.
     """

@@ -48,7 +48,7 @@ class StreamRow:
 
     id: UUID
     collector_id: str
-    # Whose collector it is; "" = nobody's.
+    # Whose collector it is; "" = it has no owner.
     principal: str
     stopped_at_nanos: int | None
     stopped_offset: int | None

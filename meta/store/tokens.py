@@ -1,11 +1,24 @@
 """Ingest tokens: digests, routing, revocation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ARRAY,
+    LargeBinary,
+    Row,
+    Select,
+    Uuid,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from meta.errors import NotFound, QuotaExceeded
 from meta.store import keyset, versions
@@ -38,6 +51,8 @@ class IngestToken:
     created_at: datetime
     revoked_at: datetime | None
     routing: TokenRouting
+    # Of the digest's pepper; "" = not known.
+    fingerprint: str = ""
 
 
 _COLUMNS = (
@@ -49,12 +64,20 @@ _COLUMNS = (
     ingest_tokens.c.logs_dataset_id,
     ingest_tokens.c.traces_dataset_id,
     ingest_tokens.c.metrics_dataset_id,
+    ingest_tokens.c.pepper,
 )
 _ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS)
 _BY_ID = _ALL.where(ingest_tokens.c.id == bindparam("id"))
 _LOCK_SHARED = _BY_ID.with_for_update(read=True)
 _LOCK = _BY_ID.with_for_update()
-_BY_DIGEST = _ALL.where(ingest_tokens.c.digest == bindparam("digest"))
+_BY_DIGESTS: Select[*tuple[Any, ...]] = _ALL.add_columns(ingest_tokens.c.digest).where(
+    ingest_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
+)
+_REHASH = (
+    update(ingest_tokens)
+    .where(ingest_tokens.c.digest == bindparam("stored"))
+    .values(digest=bindparam("digest_"), pepper=bindparam("fingerprint"))
+)
 _IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
 _ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
 _CHANGED = _IN_ORDER.where(ingest_tokens.c.changed_version > bindparam("since"))
@@ -86,9 +109,15 @@ _ROUTE = (
 _DELETE = delete(ingest_tokens).where(ingest_tokens.c.id == bindparam("token"))
 
 
-def find_by_digest(tx: Transaction, digest: bytes) -> IngestToken | None:
-    """The token of this digest, revoked or not."""
-    return _token(tx.execute(_BY_DIGEST, {"digest": digest}).one_or_none())
+def find_by_digests(tx: Transaction, digests: Sequence[bytes]) -> tuple[IngestToken, bytes] | None:
+    """The token that is stored by one of the digests, revoked or not, and which one that is."""
+    row = tx.execute(_BY_DIGESTS, {"digests": list(digests)}).one_or_none()
+    return None if row is None else (_made(row[:-1]), bytes(row[-1]))
+
+
+def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:
+    """Store a token by another digest of the same plaintext."""
+    tx.execute(_REHASH, {"stored": stored, "digest_": digest, "fingerprint": fingerprint})
 
 
 def find(tx: Transaction, token_id: UUID) -> IngestToken | None:
@@ -139,13 +168,21 @@ def list_active(tx: Transaction) -> list[IngestToken]:
 
 
 def create(
-    tx: Transaction, name: str, digest: bytes, hint: str, dataset_id: UUID, *, tokens_max: int
+    tx: Transaction,
+    name: str,
+    digest: bytes,
+    hint: str,
+    dataset_id: UUID,
+    *,
+    tokens_max: int,
+    fingerprint: str,
 ) -> IngestToken:
     """Insert a token whose three signals go to one dataset. Raises NameTaken, QuotaExceeded."""
     values = {
         "id": new_uuid7(),
         "name": name,
         "digest": digest,
+        "pepper": fingerprint,
         "hint": hint,
         "logs_dataset_id": dataset_id,
         "traces_dataset_id": dataset_id,
@@ -190,8 +227,14 @@ def _token(row: Row[*tuple[Any, ...]] | None) -> IngestToken | None:
     return None if row is None else _made(row)
 
 
-def _made(row: Row[*tuple[Any, ...]]) -> IngestToken:
-    token_id, name, hint, created_at, revoked_at, logs, traces, metrics = row
+def _made(row: Sequence[Any]) -> IngestToken:
+    token_id, name, hint, created_at, revoked_at, logs, traces, metrics, fingerprint = row
     return IngestToken(
-        token_id, name, hint, created_at, revoked_at, TokenRouting(logs, traces, metrics)
+        token_id,
+        name,
+        hint,
+        created_at,
+        revoked_at,
+        TokenRouting(logs, traces, metrics),
+        fingerprint,
     )

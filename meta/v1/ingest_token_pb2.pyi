@@ -63,6 +63,7 @@ class IngestTokenInfo(_message.Message):
     REVOKED_AT_FIELD_NUMBER: _builtins.int
     ROUTING_FIELD_NUMBER: _builtins.int
     TOKEN_HINT_FIELD_NUMBER: _builtins.int
+    NEEDS_PREVIOUS_PEPPER_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Token id (UUID). Baby segments carry it instead of the plaintext."""
     name: _builtins.str
@@ -73,6 +74,10 @@ class IngestTokenInfo(_message.Message):
     """Time of the first revocation, in the same form; "" while the token is active."""
     token_hint: _builtins.str
     """Last 4 characters of the plaintext, for people to tell tokens apart."""
+    needs_previous_pepper: _builtins.bool
+    """True as long as the token works by META_TOKEN_PEPPER_PREVIOUS alone: it was not used since the
+    pepper changed. Always false on a server without that setting.
+    """
     @_builtins.property
     def routing(self) -> Global___IngestTokenRouting:
         """Its routing."""
@@ -86,10 +91,11 @@ class IngestTokenInfo(_message.Message):
         revoked_at: _builtins.str = ...,
         routing: Global___IngestTokenRouting | None = ...,
         token_hint: _builtins.str = ...,
+        needs_previous_pepper: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["routing", b"routing"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "id", b"id", "name", b"name", "revoked_at", b"revoked_at", "routing", b"routing", "token_hint", b"token_hint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "id", b"id", "name", b"name", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "routing", b"routing", "token_hint", b"token_hint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -243,8 +243,8 @@ class IngestStreamInfo(_message.Message):
     older than the deletion grace. -1 = none.
     """
     principal: _builtins.str
-    """Subject of the principal whose collector it is; empty = nobody's, as on a server that needs no
-    credential.
+    """Subject of the principal whose collector it is; empty = it has no owner, as on a server that
+    needs no credential.
     """
     @_builtins.property
     def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix:

@@ -3398,22 +3398,30 @@ class CreateAccessTokenRequest(_message.Message):
     SUBJECT_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
     EXPIRES_SECS_FIELD_NUMBER: _builtins.int
+    DATASET_NAMES_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
     """Whose token it is, 1 to 255 characters; several tokens may have one subject."""
     role: _builtins.str
     """ingest, nursery, merge, janitor, reader, catalog or admin."""
     expires_secs: _builtins.int
     """Seconds until it expires, 1 to ten years; unset = never."""
+    @_builtins.property
+    def dataset_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the datasets that its holder sees, at most 100; empty = all. For the roles reader and
+        gateway. Kept by id: a dataset that has such a name later is another one.
+        """
+
     def __init__(
         self,
         *,
         subject: _builtins.str = ...,
         role: _builtins.str = ...,
         expires_secs: _builtins.int | None = ...,
+        dataset_names: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expires_secs", b"_expires_secs", "expires_secs", b"expires_secs"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_secs", b"_expires_secs", "expires_secs", b"expires_secs", "role", b"role", "subject", b"subject"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expires_secs", b"_expires_secs", "dataset_names", b"dataset_names", "expires_secs", b"expires_secs", "role", b"role", "subject", b"subject"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expires_secs: _TypeAlias = _typing.Literal["expires_secs"]  # noqa: Y015
     _WhichOneofArgType__expires_secs: _TypeAlias = _typing.Literal["_expires_secs", b"_expires_secs"]  # noqa: Y015
@@ -3462,6 +3470,8 @@ class AccessToken(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     REVOKED_AT_FIELD_NUMBER: _builtins.int
+    DATASET_IDS_FIELD_NUMBER: _builtins.int
+    NEEDS_PREVIOUS_PEPPER_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Token id."""
     subject: _builtins.str
@@ -3476,6 +3486,14 @@ class AccessToken(_message.Message):
     """When it expires (RFC 3339), empty = never."""
     revoked_at: _builtins.str
     """When it was revoked (RFC 3339), empty = it was not."""
+    needs_previous_pepper: _builtins.bool
+    """True as long as the token works by META_TOKEN_PEPPER_PREVIOUS alone: it was not used since the
+    pepper changed. Always false on a server without that setting.
+    """
+    @_builtins.property
+    def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the datasets that its holder sees; empty = all."""
+
     def __init__(
         self,
         *,
@@ -3486,10 +3504,12 @@ class AccessToken(_message.Message):
         created_at: _builtins.str = ...,
         expires_at: _builtins.str = ...,
         revoked_at: _builtins.str = ...,
+        dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+        needs_previous_pepper: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "expires_at", b"expires_at", "id", b"id", "revoked_at", b"revoked_at", "role", b"role", "subject", b"subject", "token_hint", b"token_hint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "dataset_ids", b"dataset_ids", "expires_at", b"expires_at", "id", b"id", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "role", b"role", "subject", b"subject", "token_hint", b"token_hint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -28,6 +28,10 @@ def create(
     expires: Annotated[
         str, typer.Option(metavar="DURATION", help="Lifetime, such as 90d or 12h; '' = no end.")
     ] = "90d",
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="Its holder sees this dataset, and others given likewise, alone."),
+    ] = None,
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
     """Create a token. Its secret is printed once and not stored.
@@ -35,7 +39,9 @@ def create(
     Give it to a process as <PROCESS>_META_AUTH_TOKEN, to this command as
     SEGPLANE_META_AUTH_TOKEN.
     """
-    request = pb.CreateAccessTokenRequest(subject=subject, role=role.value)
+    request = pb.CreateAccessTokenRequest(
+        subject=subject, role=role.value, dataset_names=dataset or ()
+    )
     if expires:
         try:
             request.expires_secs = int(parse_age(expires).total_seconds())
@@ -71,10 +77,13 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
             token.created_at,
             token.expires_at or NONE,
             token.revoked_at or NONE,
+            len(token.dataset_ids) or "all",
+            "previous" if token.needs_previous_pepper else "",
         )
         for token in tokens
     ]
-    print_table(("id", "subject", "role", "token", "created", "expires", "revoked"), rows)
+    headers = ("id", "subject", "role", "token", "created", "expires", "revoked")
+    print_table((*headers, "datasets", "pepper"), rows)
 
 
 @app.command()

@@ -41,9 +41,17 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
         print_json(tokens)
         return
     rows = [
-        (t.id, t.name, f"...{t.token_hint}", t.created_at, t.revoked_at or NONE) for t in tokens
+        (
+            t.id,
+            t.name,
+            f"...{t.token_hint}",
+            t.created_at,
+            t.revoked_at or NONE,
+            "previous" if t.needs_previous_pepper else "",
+        )
+        for t in tokens
     ]
-    print_table(("id", "name", "token", "created", "revoked"), rows)
+    print_table(("id", "name", "token", "created", "revoked", "pepper"), rows)
 
 
 def _all_tokens(client: MetaClient) -> Iterator[pb.IngestTokenInfo]:

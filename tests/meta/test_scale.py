@@ -112,7 +112,7 @@ CALLS: dict[str, Callable[[Transaction], object]] = {
     "RegisterMergedSegment": register,
     "a page of a poll": poll_everything,
     "a poll for changes": poll_changes,
-    "ValidateIngestToken": lambda tx: tokens.find_by_digest(tx, b"d" * 32) is None,
+    "ValidateIngestToken": lambda tx: tokens.find_by_digests(tx, [b"d" * 32]) is None,
     "a page of ListIngestTokens": lambda tx: (
         len(tokens.list_page(tx, Window(100, 1 << 20)).items)
         # `total` is exact.

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0033"
-down_revision = "0026"
+down_revision = "0028"
 
 
 def upgrade() -> None:

@@ -4,19 +4,20 @@ from datetime import UTC, datetime
 
 import grpc
 
-from meta.access import Role
+from meta.access import SCOPED_ROLES, Role
 from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services import checks, pages
-from meta.store import access_tokens, audit, token_secrets
+from meta.store import access_tokens, audit, datasets, token_secrets
 from meta.store.access_tokens import AccessToken, NewAccessToken
 from meta.store.engine import Transaction
-from meta.store.token_secrets import TokenHasher
+from meta.store.token_secrets import HashFunction, TokenHasher
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
 
 ACCESS_TOKENS_MAX = 1_000
+DATASETS_MAX = 100
 EXPIRES_SECS_MAX = 10 * 366 * 86_400
 AUDIT_LIMIT = 100
 AUDIT_LIMIT_MAX = 1_000
@@ -28,7 +29,7 @@ class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
         self._settings = settings
-        self._hasher = TokenHasher(settings.token_pepper)
+        self._hasher = TokenHasher(settings.peppers)
 
     def CreateAccessToken(
         self, request: pb.CreateAccessTokenRequest, context: grpc.ServicerContext
@@ -41,20 +42,26 @@ class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
             expires_secs = checks.count(
                 request.expires_secs, "expires_secs", low=1, high=EXPIRES_SECS_MAX
             )
+        names = _dataset_names(request, role)
         plaintext = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
 
         def work(tx: Transaction) -> AccessToken:
+            hashing = self._hasher.hash_function(tx)
             new = NewAccessToken(
                 subject,
                 role.value,
-                self._hasher.digest(tx, plaintext),
+                hashing(plaintext).current,
                 token_secrets.hint(plaintext),
                 expires_secs,
+                hashing.fingerprint,
+                tuple(datasets.get(tx, name).id for name in names) or None,
             )
             token = access_tokens.create(
                 tx, new, tokens_max=ACCESS_TOKENS_MAX, kept_secs=self._settings.lifetimes.audit
             )
-            audit.note(tx, "CreateAccessToken", token.id, f"subject {subject!r}, {role.value}")
+            limit = f", datasets {', '.join(map(repr, names))}" if names else ""
+            detail = f"subject {subject!r}, {role.value}{limit}"
+            audit.note(tx, "CreateAccessToken", token.id, detail)
             return token
 
         token = self._transactions.write(work)
@@ -65,9 +72,12 @@ class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
     ) -> pb.ListAccessTokensResponse:
         """Page through the tokens, ended ones too."""
         window = pages.window(request.pagination, "ListAccessTokens")
-        page = self._transactions.read(lambda tx: access_tokens.list_page(tx, window))
+        hashing, page = self._transactions.read(
+            lambda tx: (self._hasher.hash_function(tx), access_tokens.list_page(tx, window))
+        )
         return pb.ListAccessTokensResponse(
-            tokens=map(_message, page.items), pagination=pages.answer(page, "ListAccessTokens")
+            tokens=[_message(token, hashing) for token in page.items],
+            pagination=pages.answer(page, "ListAccessTokens"),
         )
 
     def RevokeAccessToken(
@@ -119,7 +129,22 @@ def _role(name: str) -> Role:
         raise InvalidArgument(f"role is {name!r}, not one of {known}", field="role") from None
 
 
-def _message(token: AccessToken) -> pb.AccessToken:
+def _dataset_names(request: pb.CreateAccessTokenRequest, role: Role) -> list[str]:
+    """Names of the datasets that the token is limited to, none = all."""
+    checks.at_most(request.dataset_names, "dataset_names", DATASETS_MAX)
+    names = [checks.name(name, "dataset_names") for name in request.dataset_names]
+    checks.distinct(names, "dataset_names")
+    if names and role not in SCOPED_ROLES:
+        allowed = " and ".join(role.value for role in SCOPED_ROLES)
+        raise InvalidArgument(
+            f"a token of the role {role.value} cannot be limited to datasets, only {allowed}",
+            field="dataset_names",
+        )
+    return names
+
+
+def _message(token: AccessToken, hashing: HashFunction | None = None) -> pb.AccessToken:
+    is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
     return pb.AccessToken(
         id=str(token.id),
         subject=token.subject,
@@ -128,6 +153,8 @@ def _message(token: AccessToken) -> pb.AccessToken:
         created_at=_text(token.created_at),
         expires_at=_text(token.expires_at),
         revoked_at=_text(token.revoked_at),
+        dataset_ids=map(str, token.dataset_ids or ()),
+        needs_previous_pepper=is_old and token.revoked_at is None,
     )
 
 

@@ -4,7 +4,7 @@ import grpc
 
 from meta.config import Settings
 from meta.services import checks, pages
-from meta.store import audit, pin_lists, pins
+from meta.store import audit, dataset_scope, pin_lists, pins
 from meta.store.engine import Transaction
 from meta.store.pins import NewPin, PinRow
 from meta.transactions import Transactions
@@ -55,6 +55,9 @@ class PinCalls(operations_pb2_grpc.OperationsServiceServicer):
         pin_id = checks.uuid(request.pin_id, "pin_id")
 
         def work(tx: Transaction) -> bool:
+            pin = pins.find(tx, pin_id)
+            if pin is not None and not dataset_scope.is_visible(pin.dataset_id):
+                return False
             released = pins.release(tx, pin_id)
             if released is not None and request.by_operator:
                 owner, version = released

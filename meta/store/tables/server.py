@@ -1,6 +1,7 @@
 """The server's own state, and what operators did."""
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -71,5 +72,9 @@ access_tokens = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", DateTime(timezone=True)),
     Column("revoked_at", DateTime(timezone=True)),
+    # The datasets that its holder may see; null = all.
+    Column("dataset_ids", ARRAY(Uuid)),
+    # Fingerprint of the pepper of the digest; "" = not known.
+    Column("pepper", Text, nullable=False, server_default=text("''")),
     UniqueConstraint("digest", name="access_tokens_digest_key"),
 )

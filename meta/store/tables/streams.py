@@ -26,6 +26,8 @@ ingest_tokens = Table(
     Column("name", Text, nullable=False, unique=True),
     # HMAC-SHA256 of the plaintext, which is stored nowhere.
     Column("digest", LargeBinary, nullable=False, unique=True),
+    # Fingerprint of the pepper of the digest; "" = not known.
+    Column("pepper", Text, nullable=False, server_default=text("''")),
     Column("hint", Text, nullable=False),
     Column("logs_dataset_id", Uuid, ForeignKey("datasets.id")),
     Column("traces_dataset_id", Uuid, ForeignKey("datasets.id")),
@@ -54,7 +56,7 @@ ingest_streams = Table(
     Column("deleted_ingest_time_nanos", BigInteger, nullable=False, server_default=text("0")),
     # Stopped, without entries and reaped to the end; kept 7 days.
     moment("retired_at"),
-    # Whose collector it is; "" = nobody's.
+    # Whose collector it is; "" = it has no owner.
     Column("principal", Text, nullable=False, server_default=text("''")),
     # Last version at which something a nursery reads of the stream changed.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),

@@ -38,10 +38,10 @@ class Answer:
 class GatewayServer:
     """A gateway, running from the start on; close it at the end."""
 
-    def __init__(self, meta_address: str, **settings: Any) -> None:
+    def __init__(self, meta_address: str, meta_token: str = "", **settings: Any) -> None:
         values: dict[str, Any] = {"bind": "127.0.0.1:0", "refresh_secs": 0.1, "drain_secs": 2.0}
         self.settings = Settings(meta_address=meta_address, **values | settings)
-        self._meta = MetaClient(meta_address)
+        self._meta = MetaClient(meta_address, auth_token=meta_token)
         locator = Locator(self._meta, "gateway", self.settings.object_store)
         locator.ask()
         self._listener = listen(self.settings)

@@ -173,6 +173,13 @@ def _(world: World, n: int) -> None:
     world.client.operations.CreateAccessToken(request)
 
 
+@of("`CreateAccessToken.dataset_names`")
+def _(world: World, n: int) -> None:
+    names = [world.catalog.dataset_name(world.catalog.dataset()) for _ in range(n)]
+    request = ops.CreateAccessTokenRequest(subject="reader", role="reader", dataset_names=names)
+    world.client.operations.CreateAccessToken(request)
+
+
 @of("`CreateRewriteJob.tasks_max`")
 def _(world: World, n: int) -> None:
     request = ops.CreateRewriteJobRequest(

@@ -1,0 +1,107 @@
+"""Cache of the valid access tokens; what is not in it is looked up, as often as its peer may."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import structlog
+
+from meta.access import Principal, Role
+from meta.errors import MetaError
+from meta.rpc.failed_attempts import FailedAttempts
+from meta.store import access_tokens, token_secrets
+from meta.store.access_tokens import ValidAccess
+from meta.store.engine import Transaction
+from meta.store.token_secrets import HashFunction, TokenDigests, TokenHasher
+from meta.transactions import Transactions
+
+log = structlog.get_logger()
+# A revocation holds within this time.
+SNAPSHOT_SECS = 3.0
+
+
+class AccessTokens:
+    """The valid access tokens, read again every few seconds; used on the event loop."""
+
+    def __init__(
+        self,
+        transactions: Transactions,
+        hasher: TokenHasher,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._transactions = transactions
+        self._hasher = hasher
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._attempts = FailedAttempts(clock)
+        self._read_at = float("-inf")
+        self._valid: dict[bytes, tuple[ValidAccess, Principal]] = {}
+        self._hash: HashFunction | None = None
+
+    async def find(self, plaintext: str, host: str) -> Principal | None:
+        """The principal of a token that a host shows, None if it is not valid.
+
+        A host that shows too many unknown ones is answered from the cache alone, which holds every
+        token that has been valid for a few seconds. Raises Unavailable.
+        """
+        if not token_secrets.is_well_formed(plaintext, token_secrets.ACCESS_PREFIX):
+            return None
+        if self._hash is None or self._clock() - self._read_at >= SNAPSHOT_SECS:
+            await self._renew()
+        assert self._hash is not None
+        digests = self._hash(plaintext)
+        known = next(filter(None, map(self._valid.get, digests.all())), None)
+        if known is None and self._attempts.may_try(host):
+            # It may be new.
+            known = await self._look_up(digests)
+        if known is None:
+            return None
+        access, principal = known
+        if self._hash.needs_rehash(digests, access.digest, access.fingerprint):
+            await self._rehash(access, digests.current)
+        return principal
+
+    async def _look_up(self, digests: TokenDigests) -> tuple[ValidAccess, Principal] | None:
+        read_at = self._read_at
+        access = await asyncio.to_thread(
+            self._transactions.read, lambda tx: access_tokens.find_valid(tx, digests.all())
+        )
+        if access is None:
+            return None
+        known = access, _principal(access)
+        # A newer snapshot may know that it was revoked since.
+        if read_at == self._read_at:
+            self._valid[access.digest] = known
+        return known
+
+    async def _rehash(self, access: ValidAccess, digest: bytes) -> None:
+        """Store a token under the current pepper; its call does not depend on that."""
+        assert self._hash is not None
+        stored, fingerprint = access.digest, self._hash.fingerprint
+        # Known at once, so that no other call does the same.
+        moved = access._replace(digest=digest, fingerprint=fingerprint)
+        self._valid[stored] = self._valid[digest] = moved, _principal(access)
+        try:
+            await asyncio.to_thread(
+                self._transactions.write,
+                lambda tx: access_tokens.rehash(tx, stored, digest, fingerprint),
+            )
+        except MetaError as error:
+            log.warning("token_not_rehashed", subject=access.subject, reason=error.reason)
+
+    async def _renew(self) -> None:
+        """Read the tokens unless another caller just did; one reads for all."""
+        async with self._lock:
+            now = self._clock()
+            if self._hash is not None and now - self._read_at < SNAPSHOT_SECS:
+                return
+            self._hash, valid = await asyncio.to_thread(self._transactions.read, self._read)
+            self._valid = {digest: (row, _principal(row)) for digest, row in valid.items()}
+            self._read_at = now
+
+    def _read(self, tx: Transaction) -> tuple[HashFunction, dict[bytes, ValidAccess]]:
+        return self._hasher.hash_function(tx), access_tokens.list_valid(tx)
+
+
+def _principal(access: ValidAccess) -> Principal:
+    return Principal(access.subject, Role(access.role), access.dataset_ids)

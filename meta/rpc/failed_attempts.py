@@ -1,0 +1,56 @@
+"""Allowance of lookups of credentials that nobody knows: per host, and for all hosts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+HOST_PER_SEC = 5.0
+HOST_BURST = 20.0
+TOTAL_PER_SEC = 50.0
+TOTAL_BURST = 200.0
+HOSTS_MAX = 10_000
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """A token bucket."""
+
+    left: float
+    at: float
+
+    def refill(self, now: float, per_sec: float, burst: float) -> float:
+        self.left = min(burst, self.left + (now - self.at) * per_sec)
+        self.at = now
+        return self.left
+
+
+class FailedAttempts:
+    """Bounds what unknown credentials cost the database; a known one never comes here.
+
+    The hosts that tried last are remembered, `HOSTS_MAX` of them: a new host begins with a full
+    allowance, but all together have one as well.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._total = _Allowance(TOTAL_BURST, clock())
+        self._hosts: dict[str, _Allowance] = {}
+
+    def __len__(self) -> int:
+        """The number of hosts that are remembered."""
+        return len(self._hosts)
+
+    def may_try(self, host: str) -> bool:
+        """Take one lookup; False if the host, or all hosts together, have none left."""
+        now = self._clock()
+        allowance = self._hosts.pop(host, None) or _Allowance(HOST_BURST, now)
+        # At the end: the first of them has tried least lately.
+        self._hosts[host] = allowance
+        if len(self._hosts) > HOSTS_MAX:
+            del self._hosts[next(iter(self._hosts))]
+        if allowance.refill(now, HOST_PER_SEC, HOST_BURST) < 1:
+            return False
+        if self._total.refill(now, TOTAL_PER_SEC, TOTAL_BURST) < 1:
+            return False
+        allowance.left -= 1
+        self._total.left -= 1
+        return True

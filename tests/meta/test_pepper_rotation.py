@@ -1,0 +1,153 @@
+"""The key of the hash of tokens is changed server by server, and no call is refused meanwhile."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+import psycopg
+import pytest
+
+from meta import server
+from meta.access import Role
+from meta.client import MetaClient
+from meta.config import Settings, load
+from meta.errors import MetaError, TokenUnknown, Unauthenticated
+from meta.process import ConfigError, Environment
+from meta.store.token_secrets import DATABASE_PEPPER, Peppers
+from meta.v1 import ingest_token_pb2
+from meta.v1 import operations_pb2 as pb
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.waiting import wait_until
+
+OLD, NEW = b"the old pepper of this test", b"the new pepper of this test"
+# As docs/access.md describes them.
+STEPS = (Peppers(OLD), Peppers(OLD, upcoming=NEW), Peppers(NEW, previous=OLD), Peppers(NEW))
+
+
+@contextmanager
+def _serving(settings: Settings, peppers: Peppers) -> Iterator[str]:
+    running = server.start(
+        replace(settings, peppers=peppers, auth_token="shared", requires_authentication=True)
+    )
+    try:
+        yield f"127.0.0.1:{running.port}"
+    finally:
+        running.stop(1.0)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Plaintexts of a reader's and an exporter's token, created by the old pepper."""
+
+    access: str
+    ingest: str
+    ingest_id: str
+
+    @classmethod
+    def of(cls, admin: MetaClient, name: str = "web") -> "Tokens":
+        catalog = CatalogDriver(admin)
+        ingest = catalog.token(catalog.dataset(name))
+        made = admin.operations.CreateAccessToken(
+            pb.CreateAccessTokenRequest(subject="collector", role=Role.INGEST.value)
+        )
+        return cls(made.plaintext_token, ingest.plaintext, ingest.id)
+
+    def use(self, address: str) -> None:
+        with MetaClient(address, auth_token=self.access) as client:
+            client.ingest_token.ValidateIngestToken(
+                ingest_token_pb2.ValidateIngestTokenRequest(plaintext_token=self.ingest)
+            )
+
+
+def _is_old(address: str) -> tuple[set[bool], set[bool]]:
+    with MetaClient(address, auth_token="shared") as admin:
+        access = admin.operations.ListAccessTokens(pb.ListAccessTokensRequest()).tokens
+        ingest = admin.ingest_token.ListIngestTokens(ingest_token_pb2.ListIngestTokensRequest())
+    return (
+        {token.needs_previous_pepper for token in access},
+        {token.needs_previous_pepper for token in ingest.tokens},
+    )
+
+
+def _wait_for_more(count: Callable[[], int]) -> None:
+    before = count()
+    wait_until(lambda: count() >= before + 20, "twenty calls more")
+
+
+def test_a_rotation_server_by_server_refuses_no_call(meta_settings: Settings) -> None:
+    stop, failures, calls = threading.Event(), list[MetaError](), 0
+    addresses: list[str] = []
+
+    def call_again_and_again(tokens: Tokens) -> None:
+        nonlocal calls
+        while not stop.is_set():
+            for address in addresses:
+                try:
+                    tokens.use(address)
+                    calls += 1
+                except MetaError as error:
+                    failures.append(error)
+
+    with ExitStack() as stack:
+        addresses.append(stack.enter_context(_serving(meta_settings, STEPS[0])))
+        with MetaClient(addresses[0], auth_token="shared") as admin:
+            tokens = Tokens.of(admin)
+        caller = threading.Thread(target=call_again_and_again, args=(tokens,))
+        caller.start()
+        try:
+            for step in STEPS[1:]:
+                # The server of this step and that of the step before serve side by side.
+                addresses.append(stack.enter_context(_serving(meta_settings, step)))
+                _wait_for_more(lambda: calls)
+                del addresses[0]
+                _wait_for_more(lambda: calls)
+        finally:
+            stop.set()
+            caller.join()
+
+    assert failures == []
+
+
+def test_a_used_token_moves_and_the_old_pepper_is_needed_until_then(
+    meta_settings: Settings, database_url: str
+) -> None:
+    with _serving(meta_settings, STEPS[0]) as address:
+        with MetaClient(address, auth_token="shared") as admin:
+            used, unused = Tokens.of(admin), Tokens.of(admin, "other")
+        assert _is_old(address) == ({False}, {False})
+    with _serving(meta_settings, STEPS[2]) as address:
+        assert _is_old(address) == ({True}, {True})
+        used.use(address)
+        assert _is_old(address) == ({True, False}, {True, False})
+    with _serving(meta_settings, STEPS[3]) as address:
+        used.use(address)
+        with pytest.raises(TokenUnknown):
+            replace(unused, access=used.access).use(address)
+        with pytest.raises(Unauthenticated):
+            unused.use(address)
+    with psycopg.connect(database_url) as connection:
+        stored = connection.execute("SELECT pepper FROM access_tokens").fetchall()
+    assert len(set(stored)) == 2
+
+
+def test_the_databases_own_pepper_gives_way_to_a_configured_one(meta_settings: Settings) -> None:
+    with _serving(meta_settings, Peppers()) as address:
+        with MetaClient(address, auth_token="shared") as admin:
+            tokens = Tokens.of(admin)
+        tokens.use(address)
+    with _serving(meta_settings, Peppers(NEW, previous=DATABASE_PEPPER)) as address:
+        tokens.use(address)
+    with _serving(meta_settings, Peppers(NEW)) as address:
+        tokens.use(address)
+
+
+def test_the_databases_own_pepper_is_no_previous_one_of_itself() -> None:
+    values = {
+        "META_DATABASE_URL": "postgresql://x@localhost/x",
+        "META_TOKEN_PEPPER_PREVIOUS": "database",
+    }
+    with pytest.raises(ConfigError, match="META_TOKEN_PEPPER"):
+        load(Environment("META_", values))
+    loaded = load(Environment("META_", {**values, "META_TOKEN_PEPPER": "p"}))
+    assert loaded.peppers == Peppers(b"p", previous=DATABASE_PEPPER)

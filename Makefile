@@ -123,6 +123,16 @@ $(SENDERS)/node/.ready: $(wildcard $(SENDER_SOURCES)/node/*)
 	@if command -v npm >/dev/null; then mkdir -p $(@D) && cp $^ $(@D) && npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts && touch $@; \
 	else echo "make senders: no npm found, so tests with OpenTelemetry's Node SDK are skipped" >&2; fi
 
+# Kusto's own analyser of queries, for the names and types in tests/segplane/kql/test_official_analyser.py.
+ANALYSER := build/tools/analyser
+
+.PHONY: analyser
+analyser: $(ANALYSER)/.ready ## Install Kusto's analyser of queries below build/tools for the tests (needs npm)
+
+$(ANALYSER)/.ready: $(wildcard tests/support/kql/analyser/*)
+	@if command -v npm >/dev/null; then mkdir -p $(@D) && cp $^ $(@D) && (cd $(@D) && npm ci --silent --no-audit --no-fund --ignore-scripts) && touch $@; \
+	else echo "make analyser: no npm found, so tests with Kusto's analyser are skipped" >&2; fi
+
 # Query engines of other releases than ours, for tests that are skipped without them.
 ENGINES := build/engines
 

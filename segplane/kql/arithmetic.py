@@ -57,7 +57,7 @@ def arithmetic(operands: Operands) -> Expression:
     left, right, operator = operands.left.value, operands.right.value, operands.operator
     pair = (left.type, right.type)
     if left.type in NUMBERS and right.type in NUMBERS:
-        type_ = max(pair, key=NUMBERS.index)
+        type_: KqlType = "real" if "real" in pair else "long"
         left, right = (convert(v, type_, operands.offset, operator) for v in (left, right))
         return _applied(operands, left, right, type_, "_real" if type_ == "real" else "")
     if pair == ("datetime", "datetime") and operator == "-":
@@ -123,6 +123,8 @@ _RANGES: dict[KqlType, tuple[int, int]] = {
 def negated(operand: Argument) -> Expression:
     """Return a number or timespan with its sign turned."""
     value = operand.value
+    if value.type == "int":
+        value = convert(value, "long", operand.offset, "-")
     if value.type not in (*NUMBERS, "timespan"):
         operand.fail(f"-{value.type} is not defined", "convert it to a number first")
     if isinstance(value, Constant) and isinstance(value.value, int | float):

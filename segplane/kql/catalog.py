@@ -149,7 +149,7 @@ _INFIX = (
     InfixOperator("-", 4, "Difference"),
     InfixOperator("*", 5, "Product"),
     InfixOperator("/", 5, "Quotient; of whole numbers truncated, by zero null"),
-    InfixOperator("%", 5, "Remainder with the dividend's sign, by zero null"),
+    InfixOperator("%", 5, "Remainder, never below zero; by zero null"),
 )  # fmt: skip
 _TERMS = {
     "contains": "Has the text somewhere",
@@ -216,8 +216,8 @@ _SCALARS = (
     _ruled("trim_end", "The same at the end", "trim"),
     Function("now", "The time at which the query began, and a timespan from there", ("const timespan? -> datetime",), "now", is_row_by_row=False),
     Function("ago", "ago(1h): that long before now", ("const timespan -> datetime",), "now", is_row_by_row=False),
-    _scalar("bin", "Rounds down to a multiple", "datetime const width -> datetime: bin_datetime", "timespan timespan -> timespan: bin_whole", "int int -> int: bin_whole", "long long -> long: bin_whole", "real real -> real: bin_real"),
-    _scalar("floor", "The same as bin", "datetime const width -> datetime: bin_datetime", "timespan timespan -> timespan: bin_whole", "int int -> int: bin_whole", "long long -> long: bin_whole", "real real -> real: bin_real"),
+    _scalar("bin", "Rounds down to a multiple; null if that is not above zero", "datetime const width -> datetime: bin_datetime", "timespan timespan -> timespan: bin_whole", "long long -> long: bin_whole", "real real -> real: bin_real"),
+    _scalar("floor", "The same as bin", "datetime const width -> datetime: bin_datetime", "timespan timespan -> timespan: bin_whole", "long long -> long: bin_whole", "real real -> real: bin_real"),
     _scalar("startofday", "The midnight before (UTC)", "datetime -> datetime"),
     _scalar("startofweek", "The Sunday before", "datetime -> datetime"),
     _scalar("startofmonth", "The first of the month", "datetime -> datetime"),
@@ -227,7 +227,7 @@ _SCALARS = (
     _scalar("parse_json", "A text as JSON; what is none becomes a text in JSON", "string -> dynamic", "dynamic -> dynamic: same"),
     _scalar("todynamic", "The same as parse_json", "string -> dynamic: parse_json", "dynamic -> dynamic: same"),
     _scalar("array_length", "Elements of an array; null of anything else", "dynamic -> long"),
-    _scalar("abs", "Without sign", "int -> int: abs", "long -> long: abs", "real -> real: abs", "timespan -> timespan: abs"),
+    _scalar("abs", "Without sign", "long -> long: abs", "real -> real: abs", "timespan -> timespan: abs"),
     _scalar("round", "round(number, digits): halves away from zero", "real -> real: round_whole", "real const long -> real"),
     _scalar("sqrt", "Square root; null below zero", "real -> real"),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from segplane.kql import syntax
-from segplane.kql.conversions import convert
+from segplane.kql.conversions import convert, or_empty
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.state import CheckedQuery, Context, check_names, fresh
 from segplane.kql.typed import (
@@ -90,7 +90,10 @@ def join(
     relation = left.relation
     if kind == "innerunique":
         names = tuple(a.name for a, _ in keys)
-        relation, kind = Distinct(relation, names, relation.columns), "inner"
+        texts = {n: or_empty(v) if n in names and v.type == "string" else v
+                 for n, v in left.everything().items()}  # fmt: skip
+        relation = Select(relation, texts, left.columns)
+        relation, kind = Distinct(relation, names, left.columns), "inner"
     outputs: dict[str, tuple[Side, str]] = {name: ("left", name) for name in left.columns}
     if kind not in ("leftsemi", "leftanti"):
         dropped = {b.name for _, b in keys} if is_lookup else set()
@@ -133,7 +136,8 @@ def _column(state: CheckedQuery, pattern: syntax.NamePattern) -> ColumnValue:
 
 def _one_type(left: ColumnValue, right: ColumnValue, offset: int) -> tuple[Expression, Expression]:
     if left.type == right.type:
-        return left, right
+        # A text that is null equals an empty one.
+        return (or_empty(left), or_empty(right)) if left.type == "string" else (left, right)
     if left.type not in NUMBERS or right.type not in NUMBERS:
         what = f"key {quoted(left.name)} is {left.type}, {quoted(right.name)} is {right.type}"
         raise KqlError(offset, what, "convert one of them with extend first")

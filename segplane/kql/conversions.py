@@ -1,11 +1,11 @@
 """Conversions between types: those that a query writes, and those that happen by themselves."""
 
 from segplane.kql.errors import KqlError
-from segplane.kql.typed import Apply, ColumnValue, Constant, Expression, Member, Promoted
+from segplane.kql.typed import Apply, Constant, Expression
 from segplane.kql.types import NUMBERS, KqlType, is_narrower, literal
 
 # What a text must look like to be read as a type; the same as for promoted columns.
-_WHOLE = r"\A[+-]?[0-9]{1,30}\z"
+_WHOLE = r"\A[+-]?[0-9]{1,30}(?:[.]0{1,30})?\z"
 _REAL = r"(?i)\A[+-]?(?:(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)\z"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?"
@@ -92,18 +92,6 @@ def text(value: Expression, offset: int, source: str) -> Expression:
 def or_empty(value: Expression) -> Expression:
     """Return a text with '' in place of null."""
     return value if isinstance(value, Constant) else Apply("or_empty", (value,), "string")
-
-
-def with_promoted(member: Member, to: KqlType, promoted: tuple[Promoted, ...]) -> Promoted | None:
-    """Return the promoted column that has a member's value as a type, if one does.
-
-    Not for texts: a promoted one is null where the attribute is an array or object.
-    """
-    if len(member.keys) != 1 or not isinstance(member.base, ColumnValue) or to == "string":
-        return None
-    base, key = member.base.name, member.keys[0]
-    matching = (p for p in promoted if (p.base, p.attribute) == (base, key))
-    return next((p for p in matching if p.type == to or is_narrower(p.type, to)), None)
 
 
 def _from_dynamic(value: Expression, to: KqlType, offset: int, source: str) -> Expression:

@@ -31,7 +31,7 @@ _MEANING = """
 {types}. Literals: `true`, `1`, `1.5`, `'text'`, `@'a\\b'`, `5m` ({units}), `datetime(2026-01-31T12:00:00Z)`,
 `timespan(1.02:03:04)`, `guid(...)`, `dynamic({{"a": [1]}})`, `int(1)`, `real(nan)`, and `long(null)` of every type but string.
 
-- Numbers widen: int, long, real. Integer division truncates; division by zero and results beyond the type's range are null.
+- Numbers widen: int, long, real. What is computed of ints is a long. Division of whole numbers truncates; division by zero and results beyond the type's range are null.
 - Times have microseconds. The nanoseconds of a record's times are the columns `<time>_nanos`.
 - Timespans have nanoseconds. `duration` is the timespan of `duration_ns`, a long.
 - time - time is a timespan, time ± timespan a time, timespan / timespan a real, timespan * number a timespan.
@@ -67,10 +67,14 @@ rewritten where Java's engine means something else by `.`, `$`, `\\s` or `(?i)`.
 | `percentile` is the nearest rank | estimated for many values |
 | `parse` is anchored at both ends unless it ends with `*` | the same as kind=simple |
 | `tostring` of a real that is no whole number prints as the engine does | as .NET does |
-| texts become numbers and times only if the whole text is one: `[+-]?[0-9]+`, ISO 8601 | further forms |
-| a key of join that is null matches nothing | `''` matches `''` |
+| texts become whole numbers and times only if the whole text is one: `[+-]?[0-9]+`, with nothing but zeros behind a point; ISO 8601 | further forms |
 | a timespan has no text, and no number becomes a timespan by itself | `tostring`, `totimespan` |
 | `decimal` is refused | a type |
+| texts have an order: `<` and its like compare code points | no order |
+| `count(x)` counts the values that are not null | `count()` has no argument |
+| an item of `extend` may use new columns of those before it | an `extend` of its own |
+| `project i, i` gives `i` and `i1` | refused |
+| `union` widens numbers, and refuses other columns of two types | a column each, as `i_int` |
 | lower and upper case are the engine's | the invariant culture's |
 | a pattern of columns has at most four `*` | any number |
 

@@ -4,9 +4,10 @@ from segplane.kql import rules, syntax
 from segplane.kql.catalog import FUNCTIONS
 from segplane.kql.conversions import or_empty
 from segplane.kql.errors import KqlError, quoted
+from segplane.kql.naming import implied_name, rank_name
 from segplane.kql.scalars import argument
-from segplane.kql.scope import Argument, Scope
-from segplane.kql.state import CheckedQuery, Context, check_names, fresh, implied_name
+from segplane.kql.scope import Scope
+from segplane.kql.state import CheckedQuery, Context, check_names, fresh
 from segplane.kql.typed import Aggregate, Apply, ColumnValue, Expression, rebuilt
 
 Values = dict[str, Expression]
@@ -17,12 +18,14 @@ def summarize(operator: syntax.Operator, state: CheckedQuery, context: Context) 
     by = _groups(operator, state.scope(context))
     values: Values = {}
     scope = state.scope(context, is_aggregated=True)
-    for index, item in enumerate(operator.items):
-        for name, value in _aggregates(item, scope, by, index):
+    nameless = sum(not _name(item) for item in operator.by)
+    for item in operator.items:
+        for name, value in _aggregates(item, scope, by):
             if item.name is not None and name in {**by, **values}:
                 what = f"column {quoted(name)} is named twice"
                 raise KqlError(item.expression.offset, what, "rename one of them")
-            values[fresh(name, {**by, **values})] = value
+            nameless += not name
+            values[fresh(name or f"Column{nameless}", {**by, **values})] = value
     if not by and not values:
         raise KqlError(
             operator.offset, "summarize computes nothing", "write summarize count() by x"
@@ -58,48 +61,42 @@ def _outside(value: Expression, by: Values, aggregates: Values) -> Expression:
 
 def _groups(operator: syntax.Operator, scope: Scope) -> Values:
     by: Values = {}
-    for index, item in enumerate(operator.by):
+    nameless = 0
+    for item in operator.by:
         checked = argument(item.expression, scope)
         if checked.value.type == "dynamic":
             checked.fail("rows are not grouped by a dynamic value", "convert it: tostring(...)")
-        name = item.name or implied_name(item.expression) or f"Column{index + 1}"
-        value = checked.value
-        by[fresh(name, by)] = or_empty(value) if value.type == "string" else value
+        value, name = checked.value, _name(item)
+        nameless += not name
+        by[fresh(name or f"Column{nameless}", by)] = (
+            or_empty(value) if value.type == "string" else value
+        )
     return by
 
 
-def _aggregates(
-    item: syntax.Item, scope: Scope, by: Values, index: int
-) -> list[tuple[str, Expression]]:
+def _name(item: syntax.Item) -> str:
+    return item.name or implied_name(item.expression)
+
+
+def _aggregates(item: syntax.Item, scope: Scope, by: Values) -> list[tuple[str, Expression]]:
     call = item.expression
     if isinstance(call, syntax.Call) and call.name in ("arg_max", "arg_min"):
         return _extremes(call, item.name, scope.plain(), by)
     if isinstance(call, syntax.Call) and call.name == "percentiles":
         return _percentiles(call, item.name, scope.plain())
-    checked = argument(call, scope)
-    return [(item.name or _default_name(call) or f"Column{index + 1}", checked.value)]
-
-
-def _default_name(expression: syntax.Expression) -> str:
-    if not isinstance(expression, syntax.Call):
-        return ""
-    first = implied_name(expression.arguments[0]) if expression.arguments else ""
-    return f"{expression.name}_{first}"
+    return [(_name(item), argument(call, scope).value)]
 
 
 def _percentiles(call: syntax.Call, name: str | None, scope: Scope) -> list[tuple[str, Expression]]:
     rules.need(call.name, [argument(a, scope) for a in call.arguments], call.offset, 2, 21)
     value, *ranks = (argument(a, scope) for a in call.arguments)
-    base = name or f"percentile_{implied_name(call.arguments[0])}"
-    found = []
-    for rank in ranks:
+    found: list[tuple[str, Expression]] = []
+    for rank, written in zip(ranks, call.arguments[1:], strict=True):
         typed = rules.typed("percentile", "percentile", [value, rank], call.offset)
-        found.append((f"{base}_{_shown(rank)}", typed))
+        base = f"percentile_{implied_name(call.arguments[0])}_{rank_name(written)}"
+        # As in Kusto, a name is that of the first alone.
+        found.append((base if found or name is None else name, typed))
     return found
-
-
-def _shown(rank: Argument) -> str:
-    return str(getattr(rank.value, "value", "")).replace(".", "_")
 
 
 def _extremes(
@@ -108,10 +105,13 @@ def _extremes(
     if not 1 <= len(call.arguments) <= 101:
         raise KqlError(call.offset, f"{call.name} has no key", f"write {call.name}(key, *)")
     key = argument(call.arguments[0], scope)
-    key_name = name or implied_name(call.arguments[0]) or f"{call.name}_"
+    of_key = implied_name(call.arguments[0])
+    prefix = call.name.removeprefix("arg_")
+    key_name = name or of_key or f"{prefix}_"
     found = [(key_name, rules.extreme(call.name, key.value, key.value, call.offset))]
-    for wanted in call.arguments[1:]:
+    for number, wanted in enumerate(call.arguments[1:], 1):
         for column, value in _wanted(wanted, scope, key.value, by):
+            column = column or f"{prefix}_{of_key}_arg{number}"
             found.append((column, rules.extreme(call.name, key.value, value, call.offset)))
     return found
 
@@ -121,6 +121,6 @@ def _wanted(
 ) -> list[tuple[str, Expression]]:
     if not isinstance(expression, syntax.Star):
         checked = argument(expression, scope)
-        return [(implied_name(expression) or "Column1", checked.value)]
+        return [(implied_name(expression), checked.value)]
     own = key.name if isinstance(key, ColumnValue) else ""
     return [(n, ColumnValue(n, t)) for n, t in scope.columns.items() if n != own and n not in by]

@@ -77,10 +77,10 @@ class _Parser:
         stream = self._stream
         name = stream.name("a name after let").text
         stream.expect("=", "write: let name = value;")
-        is_table = stream.next.kind == "name" and stream.after().text in ("|", ";")
-        if is_table and stream.after().text == ";" and stream.next.text in query.scalars:
-            is_table = False
-        if is_table:
+        is_name = stream.next.kind == "name" and stream.after().text == ";"
+        is_table = is_name and stream.next.text not in query.scalars
+        # No scalar holds a '|'.
+        if is_table or stream.is_at("union") or stream.has_before(";", "|"):
             query.tables[name] = self._pipeline()
         else:
             query.scalars[name] = self._expressions.expression()

@@ -37,7 +37,9 @@ def parse(operator: syntax.Operator, state: CheckedQuery, context: Context) -> C
     if operator.name == "parse-where":
         tested = Apply("match", (text, pattern), "bool", operator.offset, operator.name)
         state = state.over(RowFilter(state.relation, tested, state.relation.columns))
-    return state.select({**state.everything(), **values}, operator.offset)
+    # A column of the same name gives way, as in Kusto.
+    others = {n: v for n, v in state.everything().items() if n not in values}
+    return state.select({**others, **values}, operator.offset)
 
 
 def converted(value: Expression, type_: KqlType | None, offset: int, source: str) -> Expression:

@@ -1,16 +1,15 @@
 """Checker of pipelines: syntax tree to a typed relation."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from segplane.kql import combining, grouping, parsing, syntax
+from segplane.kql import columns, combining, grouping, parsing, syntax
 from segplane.kql.catalog import OPERATORS
 from segplane.kql.conversions import or_empty
 from segplane.kql.errors import KqlError, quoted, suggestion
+from segplane.kql.naming import implied_name
 from segplane.kql.scalars import argument, condition
-from segplane.kql.scope import Scope
-from segplane.kql.state import CheckedQuery, Context, fresh, implied_name
+from segplane.kql.state import CheckedQuery, Context, check_names, fresh
 from segplane.kql.typed import (
     Aggregate,
     Apply,
@@ -25,7 +24,8 @@ from segplane.kql.typed import (
     RowFilter,
     Scan,
 )
-from segplane.kql.walks import levels, references
+from segplane.kql.types import KqlType
+from segplane.kql.walks import levels
 
 ROWS_MAX = 10**9
 # Engines and generators recurse over nested SELECTs.
@@ -82,90 +82,18 @@ def _beginning(operator: syntax.Operator, context: Context) -> CheckedQuery:
     if operator.name == "union":
         return combining.union(operator, None, context, check)
     assert operator.name == "print"
-    values = _values(operator.items, context.scope({}))
-    columns = {name: value.type for name, value in values.items()}
-    return CheckedQuery(ConstantRows((tuple(values.values()),), columns), columns)
-
-
-def _values(items: tuple[syntax.Item, ...], scope: Scope) -> dict[str, Expression]:
-    """Return the columns of a list of items, each named once."""
-    values: dict[str, Expression] = {}
-    for index, item in enumerate(items):
-        checked = argument(item.expression, scope)
-        if item.name is not None and item.name in values:
-            checked.fail(f"column {quoted(item.name)} is named twice", "rename one of them")
-        name = item.name or implied_name(item.expression) or f"Column{index + 1}"
-        values[fresh(name, values)] = checked.value
-    return values
+    items = tuple(
+        replace(item, name=item.name or f"print_{index}")
+        for index, item in enumerate(operator.items)
+    )
+    values = columns.values(items, context.scope({}))
+    types = {name: value.type for name, value in values.items()}
+    return CheckedQuery(ConstantRows((tuple(values.values()),), types), types)
 
 
 def _where(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     tested = condition(operator.items[0].expression, state.scope(context))
     return state.over(RowFilter(state.relation, tested, state.relation.columns))
-
-
-def _extend(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    """Add columns; those that need one of the same operator go into a further SELECT."""
-    pending: dict[str, Expression] = {}
-    for index, item in enumerate(operator.items):
-        columns = {**state.columns, **{n: v.type for n, v in pending.items()}}
-        scope = replace(state.scope(context), columns=columns)
-        checked = argument(item.expression, scope).value
-        if references(checked) & set(pending):
-            state = state.select({**state.everything(), **pending}, operator.offset)
-            pending = {}
-            checked = argument(item.expression, state.scope(context)).value
-        name = item.name or implied_name(item.expression) or f"Column{index + 1}"
-        if item.name is None and not isinstance(item.expression, syntax.Name):
-            name = fresh(name, {**state.columns, **pending})
-        pending[name] = checked
-    return state.select({**state.everything(), **pending}, operator.offset)
-
-
-def _project(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
-    values = _values(operator.items, state.scope(context))
-    return state.select(values, operator.offset, is_named=True)
-
-
-def _matching(operator: syntax.Operator, state: CheckedQuery) -> list[str]:
-    """Return the columns that patterns name, in the patterns' order."""
-    names: dict[str, None] = {}
-    for pattern in operator.patterns:
-        if "*" not in pattern.text:
-            names[state.column(pattern)] = None
-            continue
-        # No more than this many stars, so that no pattern takes long to be matched.
-        if pattern.text.count("*") > 4:
-            raise KqlError(pattern.offset, "a pattern has too many *", "write at most four")
-        regex = re.compile(".*".join(re.escape(p) for p in pattern.text.split("*")), re.DOTALL)
-        names.update(dict.fromkeys(c for c in state.columns if regex.fullmatch(c)))
-    return list(names)
-
-
-def _names(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
-    names = _matching(operator, state)
-    kept = {
-        "project-away": [c for c in state.columns if c not in names],
-        "project-keep": [c for c in state.columns if c in names],
-        "project-reorder": [*names, *(c for c in state.columns if c not in names)],
-    }[operator.name]
-    if not kept:
-        raise KqlError(operator.offset, "no column would stay", "keep at least one")
-    everything = state.everything()
-    mentions = tuple(p.text for p in operator.patterns if "*" not in p.text)
-    return state.select({c: everything[c] for c in kept}, operator.offset, mentions=mentions)
-
-
-def _rename(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
-    new_names = {state.column(old): new for new, old in operator.renames}
-    values: dict[str, Expression] = {}
-    for name, value in state.everything().items():
-        new = new_names.get(name, name)
-        if new in values or (new != name and new in state.columns and new not in new_names):
-            hint = "drop or rename the other column first"
-            raise KqlError(operator.offset, f"there would be two columns {quoted(new)}", hint)
-        values[new] = value
-    return state.select(values, operator.offset)
 
 
 def _sort(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
@@ -208,7 +136,7 @@ def _top(operator: syntax.Operator, state: CheckedQuery, context: Context) -> Ch
 
 def _distinct(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
     state = replace(state, order=())
-    values = _values(operator.items, state.scope(context)) or state.everything()
+    values = columns.values(operator.items, state.scope(context)) or state.everything()
     cleaned = {n: or_empty(v) if v.type == "string" else v for n, v in values.items()}
     state = state.select(cleaned, operator.offset, is_named=bool(operator.items))
     return state.over(Distinct(state.relation, (), state.relation.columns))
@@ -231,6 +159,7 @@ def _expand(operator: syntax.Operator, state: CheckedQuery, context: Context) ->
     name = item.name or implied_name(item.expression) or "Column1"
     columns = {**state.relation.columns, name: "dynamic"}
     visible = {**state.columns, name: "dynamic"}
+    check_names(visible, operator.offset)
     expanded = Expand(state.relation, name, array.value, columns, operator.offset)
     state = replace(state, relation=expanded, columns=visible, promoted=())
     if operator.type in (None, "dynamic"):
@@ -242,12 +171,35 @@ def _expand(operator: syntax.Operator, state: CheckedQuery, context: Context) ->
 
 
 def _get_schema(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
-    columns = {"ColumnName": "string", "ColumnOrdinal": "long", "ColumnType": "string"}
+    columns: dict[str, KqlType] = {
+        "ColumnName": "string",
+        "ColumnOrdinal": "long",
+        "DataType": "string",
+        "ColumnType": "string",
+    }
     rows = tuple(
-        (Constant(name, "string"), Constant(n, "long"), Constant(type_, "string"))
-        for n, (name, type_) in enumerate(state.columns.items())
+        (
+            Constant(name, "string"),
+            Constant(number, "long"),
+            Constant(f"System.{_DATA_TYPES[type_]}", "string"),
+            Constant(type_, "string"),
+        )
+        for number, (name, type_) in enumerate(state.columns.items())
     )
-    return CheckedQuery(ConstantRows(rows, columns), columns)  # type: ignore[arg-type]
+    return CheckedQuery(ConstantRows(rows, columns), columns)
+
+
+_DATA_TYPES: dict[KqlType, str] = {
+    "bool": "SByte",
+    "int": "Int32",
+    "long": "Int64",
+    "real": "Double",
+    "string": "String",
+    "datetime": "DateTime",
+    "timespan": "TimeSpan",
+    "guid": "Guid",
+    "dynamic": "Object",
+}
 
 
 def _combined(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
@@ -266,12 +218,12 @@ def _misplaced(operator: syntax.Operator, _state: CheckedQuery, _context: Contex
 
 _CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQuery]] = {
     "where": _where,
-    "extend": _extend,
-    "project": _project,
-    "project-away": _names,
-    "project-keep": _names,
-    "project-reorder": _names,
-    "project-rename": _rename,
+    "extend": columns.extend,
+    "project": columns.project,
+    "project-away": columns.keep,
+    "project-keep": columns.keep,
+    "project-reorder": columns.keep,
+    "project-rename": columns.rename,
     "parse": parsing.parse,
     "parse-where": parsing.parse,
     "mv-expand": _expand,

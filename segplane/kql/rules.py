@@ -173,7 +173,10 @@ def _percentile(name: str, arguments: Arguments, offset: int) -> Expression:
     if not isinstance(percent, int | float) or not 0 <= percent <= 100:
         rank.fail("a percentile is a constant from 0 to 100", "write percentile(x, 95)")
     share = Constant(percent / 100, "real")
-    return Apply("percentile", (value.value, share), value.value.type, offset, name)
+    subject = value.value
+    if subject.type == "int":
+        subject = convert(subject, "long", value.offset, name)
+    return Apply("percentile", (subject, share), subject.type, offset, name)
 
 
 def extreme(name: str, key: Expression, value: Expression, offset: int) -> Expression:

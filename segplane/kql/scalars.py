@@ -6,12 +6,13 @@ from dataclasses import replace
 from segplane.kql import arithmetic, rules, signatures, syntax
 from segplane.kql.arithmetic import Operands
 from segplane.kql.catalog import FUNCTIONS, INFIX
-from segplane.kql.conversions import convert, or_empty, with_promoted
+from segplane.kql.conversions import convert, or_empty
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
-from segplane.kql.regex import escape
+from segplane.kql.promotion import with_promoted
+from segplane.kql.regex import escape, group_count
 from segplane.kql.scope import Argument, Scope
 from segplane.kql.typed import Apply, ColumnValue, Constant, Expression, Logic, Member, Not
-from segplane.kql.types import DATETIME_MAX, DATETIME_MIN, KqlType
+from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
 
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
@@ -22,7 +23,7 @@ _FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
 def check(expression: syntax.Expression, scope: Scope) -> Expression:
     """Return an expression with its type. Raises KqlError with an offset."""
     with scope.budget.level(expression.offset):
-        checked = _checked(expression, scope)
+        checked = with_promoted(_checked(expression, scope), scope.promoted)
         scope.budget.check_size(checked, expression.offset)
         return checked
 
@@ -120,7 +121,6 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
     inner = scope.plain() if function.is_aggregate else scope
     arguments = [argument(a, inner) for a in _without_star(call)]
     if function.rule:
-        _promote(function.rule, arguments, inner)
         return rules.typed(call.name, function.rule, arguments, call.offset)
     typed = signatures.applied(call.name, function.signatures, arguments, call.offset)
     return _normalized(typed)
@@ -129,18 +129,6 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
 def _without_star(call: syntax.Call) -> tuple[syntax.Expression, ...]:
     is_count = call.name == "count" and len(call.arguments) == 1
     return () if is_count and isinstance(call.arguments[0], syntax.Star) else call.arguments
-
-
-def _promote(rule: str, arguments: list[Argument], scope: Scope) -> None:
-    """Let a conversion of an attribute read its promoted column, where one has the same values."""
-    if not rule.startswith("to ") or len(arguments) != 1:
-        return
-    value = arguments[0].value
-    if isinstance(value, Member):
-        type_: KqlType = rule[3:]  # type: ignore[assignment]
-        if promoted := with_promoted(value, type_, scope.promoted):
-            column = ColumnValue(promoted.name, promoted.type)
-            arguments[0] = Argument(column, arguments[0].offset)
 
 
 def _normalized(value: Expression) -> Expression:
@@ -155,10 +143,14 @@ def _normalized(value: Expression) -> Expression:
         return replace(value, arguments=(first, *rest))
     if value.template in ("make_list", "make_set"):
         element = value.arguments[0]
+        if element.type == "string":
+            return replace(value, arguments=(or_empty(element),))
         if element.type == "dynamic":
             return replace(value, template=f"{value.template}_dynamic")
         if element.type == "datetime":
             return replace(value, arguments=(convert(element, "string", 0, value.source),))
+    if value.template == "extract":
+        _check_group(value)
     if value.template == "split":
         # Spark splits at a regular expression.
         separator = value.arguments[1]
@@ -166,6 +158,15 @@ def _normalized(value: Expression) -> Expression:
         pattern = Constant(escape(str(separator.value)), "string", "regex")
         return replace(value, arguments=(*value.arguments, pattern))
     return value
+
+
+def _check_group(call: Apply) -> None:
+    """Refuse a group that a pattern does not have."""
+    pattern, group = (a.value for a in call.arguments[:2] if isinstance(a, Constant))
+    groups = group_count(str(pattern))
+    if not 0 <= int(group or 0) <= groups:
+        what = f"the pattern has no group {group}"
+        raise KqlError(call.offset, what, f"it has {groups}; 0 stands for all that matches")
 
 
 def _time(call: syntax.Call, scope: Scope) -> Expression:

@@ -122,27 +122,3 @@ def fresh(name: str, taken: Mapping[str, object]) -> str:
     if name not in taken:
         return name
     return next(n for n in (f"{name}{i}" for i in range(1, COLUMNS_MAX + 2)) if n not in taken)
-
-
-_TRANSPARENT = frozenset(
-    [
-        *("tostring", "toint", "tolong", "todouble", "toreal", "tobool", "todatetime", "toguid"),
-        *("bin", "floor", "round", "abs"),
-        *("startofday", "startofweek", "startofmonth", "startofyear"),
-    ]
-)
-
-
-def implied_name(expression: syntax.Expression) -> str:
-    """Return the name that an expression gives its column, or ''."""
-    match expression:
-        case syntax.Name():
-            return expression.name
-        case syntax.Path():
-            base = implied_name(expression.base)
-            key = str(expression.key).replace(".", "_")
-            return f"{base}_{key}" if base else key
-        case syntax.Call() if expression.name in _TRANSPARENT and expression.arguments:
-            return implied_name(expression.arguments[0])
-        case _:
-            return ""

@@ -29,6 +29,13 @@ class TokenStream:
         """Return the token behind the next one."""
         return self._tokens[min(self._index + 1, len(self._tokens) - 1)]
 
+    def has_before(self, end: str, sign: str) -> bool:
+        """Tell whether a sign comes before another one, or before the end of the text."""
+        for token in self._tokens[self._index :]:
+            if token.kind == "operator" and token.text in (end, sign):
+                return token.text == sign
+        return False
+
     def take(self) -> Token:
         """Read the next token; the end stays."""
         token = self.next

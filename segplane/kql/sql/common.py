@@ -24,9 +24,13 @@ _ARITHMETIC = {
     "multiply_real": "(<0> * <1>)",
     "divide_real": "(<0> / NULLIF(<1>, 0E0))",
     "divide_timespans": "(CAST(<0> AS DOUBLE) / NULLIF(CAST(<1> AS DOUBLE), 0E0))",
-    "remainder": "(<0> % NULLIF(<1>, 0))",
-    "remainder_real": "(<0> % NULLIF(<1>, 0E0))",
-    "bin_real": "(FLOOR(<0> / NULLIF(<1>, 0E0)) * <1>)",
+    # Never below zero, as Kusto documents; a divisor that is subtracted cannot overflow.
+    "remainder": "CASE WHEN <0> % NULLIF(<1>, 0) < 0"
+    " THEN <0> % NULLIF(<1>, 0) - CASE WHEN <1> < 0 THEN <1> ELSE -<1> END"
+    " ELSE <0> % NULLIF(<1>, 0) END",
+    "remainder_real": "CASE WHEN <0> % NULLIF(<1>, 0E0) < 0 THEN <0> % NULLIF(<1>, 0E0) + ABS(<1>)"
+    " ELSE <0> % NULLIF(<1>, 0E0) END",
+    "bin_real": "CASE WHEN <1> > 0 THEN FLOOR(<0> / NULLIF(<1>, 0E0)) * <1> END",
     "round_whole": "ROUND(<0>)",
     "isnan": "COALESCE(ISNAN(<0>), FALSE)",
     "sqrt": "CASE WHEN <0> >= 0 THEN SQRT(<0>) END",

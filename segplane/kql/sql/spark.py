@@ -20,7 +20,10 @@ PATTERNS = {
     "add_datetime": "TIMESTAMP_MICROS(UNIX_MICROS(<0>) + (<1> - PMOD(<1>, 1000)) DIV 1000)",
     "subtract_datetime": "TIMESTAMP_MICROS(UNIX_MICROS(<0>) - (<1> + PMOD(-<1>, 1000)) DIV 1000)",
     "subtract_datetimes": "TRY_MULTIPLY(UNIX_MICROS(<0>) - UNIX_MICROS(<1>), 1000L)",
-    "bin_whole": "TRY_SUBTRACT(<0>, PMOD(<0>, NULLIF(<1>, 0)))",
+    # A width that is not above zero gives null.
+    "bin_whole": "CASE WHEN <1> > 0 THEN TRY_SUBTRACT(<0>, PMOD(<0>, NULLIF(<1>, 0))) END",
+    # FLOOR gives a long, which neither large reals nor NaN are.
+    "bin_real": "CASE WHEN <1> > 0 THEN CASE WHEN ABS(<0> / <1>) < 9E15 THEN FLOOR(<0> / <1>) * <1> ELSE <0> / <1> * <1> END END",
     "bin_datetime": f"TIMESTAMP_MICROS(UNIX_MICROS(<0>) - {_FROM_YEAR_1} % (<1> DIV 1000))",
     "startofday": f"TIMESTAMP_MICROS(UNIX_MICROS(<0>) - {_MICROS})",
     "startofweek": f"TIMESTAMP_MICROS(UNIX_MICROS(<0>) - ({_FROM_YEAR_1} + 86400000000) % 604800000000)",
@@ -44,8 +47,8 @@ PATTERNS = {
     f" LPAD(CAST({_MICROS} DIV 1000000 % 60 AS STRING), 2, '0'), '.',"
     f" LPAD(CAST({_MICROS} % 1000000 AS STRING), 6, '0'), '0Z')",
     "dynamic_to_string": "GET_JSON_OBJECT(CONCAT('{\"v\":', <0>, '}'), '$.v')",
-    "string_to_int": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(<0> AS INT) END",
-    "string_to_long": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(<0> AS BIGINT) END",
+    "string_to_int": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(SUBSTRING_INDEX(<0>, '.', 1) AS INT) END",
+    "string_to_long": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(SUBSTRING_INDEX(<0>, '.', 1) AS BIGINT) END",
     "string_to_real": "CASE WHEN <0> RLIKE <1> THEN TRY_CAST(<0> AS DOUBLE) END",
     "string_to_guid": "CASE WHEN <0> RLIKE <1> THEN LOWER(<0>) END",
     "string_to_datetime": "CASE WHEN NOT <0> RLIKE <1> THEN NULL"
@@ -60,8 +63,8 @@ PATTERNS = {
     "elements": f"EXPLODE_OUTER(TRANSFORM({_VARIANTS}, v -> TO_JSON(v)))",
     "stored_list": "TO_JSON(<0>)",
     "split": "TO_JSON(SPLIT(COALESCE(<0>, ''), <2>, -1))",
-    "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN <1> + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
-    "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN <1> + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, GREATEST(<2>, 0))",
+    "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",
+    "substring_of": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END, LEAST(GREATEST(<2>, 0), 1000000000))",
     "contains": "CONTAINS(<0>, <1>)",
     "startswith": "STARTSWITH(<0>, <1>)",
     "endswith": "ENDSWITH(<0>, <1>)",

@@ -1,5 +1,6 @@
 """The composition root: builds the server, runs it and drains it."""
 
+import asyncio
 import gc
 import time
 from collections.abc import Iterable, Mapping
@@ -32,7 +33,7 @@ from meta.rewrite_watch import RewriteWatch
 from meta.rpc.access_token_cache import AccessTokens
 from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline
-from meta.services import checks
+from meta.services import checks, cursors
 from meta.services.catalog import CatalogServicer
 from meta.services.ingest_token import IngestTokenServicer
 from meta.services.ingestion import IngestionServicer
@@ -43,7 +44,7 @@ from meta.services.nursery import NurseryServicer
 from meta.services.operations import OperationsServicer
 from meta.services.segment_deletion import SegmentDeletionServicer
 from meta.services.segment_lookup import SegmentLookupServicer
-from meta.store import datasets
+from meta.store import datasets, token_secrets
 from meta.store.database_probe import DatabaseProbe
 from meta.store.engine import Database, Transaction
 from meta.store.token_secrets import TokenHasher
@@ -159,6 +160,8 @@ def _ensure_default(tx: Transaction, name: str) -> None:
 async def _serve(
     settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
 ) -> RunningServer:
+    # Before the server starts: its calls inherit the context.
+    cursors.sign_with(await asyncio.to_thread(transactions.read, token_secrets.cursor_key))
     checker = health_aio.HealthServicer()
     tokens = AccessTokens(transactions, TokenHasher(settings.peppers))
     authentication = Authentication(

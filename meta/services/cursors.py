@@ -1,12 +1,21 @@
-"""Cursors: an opaque position in a list, with a digest that binds it to the list and its filter."""
+"""Cursors: an opaque position in a list, signed together with the list and its filter."""
 
 import base64
 import binascii
 import hashlib
+import hmac
+from contextvars import ContextVar
 
 from meta.errors import CursorInvalid
 
 _DIGEST_BYTES = 12
+# Of the server whose call it is: more than one may run in a process.
+_key: ContextVar[bytes] = ContextVar("cursor_key", default=b"")
+
+
+def sign_with(key: bytes) -> None:
+    """Sign the cursors of this context, and of all calls of a server that starts in it."""
+    _key.set(key)
 
 
 def encode(position: bytes, bound_to: bytes) -> str:
@@ -31,10 +40,10 @@ def split(cursor: str, position_bytes: int | None, field: str) -> tuple[bytes, b
 
 
 def check(digest: bytes, bound_to: bytes, field: str) -> None:
-    """Raise CursorInvalid unless the digest is of the same position, list and filter."""
-    if digest != _digest(bound_to):
+    """Raise CursorInvalid unless the digest is ours, of the same position, list and filter."""
+    if not hmac.compare_digest(digest, _digest(bound_to)):
         raise CursorInvalid(f"{field} belongs to another list or filter", field=field)
 
 
 def _digest(bound_to: bytes) -> bytes:
-    return hashlib.blake2b(bound_to, digest_size=_DIGEST_BYTES).digest()
+    return hashlib.blake2b(bound_to, digest_size=_DIGEST_BYTES, key=_key.get()).digest()

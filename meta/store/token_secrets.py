@@ -108,6 +108,11 @@ class TokenHasher:
         return self._function
 
 
+def cursor_key(tx: Transaction) -> bytes:
+    """The key of cursors, the same for all servers of a database."""
+    return _hmac(bytes(tx.execute(_PEPPER).scalar_one()), b"cursors")
+
+
 def new_plaintext(prefix: str = PREFIX) -> str:
     """A fresh secret: the prefix, 256 random bits, a checksum."""
     body = prefix + _text(secrets.token_bytes(_SECRET_BYTES))

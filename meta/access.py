@@ -1,6 +1,6 @@
 """Roles of callers, and which of them may make which call: a row per RPC, all else is denied."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -47,6 +47,18 @@ class Principal:
 ANONYMOUS = Principal("anonymous", Role.ADMIN)
 SHARED_TOKEN = Principal("META_AUTH_TOKEN", Role.ADMIN)
 current: ContextVar[Principal] = ContextVar("principal", default=ANONYMOUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The host of a call, and the id that its caller sent; "" = none."""
+
+    host: str = ""
+    request_id: str = ""
+
+
+# Read by the few calls that are audited, so that the others do not pay for it.
+origin: ContextVar[Callable[[], Origin]] = ContextVar("origin", default=Origin)
 
 _I, _N, _M, _J, _R, _G, _C = (
     Role.INGEST,

@@ -6,8 +6,9 @@ from typing import Any
 import grpc
 
 from meta import access
-from meta.access import ANONYMOUS, HEALTH_METHODS, SHARED_TOKEN, Principal
+from meta.access import ANONYMOUS, HEALTH_METHODS, SHARED_TOKEN, Origin, Principal
 from meta.errors import RoleRefused, Unauthenticated
+from meta.rpc import request_id
 from meta.rpc.access_token_cache import AccessTokens
 from meta.rpc.denials import host_of
 from meta.store import token_secrets
@@ -36,6 +37,7 @@ class Authentication:
             )
         if principal is not ANONYMOUS:
             access.current.set(principal)
+        access.origin.set(lambda: _origin(context))
 
     async def _principal(self, context: "grpc.aio.ServicerContext[Any, Any]") -> Principal:
         header = ""
@@ -55,3 +57,7 @@ class Authentication:
         if self._is_required:
             raise Unauthenticated(REFUSED)
         return ANONYMOUS
+
+
+def _origin(context: "grpc.aio.ServicerContext[Any, Any]") -> Origin:
+    return Origin(host_of(context.peer()), request_id.sent_by_caller(context))

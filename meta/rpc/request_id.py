@@ -16,10 +16,15 @@ log = structlog.get_logger()
 
 def of_call(context: Context) -> str:
     """The request id that the caller sent, cut to 128 characters, or a new one."""
+    return sent_by_caller(context) or str(uuid4())
+
+
+def sent_by_caller(context: Context) -> str:
+    """The request id that the caller sent, cut to 128 characters; "" = none."""
     for key, value in context.invocation_metadata() or ():
         if key == HEADER and isinstance(value, str):
             return value[:_CHARACTERS_MAX]
-    return str(uuid4())
+    return ""
 
 
 def log_refusal(error: Exception, reason: str, rpc: str, request_id: str) -> None:

@@ -19,12 +19,14 @@ _ALL: Select[*tuple[Any, ...]] = select(
     audit_log.c.subject_id,
     audit_log.c.detail,
     audit_log.c.principal,
+    audit_log.c.host,
+    audit_log.c.request_id,
 ).order_by(audit_log.c.id.desc())
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One change: when, by which call, of what, and who called."""
+    """One change: when, by which call, of what, who called and from where."""
 
     id: int
     at: datetime
@@ -32,11 +34,16 @@ class AuditRecord:
     subject_id: str
     detail: str
     principal: str
+    host: str
+    request_id: str
 
 
 def note(tx: Transaction, rpc: str, subject_id: object, detail: str = "") -> None:
     """Write one line, in the transaction of the change itself. Never a secret."""
+    origin = access.origin.get()()
     values = {
+        "host": origin.host,
+        "request_id": origin.request_id,
         "rpc": rpc,
         "subject_id": str(subject_id),
         "detail": detail[:_DETAIL_CHARACTERS_MAX],

@@ -76,7 +76,9 @@ def begin(
     """
     datasets.lock_shared(tx, [dataset_id])
     _check_passed(tx, payload.name)
-    _insert(tx, payload, dataset_id, acceptance)
+    if _insert(tx, payload, dataset_id, acceptance):
+        detail = f"dataset {dataset_id}, {acceptance.actor}: {acceptance.reason}"
+        audit.note(tx, "BeginReplay", payload.object_key, detail)
     replay = _locked(tx, payload)
     if replay.state is ReplayState.DROPPED:
         raise NothingToRepair("the payload was dropped", object_key=payload.object_key)
@@ -151,7 +153,7 @@ def lost_payload(payload: QuarantinedPayload, dataset_id: UUID | None, records: 
 
 def _insert(
     tx: Transaction, payload: QuarantinedPayload, dataset_id: UUID | None, acceptance: Acceptance
-) -> None:
+) -> bool:
     values = {
         "key": payload.object_key,
         "state": int(ReplayState.BEGUN),
@@ -159,7 +161,7 @@ def _insert(
         "actor": acceptance.actor,
         "reason": acceptance.reason,
     }
-    tx.execute(_BEGIN, values)
+    return tx.execute(_BEGIN, values).rowcount > 0
 
 
 def _locked(tx: Transaction, payload: QuarantinedPayload) -> Replay:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store import audit
 from meta.store.engine import Transaction
 
 SEGMENTS_AT_ONCE = 1_000
@@ -48,6 +49,7 @@ def resume(tx: Transaction, dataset_filter: str, dataset_keys: list[int]) -> Rew
         rewrite = Rewrite(*row)
         if any(_is_any_left(tx, key, rewrite) for key in dataset_keys):
             return rewrite
+    audit.note(tx, "RewriteAllSegments", dataset_filter, "a rewrite was begun")
     return Rewrite(*tx.execute(_BEGIN, {"filter": dataset_filter}).one())
 
 

@@ -3689,6 +3689,8 @@ class AuditRecord(_message.Message):
     SUBJECT_ID_FIELD_NUMBER: _builtins.int
     DETAIL_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Ascending with time, with gaps."""
     at: _builtins.str
@@ -3703,6 +3705,10 @@ class AuditRecord(_message.Message):
     """Who called: the subject of an access token, META_AUTH_TOKEN, anonymous, or empty where it was
     changed by a server of 0.1.0.
     """
+    host: _builtins.str
+    """Host that the call came from; empty where the server acted by itself."""
+    request_id: _builtins.str
+    """x-request-id of the call, empty if it had none."""
     def __init__(
         self,
         *,
@@ -3712,10 +3718,12 @@ class AuditRecord(_message.Message):
         subject_id: _builtins.str = ...,
         detail: _builtins.str = ...,
         principal: _builtins.str = ...,
+        host: _builtins.str = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "detail", b"detail", "id", b"id", "principal", b"principal", "rpc", b"rpc", "subject_id", b"subject_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "detail", b"detail", "host", b"host", "id", b"id", "principal", b"principal", "request_id", b"request_id", "rpc", b"rpc", "subject_id", b"subject_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -118,5 +118,7 @@ def audit(
     if as_json:
         print_json(records)
         return
-    rows = [(r.at, r.principal or NONE, r.rpc, r.subject_id, r.detail) for r in records]
-    print_table(("at", "principal", "call", "subject", "detail"), rows)
+    rows = [
+        (r.at, r.principal or NONE, r.host or NONE, r.rpc, r.subject_id, r.detail) for r in records
+    ]
+    print_table(("at", "principal", "host", "call", "subject", "detail"), rows)

@@ -6,7 +6,7 @@ import grpc
 
 from meta.config import Settings
 from meta.services import checks, convert, pages
-from meta.store import dataset_deletion, dataset_layouts, datasets, versions
+from meta.store import audit, dataset_deletion, dataset_layouts, datasets, versions
 from meta.store.dataset_layouts import ShardingField
 from meta.store.engine import Transaction
 from meta.transactions import Transactions
@@ -28,10 +28,14 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         live_max = self._settings.datasets_max
 
         def work(tx: Transaction) -> datasets.Dataset:
-            if datasets.find_by_name(tx, name) is None:
-                # Only then: a dataset of release 0.1.0 may have such a name, and keeps it.
-                checks.new_name(name)
-            return datasets.create(tx, name, live_max=live_max)
+            existing = datasets.find_by_name(tx, name)
+            if existing is not None:
+                return existing
+            # Only then: a dataset of release 0.1.0 may have such a name, and keeps it.
+            checks.new_name(name)
+            made = datasets.create(tx, name, live_max=live_max)
+            audit.note(tx, "CreateDataset", made.id, f"name {name!r}")
+            return made
 
         dataset = self._transactions.write(work)
         return catalog_pb2.CreateDatasetResponse(id=str(dataset.id), name=dataset.name)
@@ -90,7 +94,9 @@ def _set_sharding_fields(
     tx: Transaction, named: UUID | str, fields: tuple[ShardingField, ...]
 ) -> None:
     dataset = datasets.lock_settings(tx, named)
-    if dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields != fields:
+    before = dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
+    if before != fields:
+        audit.note(tx, "SetShardingFields", dataset.id, f"{before} became {fields}")
         dataset_layouts.replace_sharding_fields(tx, dataset.id, fields)
         # Nurseries read the fields: equal response_seq must mean equal fields.
         datasets.stamp(tx, dataset.id, versions.allocate(tx))

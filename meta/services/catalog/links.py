@@ -5,7 +5,7 @@ import grpc
 from meta.config import Settings
 from meta.services import checks, pages
 from meta.services.catalog import projection_types
-from meta.store import link_columns, links
+from meta.store import audit, link_columns, links
 from meta.store.engine import Transaction
 from meta.store.links import Link, LinkFilter, Source
 from meta.transactions import Transactions
@@ -36,7 +36,7 @@ class LinkCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.UnlinkViewDatasetProjectionResponse:
         """Remove a link."""
         link = _link(request)
-        success = self._transactions.write(lambda tx: links.remove(tx, link))
+        success = self._transactions.write(lambda tx: _remove(tx, link))
         return catalog_pb2.UnlinkViewDatasetProjectionResponse(success=success)
 
     def ListViewDatasetProjections(
@@ -88,7 +88,19 @@ def _create(tx: Transaction, link: Link) -> bool:
     if link_id is None:
         return False
     link_columns.replace(tx, link_id, typed)
+    _note(tx, "LinkViewDatasetProjection", link)
     return True
+
+
+def _remove(tx: Transaction, link: Link) -> bool:
+    removed = links.remove(tx, link)
+    if removed:
+        _note(tx, "UnlinkViewDatasetProjection", link)
+    return removed
+
+
+def _note(tx: Transaction, rpc: str, link: Link) -> None:
+    audit.note(tx, rpc, link.view_id, f"dataset {link.dataset_id}, projection {link.projection_id}")
 
 
 def _link(request: _Change) -> Link:

@@ -9,6 +9,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, StillReferenced
 from meta.services import checks, pages
 from meta.services.catalog import projection_types
+from meta.services.catalog.audited import audited
 from meta.store import link_columns, links, projections
 from meta.store.engine import Transaction
 from meta.store.projections import Projection, ProjectionChange
@@ -42,7 +43,15 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         name = checks.name(request.name)
         expression = checks.some(request.projection, "projection")
         schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        projection = self._transactions.write(lambda tx: _create(tx, name, expression, schema_id))
+        projection = self._transactions.write(
+            lambda tx: audited(
+                tx,
+                "CreateProjection",
+                projections.find,
+                name,
+                lambda tx: _create(tx, name, expression, schema_id),
+            )
+        )
         return catalog_pb2.CreateProjectionResponse(**_fields(projection))
 
     def GetProjection(
@@ -71,7 +80,15 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Change the given parts of a projection."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         change = _change(request)
-        changed = self._transactions.write(lambda tx: _update(tx, named, change))
+        changed = self._transactions.write(
+            lambda tx: audited(
+                tx,
+                "UpdateProjection",
+                projections.find,
+                named,
+                lambda tx: _update(tx, named, change),
+            )
+        )
         return catalog_pb2.UpdateProjectionResponse(**_fields(changed))
 
     def DeleteProjection(
@@ -79,7 +96,15 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.DeleteProjectionResponse:
         """Delete a projection and its links."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        success = self._transactions.write(lambda tx: projections.remove(tx, named))
+        success = self._transactions.write(
+            lambda tx: audited(
+                tx,
+                "DeleteProjection",
+                projections.find,
+                named,
+                lambda tx: projections.remove(tx, named),
+            )
+        )
         return catalog_pb2.DeleteProjectionResponse(success=success)
 
 

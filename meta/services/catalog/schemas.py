@@ -9,6 +9,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services import checks, pages
 from meta.services.catalog import projection_types
+from meta.services.catalog.audited import audited
 from meta.store import link_columns, schemas
 from meta.store.engine import Transaction
 from meta.store.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
@@ -31,7 +32,11 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         columns = _columns(request.columns, "columns")
         if not columns:
             raise InvalidArgument("a schema needs a column", field="columns")
-        schema = self._transactions.write(lambda tx: schemas.create(tx, name, columns))
+        schema = self._transactions.write(
+            lambda tx: audited(
+                tx, "CreateSchema", schemas.find, name, lambda tx: schemas.create(tx, name, columns)
+            )
+        )
         return catalog_pb2.CreateSchemaResponse(
             id=str(schema.id), name=schema.name, columns=_messages(schema)
         )
@@ -66,7 +71,11 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Rename a schema, add and remove columns, all or nothing."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         change = _change(request)
-        schema = self._transactions.write(lambda tx: _update(tx, named, change))
+        schema = self._transactions.write(
+            lambda tx: audited(
+                tx, "UpdateSchema", schemas.find, named, lambda tx: _update(tx, named, change)
+            )
+        )
         return catalog_pb2.UpdateSchemaResponse(
             id=str(schema.id), name=schema.name, columns=_messages(schema)
         )
@@ -76,7 +85,11 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.DeleteSchemaResponse:
         """Delete a schema that nothing uses."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        success = self._transactions.write(lambda tx: schemas.remove(tx, named))
+        success = self._transactions.write(
+            lambda tx: audited(
+                tx, "DeleteSchema", schemas.find, named, lambda tx: schemas.remove(tx, named)
+            )
+        )
         return catalog_pb2.DeleteSchemaResponse(success=success)
 
 

@@ -8,6 +8,7 @@ import grpc
 from meta.config import Settings
 from meta.services import checks, convert, pages
 from meta.services.catalog import projection_types
+from meta.services.catalog.audited import audited
 from meta.store import views
 from meta.store.engine import Transaction
 from meta.store.views import View, ViewChange
@@ -39,7 +40,15 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         name = checks.name(request.name)
         description = checks.text(request.description, "description", lines=True) or None
         schema_id = checks.optional_uuid(request.schema_id, "schema_id")
-        view = self._transactions.write(lambda tx: views.create(tx, name, description, schema_id))
+        view = self._transactions.write(
+            lambda tx: audited(
+                tx,
+                "CreateView",
+                views.find,
+                name,
+                lambda tx: views.create(tx, name, description, schema_id),
+            )
+        )
         return catalog_pb2.CreateViewResponse(**_fields(view))
 
     def GetView(
@@ -68,7 +77,11 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Change the given parts of a view."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         change = _change(request)
-        changed = self._transactions.write(lambda tx: _update(tx, named, change))
+        changed = self._transactions.write(
+            lambda tx: audited(
+                tx, "UpdateView", views.find, named, lambda tx: _update(tx, named, change)
+            )
+        )
         return catalog_pb2.UpdateViewResponse(**_fields(changed))
 
     def DeleteView(
@@ -76,7 +89,11 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.DeleteViewResponse:
         """Delete a view and its links."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        success = self._transactions.write(lambda tx: views.remove(tx, named))
+        success = self._transactions.write(
+            lambda tx: audited(
+                tx, "DeleteView", views.find, named, lambda tx: views.remove(tx, named)
+            )
+        )
         return catalog_pb2.DeleteViewResponse(success=success)
 
 

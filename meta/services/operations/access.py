@@ -114,6 +114,8 @@ class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
                 subject_id=record.subject_id,
                 detail=record.detail,
                 principal=record.principal,
+                host=record.host,
+                request_id=record.request_id,
             )
             for record in records
         ]

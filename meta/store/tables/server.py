@@ -59,6 +59,9 @@ audit_log = Table(
     Column("detail", Text, nullable=False),
     # Who called; "" before this was kept.
     Column("principal", Text, nullable=False, server_default=text("''")),
+    # From where, and the x-request-id of the call; "" = the server did it itself, or none was sent.
+    Column("host", Text, nullable=False, server_default=text("''")),
+    Column("request_id", Text, nullable=False, server_default=text("''")),
 )
 
 access_tokens = Table(

@@ -1,0 +1,83 @@
+"""Every change that an operator or administrator makes leaves a record in its transaction."""
+
+from dataclasses import replace
+
+import pytest
+
+from meta import access
+from meta.access import Role
+from meta.config import Settings
+from meta.v1 import catalog_pb2
+from meta.v1 import operations_pb2 as pb
+from tests.support.meta.all_rpcs import live
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.meta.server import MetaServer
+
+_READS = ("Get", "List", "Explain")
+# Calls for administrators and for those who keep the catalog; what others do is in the rows.
+CHANGES = {
+    rpc
+    for _, rpc, roles in access.rows()
+    if set(roles) <= {Role.CATALOG} and not rpc.startswith(_READS)
+}
+
+# In the scenario there is nothing for them to release or repair, and so nothing to record.
+WITHOUT_EFFECT = {"ReleaseDeletionHold", "ReleaseSegment", "RepairCatalog"}
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A deletion grace that is over at once."""
+    lifetimes = replace(meta_settings.lifetimes, tombstone_grace=0.0)
+    return replace(meta_settings, lifetimes=lifetimes)
+
+
+def _records(guard: GuardedServer, rpc: str = "") -> list[pb.AuditRecord]:
+    request = pb.ListAuditRecordsRequest(limit=1_000, rpc=rpc)
+    return list(guard.admin.operations.ListAuditRecords(request).records)
+
+
+def test_every_changing_call_of_admins_and_keepers_of_the_catalog_leaves_a_record(
+    meta_server: MetaServer,
+) -> None:
+    live(meta_server.client)
+    request = pb.ListAuditRecordsRequest(limit=1_000)
+    noted = {r.rpc for r in meta_server.client.operations.ListAuditRecords(request).records}
+
+    assert len(CHANGES) > 30
+    assert CHANGES - noted == WITHOUT_EFFECT
+
+
+def test_a_record_says_from_where_and_by_which_request(meta_settings: Settings) -> None:
+    with guarded(meta_settings) as guard, guard.client(Role.CATALOG, "keeper") as keeper:
+        metadata = (("authorization", "Bearer shared"), ("x-request-id", "change-7"))
+        guard.admin.catalog.CreateDataset(
+            catalog_pb2.CreateDatasetRequest(name="a"), metadata=metadata
+        )
+        keeper.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name="b"))
+        second, first = _records(guard, rpc="CreateDataset")
+
+    assert (first.principal, first.host) == ("META_AUTH_TOKEN", "127.0.0.1")
+    assert first.request_id == "change-7"
+    assert (second.principal, second.host, second.request_id) == ("keeper", "127.0.0.1", "")
+
+
+def test_what_changes_nothing_leaves_no_record_and_a_change_has_both_states(
+    meta_settings: Settings,
+) -> None:
+    with guarded(meta_settings) as guard:
+        catalog, views = CatalogDriver(guard.admin), guard.admin.catalog
+        for _ in range(2):
+            catalog.dataset("web")
+            view = views.CreateView(catalog_pb2.CreateViewRequest(name="errors")).id
+            views.UpdateView(catalog_pb2.UpdateViewRequest(id=view, new_name="errors"))
+        views.UpdateView(catalog_pb2.UpdateViewRequest(name="errors", new_name="faults"))
+        for _ in range(2):
+            views.DeleteView(catalog_pb2.DeleteViewRequest(name="faults"))
+        records = _records(guard)
+
+    assert [r.rpc for r in records] == ["DeleteView", "UpdateView", "CreateView", "CreateDataset"]
+    assert {r.subject_id for r in records[:3]} == {view}
+    assert "'errors'" in records[1].detail.partition(" became ")[0]
+    assert "'faults'" in records[1].detail.partition(" became ")[2]

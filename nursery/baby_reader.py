@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from nursery.quarantine import Quarantine
 from nursery.tasks import TaskRead
-from segments.baby import Baby, decode_baby
+from segments.baby import Baby, IsWanted, decode_baby
 from segments.damaged_baby import recover_baby
 from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
@@ -33,17 +33,20 @@ class BabyReader:
                     ahead.append(pool.submit(self._get, reads[index + PREFETCH]))
                 yield read, body
 
-    def decode(self, read: TaskRead, body: bytes | SegmentsError) -> tuple[Baby, int]:
+    def decode(
+        self, read: TaskRead, body: bytes | SegmentsError, is_wanted: IsWanted
+    ) -> tuple[Baby, int]:
         """Decode a fetched body into a baby and the time it was received.
 
-        Of a corrupt baby the parts name the damaged slices; one whose stamps or framing are
-        damaged counts as empty, once its bytes are in the quarantine. Raises SegmentsError if the
-        store did, then or now.
+        Parts of datasets that are not wanted may be left out: a baby of many datasets is read by
+        several tasks. Of a corrupt baby the parts name the damaged slices; one whose stamps or
+        framing are damaged counts as empty, once its bytes are in the quarantine. Raises
+        SegmentsError if the store did, then or now.
         """
         if isinstance(body, SegmentsError):
             raise body
         self.bytes_read += len(body)
-        baby = self._decoded(read, body)
+        baby = self._decoded(read, body, is_wanted)
         if baby.received_at or not baby.parts:
             return baby, baby.received_at
         return baby, self._store.head(baby_key(read.stream_id, read.offset)).modified_at_nanos
@@ -54,15 +57,15 @@ class BabyReader:
         except SegmentsError as error:
             return error
 
-    def _decoded(self, read: TaskRead, body: bytes) -> Baby:
+    def _decoded(self, read: TaskRead, body: bytes, is_wanted: IsWanted) -> Baby:
         try:
-            return _decode_checked(read, body)
+            return _decode_checked(read, body, is_wanted)
         except CorruptObject:
             # Read again: damage on the network must not send acknowledged records to the
             # quarantine.
             again = self._store.get(baby_key(read.stream_id, read.offset))
         try:
-            return _decode_checked(read, again)
+            return _decode_checked(read, again, is_wanted)
         except CorruptObject as error:
             with suppress(CorruptObject):
                 return recover_baby(again)
@@ -71,8 +74,8 @@ class BabyReader:
             return Baby(is_stamped=False)
 
 
-def _decode_checked(read: TaskRead, body: bytes) -> Baby:
-    baby = decode_baby(body)
+def _decode_checked(read: TaskRead, body: bytes, is_wanted: IsWanted) -> Baby:
+    baby = decode_baby(body, is_wanted)
     if read.dataset_ids and not baby.is_stamped:
         raise CorruptObject("the commit announced stamps, the baby segment has none")
     return baby

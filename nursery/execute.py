@@ -78,7 +78,7 @@ class _TaskExecution:
         if read.stream_id in self._unreadable:
             return
         try:
-            baby, received_at = self._reader.decode(read, body)
+            baby, received_at = self._reader.decode(read, body, self._router.is_wanted(read))
             for routed in self._router.route(read, baby, received_at):
                 if isinstance(routed, StrayPayload):
                     self._quarantine.put_payload(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nursery.dataset_execution import DatasetExecution
 from nursery.payload import ROW_BYTES, Payload
 from nursery.tasks import Routes, TaskRead
-from segments.baby import Baby, TokenPart
+from segments.baby import Baby, IsWanted, TokenPart
 from segments.otlp.split import records_at_most
 
 
@@ -47,6 +47,13 @@ class Router:
         for key, owned in self._owned.items():
             owned.sort(key=_first)
             self._firsts[key] = list(map(_first, owned))
+
+    def is_wanted(self, read: TaskRead) -> IsWanted:
+        """Return whether `route` yields the payloads of a stamped dataset in this baby."""
+        routes = self._routes[read.stream_id]
+        return lambda dataset_id: bool(
+            self._owner(read, dataset_id) or _stray_cause(dataset_id, routes, read)
+        )
 
     def route(
         self, read: TaskRead, baby: Baby, received_at: int

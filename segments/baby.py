@@ -5,13 +5,14 @@ Payloads are the exports' own bytes: nothing here parses or re-serializes OTLP.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import repeat
+from operator import itemgetter
+from typing import TypeAlias
 
 import google_crc32c
-from google.protobuf.internal.containers import RepeatedScalarFieldContainer
 from google.protobuf.message import DecodeError
 
 from segments.errors import CorruptObject
@@ -27,6 +28,8 @@ _KINDS: dict[Signal, pb.SignalKind.ValueType] = {
 # Tag of the fixed32 field 101, which is the last of a stamped baby.
 _CRC_TAG = b"\xad\x06"
 _CRC_BYTES = len(_CRC_TAG) + 4
+# By the id of a dataset, None where a stamp names none.
+IsWanted: TypeAlias = Callable[[str | None], bool]
 
 
 class BabyKind(IntEnum):
@@ -152,11 +155,12 @@ def pieces_crc32c(pieces: Sequence[bytes]) -> int:
     return crc
 
 
-def decode_baby(body: bytes) -> Baby:
+def decode_baby(body: bytes, is_wanted: IsWanted = lambda _: True) -> Baby:
     """Parse one baby segment object and check its checksum.
 
-    Raises CorruptObject for bytes that are no CombinedSignals, or a stamped baby whose checksum
-    is missing or wrong. Unknown fields are ignored.
+    Of a stamped baby only parts of wanted datasets are returned. Raises CorruptObject for bytes
+    that are no CombinedSignals, or a stamped baby whose checksum is missing or wrong. Unknown
+    fields are ignored.
     """
     try:
         message = pb.CombinedSignals.FromString(body)
@@ -165,13 +169,13 @@ def decode_baby(body: bytes) -> Baby:
     is_stamped = message.HasField("stamp")
     if is_stamped or message.crc32c:
         _check_crc(body)
-    return baby_of(message)
+    return baby_of(message, is_wanted)
 
 
-def baby_of(message: pb.CombinedSignals) -> Baby:
+def baby_of(message: pb.CombinedSignals, is_wanted: IsWanted = lambda _: True) -> Baby:
     """Return what a parsed baby segment holds."""
     return Baby(
-        parts=tuple(_parts(message)),
+        parts=tuple(_parts(message, is_wanted)),
         kind=_kind(message.stamp.kind),
         flush_id=message.stamp.flush_id,
         received_at=message.stamp.received_at,
@@ -262,19 +266,22 @@ def _kind(value: int) -> BabyKind:
         return BabyKind.UNSPECIFIED
 
 
-def _parts(message: pb.CombinedSignals) -> Iterator[TokenPart]:
-    for token_id in sorted(message.token_signals):
-        entry = message.token_signals[token_id]
+def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPart]:
+    is_stamped = message.HasField("stamp")
+    for token_id, entry in sorted(message.token_signals.items(), key=itemgetter(0)):
         for signal, kind in _KINDS.items():
-            slices = _slices(entry, signal)
+            slices: Sequence[bytes] = getattr(entry, signal)
             if not slices:
                 continue
             stamp = _stamp(entry, signal)
+            dataset_id = stamp.dataset_id or None
+            if is_stamped and not is_wanted(dataset_id):
+                continue
             yield TokenPart(
                 token_id=token_id,
                 signal=signal,
                 slices=tuple(slices),
-                dataset_id=stamp.dataset_id or None,
+                dataset_id=dataset_id,
                 num_records=stamp.num_records,
                 start_time=stamp.start_time,
                 end_time=stamp.end_time,
@@ -284,11 +291,6 @@ def _parts(message: pb.CombinedSignals) -> Iterator[TokenPart]:
                     if export.signal == kind
                 ),
             )
-
-
-def _slices(entry: pb.TokenSignals, signal: Signal) -> RepeatedScalarFieldContainer[bytes]:
-    slices: RepeatedScalarFieldContainer[bytes] = getattr(entry, signal)
-    return slices
 
 
 def _stamp(entry: pb.TokenSignals, signal: Signal) -> pb.SignalStamp:

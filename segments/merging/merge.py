@@ -22,7 +22,7 @@ from segments.merging.schema_adapter import SectionAdapter
 from segments.parquet.footer import FORMAT_VERSION, SegmentFacts, SegmentFooter, merged_footer
 from segments.parquet.reader import SegmentFile
 from segments.parquet.schema import SegmentSpec
-from segments.parquet.stored_columns import time_bounds
+from segments.parquet.stored_times import widened_bounds
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
@@ -173,23 +173,17 @@ class _Opened:
         times = batch.column("timestamp")
         if times.null_count:
             raise CorruptObject(f"{times.null_count} rows have no timestamp")
-        low, high = time_bounds(times, None if remainder is None else batch.column(remainder))
+        beside = None if remainder is None else batch.column(remainder)
+        low, high = self.time_bounds = widened_bounds(self.time_bounds, times, beside)
         start, end = self.registered.start_time, self.registered.end_time
         if low < start or high > end:
             raise CorruptObject(f"holds times {low}..{high} outside {start}..{end}")
-        self.time_bounds = (
-            (low, high) if self.time_bounds is None else _widened(self.time_bounds, (low, high))
-        )
 
     def check_hull(self) -> None:
         """Raise CorruptObject if its rows do not reach what is registered."""
         expected = (self.registered.start_time, self.registered.end_time)
         if self.time_bounds not in (None, expected):
             raise CorruptObject(f"its rows lie in {self.time_bounds}, registered is {expected}")
-
-
-def _widened(bounds: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return min(bounds[0], other[0]), max(bounds[1], other[1])
 
 
 class _Section:

@@ -54,7 +54,7 @@ class WriterSettings:
         levels = {
             path: COMPRESSION_LEVEL
             for c in columns
-            if not (shape.is_small and _is_coded(c)) and not (shape.is_tiny and _is_numeric(c))
+            if _is_compressed(c, stored, shape)
             for path in _leaves(c)
         }
         bloom = {"ndv": shape.bloom_values, "fpp": BLOOM_FALSE_POSITIVES}
@@ -103,8 +103,10 @@ class ParquetLayout:
         rows = table.num_rows
         columns = dict(zip(table.schema.names, table.columns, strict=True))
         present = self._stored.with_words(self._stored.split(columns))
+        absent = {f.type for f in self._schema if f.name not in present}
+        nulls = {type_: pa.nulls(rows, type_) for type_ in absent}
         stored = [
-            _as(present[f.name], f.type) if f.name in present else pa.nulls(rows, f.type)
+            _as(present[f.name], f.type) if f.name in present else nulls[f.type]
             for f in self._schema
         ]
         self._writer.write_table(pa.table(stored, schema=self._schema), row_group_size=rows)
@@ -123,6 +125,13 @@ def _as(column: pa.ChunkedArray[Any], type_: pa.DataType) -> pa.ChunkedArray[Any
 
 def _has_statistics(column: Column, order: Sequence[str]) -> bool:
     return column.has_statistics or column.name in order
+
+
+def _is_compressed(column: Column, stored: StoredColumns, shape: Shape) -> bool:
+    if shape.is_small:
+        return not _is_coded(column) and not (shape.is_tiny and _is_numeric(column))
+    # Of the 17 us that a compression takes anyway, a row group of constants takes seven a column.
+    return column.is_compressed or not stored.is_split
 
 
 def _is_coded(column: Column) -> bool:

@@ -56,7 +56,8 @@ class Column:
     """One column and how the file format treats it.
 
     Statistics serve filters on ids and numbers; on long text they cost more than the data.
-    `encoding` is a Parquet encoding, or None for dictionary coding.
+    `encoding` is a Parquet encoding, or None for dictionary coding. A column that is not compressed
+    is one of codes of which compression leaves as much as there is; format 1 compresses all.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Column:
     is_required: bool = False
     field_id: int | None = None
     has_bloom_filter: bool = False
+    is_compressed: bool = True
 
 
 def _time(name: str) -> Column:
@@ -93,6 +95,11 @@ def _number(name: str, type_: pa.DataType, encoding: str | None = None) -> Colum
     return Column(name, type_, has_statistics=True, encoding=encoding)
 
 
+def _code(name: str, type_: pa.DataType) -> Column:
+    """Make a column of numbers that are nearly always one or a few."""
+    return replace(_number(name, type_), is_compressed=False)
+
+
 def _list(name: str, element: pa.DataType) -> Column:
     # "element" is the name that Parquet gives back, so a column read equals the one written.
     list_type = pa.list_(pa.field("element", element))
@@ -102,21 +109,21 @@ def _list(name: str, element: pa.DataType) -> Column:
 _QUANTILE = pa.struct([("quantile", pa.float64()), ("value", pa.float64())])
 
 _COMMON: tuple[Column, ...] = (
-    Column("signal", DICTIONARY, has_statistics=True, is_required=True),
+    Column("signal", DICTIONARY, has_statistics=True, is_required=True, is_compressed=False),
     replace(_time("timestamp"), is_required=True),
     Column("service_name", DICTIONARY, has_statistics=True),
     _json_dictionary("resource_attributes"),
-    _number("resource_dropped_attributes_count", pa.int64()),
+    _code("resource_dropped_attributes_count", pa.int64()),
     _name("resource_schema_url"),
     _json_dictionary("resource_entity_refs"),
     _name("scope_name"),
     _name("scope_version"),
     _json_dictionary("scope_attributes"),
-    _number("scope_dropped_attributes_count", pa.int64()),
+    _code("scope_dropped_attributes_count", pa.int64()),
     _name("scope_schema_url"),
     _text("attributes"),
-    _number("flags", pa.int64()),
-    _number("dropped_attributes_count", pa.int64()),
+    _code("flags", pa.int64()),
+    _code("dropped_attributes_count", pa.int64()),
 )
 
 _OWN: dict[Signal, tuple[Column, ...]] = {
@@ -139,7 +146,7 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
         _json_dictionary("metric_metadata"),
         _number("value_double", pa.float64()),
         _number("value_long", pa.int64()),
-        _number("aggregation_temporality", pa.int32()),
+        _code("aggregation_temporality", pa.int32()),
         _number("is_monotonic", pa.bool_(), "PLAIN"),
         _number("count", pa.int64()),
         _number("sum", pa.float64()),
@@ -147,12 +154,12 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
         _number("max", pa.float64()),
         _list("bucket_counts", pa.int64()),
         _list("explicit_bounds", pa.float64()),
-        _number("zero_count", pa.int64()),
-        _number("scale", pa.int32()),
-        _number("zero_threshold", pa.float64()),
-        _number("positive_offset", pa.int32()),
+        _code("zero_count", pa.int64()),
+        _code("scale", pa.int32()),
+        _code("zero_threshold", pa.float64()),
+        _code("positive_offset", pa.int32()),
         _list("positive_bucket_counts", pa.int64()),
-        _number("negative_offset", pa.int32()),
+        _code("negative_offset", pa.int32()),
         _list("negative_bucket_counts", pa.int64()),
         _list("quantiles", _QUANTILE),
         _text("exemplars"),
@@ -170,8 +177,8 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
         _name("status_message"),
         _text("events"),
         _text("links"),
-        _number("dropped_events_count", pa.int64()),
-        _number("dropped_links_count", pa.int64()),
+        _code("dropped_events_count", pa.int64()),
+        _code("dropped_links_count", pa.int64()),
     ),
 }
 

@@ -14,9 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from segments.errors import CorruptObject
 from segments.parquet.field_ids import FIELD_IDS
 from segments.parquet.readable import READABLE_COLUMNS, ReadableColumn
 from segments.parquet.schema import (
@@ -30,19 +28,13 @@ from segments.parquet.schema import (
     time_columns,
     wide_columns,
 )
+from segments.parquet.stored_times import REMAINDER, STORED_TIME, check_time, join_time, split_time
 from segments.signals import Signal
 
 FORMAT_NANOSECONDS = 1
 FORMAT_MICROSECONDS = 2
-STORED_TIME = pa.timestamp("us", "UTC")
-REMAINDER = pa.int32()
 
-_NANOS_PER_MICRO = 1_000
-# Of the times that 64 bits of nanoseconds hold.
-_MICROS_MIN = -(2**63) // _NANOS_PER_MICRO
-_MICROS_MAX = (2**63 - 1) // _NANOS_PER_MICRO
-
-_AnyColumn = Any  # A pa.Array or pa.ChunkedArray: compute functions take and return either.
+_AnyColumn = Any  # A pa.Array or pa.ChunkedArray.
 
 
 class StoredColumns:
@@ -120,7 +112,7 @@ class StoredColumns:
         names = set(batch.schema.names)
         for name, remainder in self.remainders.items():
             if name in names:
-                _check_time(batch.column(name), batch.column(remainder), name)
+                check_time(batch.column(name), batch.column(remainder), name)
 
     def join(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Turn stored columns into those in memory; raises CorruptObject for what is no time."""
@@ -133,7 +125,7 @@ class StoredColumns:
 
     def _stored(self, column: Column) -> list[Column]:
         words = [
-            Column(name, DICTIONARY)
+            Column(name, DICTIONARY, is_compressed=False)
             for name, readable in self.readable.items()
             if readable.source == column.name
         ]
@@ -144,6 +136,7 @@ class StoredColumns:
             REMAINDER,
             is_sortable=False,
             is_required=column.is_required,
+            is_compressed=False,
         )
         return [replace(column, type=STORED_TIME), remainder]
 
@@ -196,72 +189,6 @@ def readable_names(promoted: Sequence[PromotedColumn]) -> dict[str, str]:
             name += "_"
         names[column.name] = name
     return names
-
-
-def split_time(times: _AnyColumn) -> tuple[_AnyColumn, _AnyColumn]:
-    """Split times into microseconds, rounded down, and the nanoseconds that are left."""
-    nanos = times.cast(pa.int64())
-    micros = pc.divide(nanos, _NANOS_PER_MICRO)
-    remainder = pc.subtract(nanos, pc.multiply(micros, _NANOS_PER_MICRO))
-    # Division rounds towards zero, which is up before 1970.
-    if (pc.min(remainder).as_py() or 0) < 0:
-        is_early = pc.less(remainder, pa.scalar(0)).cast(pa.int64())
-        micros = pc.subtract(micros, is_early)
-        remainder = pc.add(remainder, pc.multiply(is_early, _NANOS_PER_MICRO))
-    return micros.cast(STORED_TIME), remainder.cast(REMAINDER)
-
-
-def join_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> _AnyColumn:
-    """Put a time together again; raises CorruptObject for a pair that is no time."""
-    _check_time(micros, remainder, name)
-    return _nanos(micros, remainder).cast(TIMESTAMP)
-
-
-def time_bounds(times: _AnyColumn, remainder: _AnyColumn | None = None) -> tuple[int, int]:
-    """Return the first and the last time in nanoseconds; `remainder` is that of stored times.
-
-    There is at least one time, and none is null.
-    """
-    whole = times.cast(pa.int64())
-    bounds: Any = pc.min_max(whole)
-    low, high = bounds["min"], bounds["max"]
-    if remainder is None:
-        return low.as_py(), high.as_py()
-    first = pc.min(remainder.filter(pc.equal(whole, low))).as_py()
-    last = pc.max(remainder.filter(pc.equal(whole, high))).as_py()
-    return (
-        low.as_py() * _NANOS_PER_MICRO + first,
-        high.as_py() * _NANOS_PER_MICRO + last,
-    )
-
-
-def _nanos(micros: _AnyColumn, remainder: _AnyColumn) -> _AnyColumn:
-    # Unchecked: before the remainder is added, the first microsecond of the range is outside of it.
-    whole = pc.multiply(micros.cast(pa.int64()), _NANOS_PER_MICRO)
-    return pc.add(whole, remainder.cast(pa.int64()))
-
-
-def _check_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> None:
-    _check_bounds(remainder, 0, _NANOS_PER_MICRO - 1, f"remainders of {name}")
-    _check_bounds(micros.cast(pa.int64()), _MICROS_MIN, _MICROS_MAX, f"microseconds of {name}")
-    if _differ_in_nulls(micros, remainder):
-        raise CorruptObject(f"values of {name} and of its remainder are not present together")
-
-
-def _differ_in_nulls(micros: _AnyColumn, remainder: _AnyColumn) -> bool:
-    nulls = micros.null_count
-    if remainder.null_count != nulls:
-        return True
-    if nulls in (0, len(micros)):
-        return False
-    return not pc.is_null(micros).equals(pc.is_null(remainder))
-
-
-def _check_bounds(values: _AnyColumn, lowest: int, highest: int, what: str) -> None:
-    bounds: Any = pc.min_max(values)
-    low, high = bounds["min"].as_py(), bounds["max"].as_py()
-    if low is not None and (low < lowest or high > highest):
-        raise CorruptObject(f"{what} lie in {low}..{high}, expected {lowest}..{highest}")
 
 
 def _field_ids(

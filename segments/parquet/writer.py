@@ -28,7 +28,8 @@ from segments.parquet.schema import (
     section_schema,
 )
 from segments.parquet.sorting import sort_table
-from segments.parquet.stored_columns import section_stored, time_bounds, wide_stored
+from segments.parquet.stored_columns import section_stored, wide_stored
+from segments.parquet.stored_times import widened_bounds
 from segments.parquet.upload import upload_segment
 from segments.signals import SIGNALS, Signal
 
@@ -161,7 +162,5 @@ class SegmentWriter:
         signals = pc.unique(group["signal"]).to_pylist()
         if times.null_count or signals != [signal]:
             raise ValueError(f"section {signal} holds signal {signals} or rows without a timestamp")
-        low, high = time_bounds(times, remainder)
-        start, end = self._times.get(signal, (low, high))
-        self._times[signal] = min(start, low), max(end, high)
+        self._times[signal] = widened_bounds(self._times.get(signal), times, remainder)
         self._rows[signal] += group.num_rows

@@ -61,6 +61,21 @@ def test_a_reader_that_knows_only_the_contract_sees_one_merged_message_per_signa
     assert len(merged.resource_logs) == 2
 
 
+def test_only_the_parts_of_wanted_datasets_are_decoded() -> None:
+    part = TokenPart("a", "logs", (logs("x"),), "mine", 1)
+    parts = (part, replace(part, token_id="b", dataset_id="other"), replace(part, token_id="c"))
+    unnamed = replace(part, token_id="d", dataset_id=None)
+    body = encode_baby(Baby(parts=(*parts, unnamed)))
+
+    mine = decode_baby(body, lambda dataset_id: dataset_id == "mine")
+    strays = decode_baby(body, lambda dataset_id: dataset_id is None)
+    unstamped = decode_baby(encode_baby(Baby(parts=parts, is_stamped=False)), lambda _: False)
+
+    assert mine.parts == (parts[0], parts[2])
+    assert strays.parts == (unnamed,)
+    assert [part.token_id for part in unstamped.parts] == ["a", "b", "c"]
+
+
 def test_an_unstamped_baby_decodes_without_datasets() -> None:
     part = TokenPart("a", "logs", (logs("x"),))
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from segments.parquet.promoted import promote
 from segments.parquet.readable import READABLE_COLUMNS
 from segments.parquet.schema import PromotedColumn
-from segments.parquet.stored_columns import split_time
+from segments.parquet.stored_times import split_time
 from segments.signals import Signal
 
 Rows = Counter[tuple[tuple[str, str], ...]]

@@ -27,14 +27,8 @@ from segments.parquet.schema import (
     time_columns,
     wide_columns,
 )
-from segments.parquet.stored_columns import (
-    REMAINDER,
-    STORED_TIME,
-    StoredColumns,
-    join_time,
-    remainder_names,
-    split_time,
-)
+from segments.parquet.stored_columns import StoredColumns, remainder_names
+from segments.parquet.stored_times import REMAINDER, STORED_TIME, join_time, split_time
 from segments.signals import SIGNALS
 from tests.support.parquet.rows import FOOTER, plain, rows_of, write_segment
 
@@ -147,6 +141,26 @@ def test_format_2_has_a_remainder_behind_each_time(tmp_path: Path) -> None:
         "timestamp",
         "timestamp_nanos",
     ]
+
+
+@pytest.mark.parametrize(("version", "codec"), [(1, "ZSTD"), (2, "UNCOMPRESSED")])
+def test_format_2_compresses_no_codes_in_large_files(
+    tmp_path: Path, version: int, codec: str
+) -> None:
+    footer = replace(FOOTER, format_version=version)
+    tables = {signal: rows_of(signal, 9, SPEC) for signal in SIGNALS}
+    write_segment(tmp_path / "x.parquet", tables, SPEC, footer)
+
+    group = pq.read_metadata(tmp_path / "x.parquet").row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    codecs = {column.path_in_schema: column.compression for column in columns}
+
+    added = {f"{time}_nanos" for time in time_columns()} | {c.name for c in READABLE_COLUMNS}
+    for name in {"signal", "flags", *(added if version == 2 else ())}:
+        assert codecs[name] == codec
+    assert {codecs[name] for name in ("timestamp", "service_name", "severity_number", "body")} == {
+        "ZSTD"
+    }
 
 
 def test_format_2_numbers_every_column_element_and_member_once(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,8 @@ class Shape:
     bloom_values: int = GROUP_ROWS_MAX
     is_small: bool = False
     is_tiny: bool = False
+    has_dictionaries: bool = True
+    is_compressed: bool = True
 
 
 class WriterSettings:
@@ -62,8 +64,10 @@ class WriterSettings:
             "compression": {
                 path: "zstd" if path in levels else "none" for c in columns for path in _leaves(c)
             },
-            "compression_level": levels,
-            "use_dictionary": [c.name for c in columns if c.encoding is None],
+            "compression_level": levels or None,
+            "use_dictionary": [
+                c.name for c in columns if c.encoding is None and shape.has_dictionaries
+            ],
             "column_encoding": {c.name: c.encoding for c in flat if c.encoding},
             "write_statistics": [c.name for c in columns if _has_statistics(c, order)],
             "data_page_size": shape.page_bytes,
@@ -79,9 +83,16 @@ class WriterSettings:
             ),
         }
 
-    def open(self, sink: pa.NativeFile, metadata: list[pq.FileMetaData]) -> pq.ParquetWriter:
-        """Start a file; `metadata` gets its footer when it is closed."""
-        return pq.ParquetWriter(sink, self.schema, metadata_collector=metadata, **self._options)
+    def open(
+        self, sink: pa.NativeFile, metadata: list[pq.FileMetaData], nulls: Collection[str] = ()
+    ) -> pq.ParquetWriter:
+        """Start a file; `metadata` gets its footer when it is closed.
+
+        `nulls` are columns without a value, which then have no dictionary without values.
+        """
+        coded = [name for name in self._options["use_dictionary"] if name not in nulls]
+        options = {**self._options, "use_dictionary": coded}
+        return pq.ParquetWriter(sink, self.schema, metadata_collector=metadata, **options)
 
 
 class ParquetLayout:
@@ -128,6 +139,8 @@ def _has_statistics(column: Column, order: Sequence[str]) -> bool:
 
 
 def _is_compressed(column: Column, stored: StoredColumns, shape: Shape) -> bool:
+    if not shape.is_compressed:
+        return False
     if shape.is_small:
         return not _is_coded(column) and not (shape.is_tiny and _is_numeric(column))
     # Of the 17 us that a compression takes anyway, a row group of constants takes seven a column.

@@ -223,6 +223,7 @@ def _over_messages(history: _History, postgres_pid: int) -> Result:
         unit=f"calls/s of {CALLERS[-1]} callers, {len(answers[0].segments)} segments each, CPU a"
         f" call: meta {new.meta_cpu_ms:.3g} against {old.meta_cpu_ms:.3g} ms, Postgres"
         f" {new.postgres_cpu_ms:.3g} against {old.postgres_cpu_ms:.3g} ms",
+        bar=3.0,
     )
 
 

@@ -4,6 +4,7 @@
 the benchmark of lookups and changes no more.
 """
 
+from collections.abc import Sequence
 from uuid import UUID
 
 import grpc
@@ -18,9 +19,28 @@ from meta.store.engine import Transaction
 from meta.store.found_segments import Position
 from meta.store.lookup import Query, VisibleDataset
 from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
+from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos
 from meta.v1 import segment_lookup_pb2 as pb
 
 _SEGMENT_BYTES = 200
+_ID_MAX = UUID(int=2**128 - 1)
+_CLASSES = range(DURATION_CLASS_MAX + 1)
+# The classes of each dataset, by leaps in the index: a probe for each class and one to end.
+_CLASSES_HELD = text("""
+    SELECT d.key, c.dur_class
+    FROM unnest(cast(:keys AS integer[])) WITH ORDINALITY d (key, place)
+         CROSS JOIN LATERAL (
+            WITH RECURSIVE leaps (dur_class) AS (
+                (SELECT dur_class FROM segments WHERE dataset_key = d.key
+                 ORDER BY dataset_key, dur_class LIMIT 1)
+                UNION ALL
+                SELECT n.dur_class FROM leaps CROSS JOIN LATERAL (
+                    SELECT s.dur_class FROM segments s
+                    WHERE s.dataset_key = d.key AND s.dur_class > leaps.dur_class
+                    ORDER BY s.dataset_key, s.dur_class LIMIT 1) n)
+            SELECT dur_class FROM leaps) c
+    ORDER BY d.place, c.dur_class
+""").bindparams(bindparam("keys", type_=ARRAY(Integer)))
 _FIND = text(f"""
     SELECT {ROW_COLUMNS}, d.key, d.dur_class
     FROM unnest(cast(:keys AS integer[]), cast(:dataset_ids AS text[]),
@@ -57,9 +77,9 @@ def find(
     while left and len(found) < most:
         batch, left = left[: lookup.DATASETS_AT_ONCE], left[lookup.DATASETS_AT_ONCE :]
         if len(batch) > lookup.DATASETS_PROBED_MAX or left:
-            pairs = lookup._classes_held(tx, batch)
+            pairs = _classes_held(tx, batch)
         else:
-            pairs = [(dataset, dur_class) for dataset in batch for dur_class in lookup._CLASSES]
+            pairs = [(dataset, dur_class) for dataset in batch for dur_class in _CLASSES]
         found += _find(tx, query, pairs, most - len(found))
     return found
 
@@ -67,7 +87,7 @@ def find(
 def _find(
     tx: Transaction, query: Query, pairs: list[tuple[VisibleDataset, int]], most: int
 ) -> list[tuple[SegmentRow, int, int]]:
-    edges = [lookup._edge(dataset.key, dur_class, query) for dataset, dur_class in pairs]
+    edges = [_edge(dataset.key, dur_class, query) for dataset, dur_class in pairs]
     values = {
         "keys": [dataset.key for dataset, _ in pairs],
         "dataset_ids": [str(dataset.id) for dataset, _ in pairs],
@@ -82,6 +102,26 @@ def _find(
     }
     rows = tx.execute(_FIND, values).all()
     return [(SegmentRow._make(row[:NUM_COLUMNS]), *row[NUM_COLUMNS:]) for row in rows]
+
+
+def _classes_held(
+    tx: Transaction, batch: Sequence[VisibleDataset]
+) -> list[tuple[VisibleDataset, int]]:
+    """The duration classes of which each dataset has segments, of any version, in this order."""
+    by_key = {dataset.key: dataset for dataset in batch}
+    rows = tx.execute(_CLASSES_HELD, {"keys": list(by_key)}).all()
+    return [(by_key[key], dur_class) for key, dur_class in rows]
+
+
+def _edge(dataset_key: int, dur_class: int, query: Query) -> tuple[int, UUID]:
+    """The (start, id) behind which a class may still have overlapping segments."""
+    low = max(lookup.INT64_MIN, query.start_ns - class_span_nanos(dur_class)), _ID_MAX
+    behind = query.behind
+    if behind is None or (dataset_key, dur_class) > (behind.dataset_key, behind.dur_class):
+        return low
+    if (dataset_key, dur_class) < (behind.dataset_key, behind.dur_class):
+        return lookup.INT64_MAX, _ID_MAX
+    return max(low, (behind.start_ns, behind.segment_id))
 
 
 class MessageLookupServicer(SegmentLookupServicer):

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 import grpc
@@ -16,6 +17,7 @@ from meta.services.segment_layouts import PageLayouts
 from meta.store import found_segments, lookup
 from meta.store.engine import Transaction
 from meta.store.found_segments import FoundSegment, Position
+from meta.store.held_classes import HeldClasses
 from meta.store.lookup import Query, VisibleDataset
 from meta.transactions import Transactions
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
@@ -52,6 +54,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         self._transactions = transactions
         self._settings = settings
         self._frames = SegmentFrames(settings.location)
+        self._held_classes = HeldClasses()
 
     def FindSegments(  # type: ignore[override]  # serialized: see meta.rpc.execution
         self, request: segment_lookup_pb2.FindSegmentsRequest, context: grpc.ServicerContext
@@ -114,7 +117,8 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             cursor.position if cursor else None,
             checked.signals,
         )
-        matches = lookup.find(tx, query, datasets, checked.limit + 1)
+        classes = partial(self._held_classes.find, version=snapshot.version)
+        matches = lookup.find(tx, query, datasets, checked.limit + 1, classes)
         rows = matches[: checked.limit]
         segments, keys = self._segments(tx, rows, datasets)
         frame_bytes = self._frames.bucket_bytes + segment_bytes.FRAME_BYTES

@@ -4,22 +4,15 @@ A segment of duration class c is shorter than 4^c seconds, so one that overlaps 
 within (qs - 4^c s, qe): one tight range of segments_lookup_index per class, at any age.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    Integer,
-    SmallInteger,
-    Uuid,
-    bindparam,
-    text,
-)
+from sqlalchemy import text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store import dataset_scope, found_segments, versions
+from meta.store import dataset_scope, found_segments, held_classes, pg_arrays, versions
 from meta.store.ages import NOW
 from meta.store.engine import TimelineChanged, Transaction
 from meta.store.found_segments import COLUMNS, FoundSegment, Position
@@ -32,6 +25,9 @@ DATASETS_PROBED_MAX = 50
 DATASETS_AT_ONCE = 250
 _ID_MAX = UUID(int=2**128 - 1)
 _CLASSES = range(DURATION_CLASS_MAX + 1)
+# Pairs of key and class of datasets, as two array literals in the order of the keys.
+FindClasses: TypeAlias = Callable[[Transaction, Sequence[int]], tuple[str, str]]
+_BEFORE_ALL = Position(-1, -1, INT64_MIN, _ID_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +38,7 @@ class CounterSnapshot:
     now_secs: int
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleDataset:
+class VisibleDataset(NamedTuple):
     """A dataset as it was visible at the version that is read."""
 
     key: int
@@ -76,35 +71,25 @@ _DATASETS = text(f"""
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
     ORDER BY d.key
 """)  # noqa: S608
-# The classes of each dataset, by leaps in the index: a probe for each class and one to end.
-_CLASSES_HELD = text("""
-    SELECT d.key, c.dur_class
-    FROM unnest(cast(:keys AS integer[])) WITH ORDINALITY d (key, place)
-         CROSS JOIN LATERAL (
-            WITH RECURSIVE leaps (dur_class) AS (
-                (SELECT dur_class FROM segments WHERE dataset_key = d.key
-                 ORDER BY dataset_key, dur_class LIMIT 1)
-                UNION ALL
-                SELECT n.dur_class FROM leaps CROSS JOIN LATERAL (
-                    SELECT s.dur_class FROM segments s
-                    WHERE s.dataset_key = d.key AND s.dur_class > leaps.dur_class
-                    ORDER BY s.dataset_key, s.dur_class LIMIT 1) n)
-            SELECT dur_class FROM leaps) c
-    ORDER BY d.place, c.dur_class
-""").bindparams(bindparam("keys", type_=ARRAY(Integer)))
 # One range of the index after the other, in the order of the page: the sort is incremental on
-# `place`, so ranges behind the limit are never read.
+# `place`, so ranges behind the limit are never read. A range begins behind `low` of its class, that
+# of the position behind that. Arrays travel as literals: see meta.store.pg_arrays.
 _FIND = text(f"""
     SELECT {COLUMNS}
-    FROM unnest(cast(:keys AS integer[]), cast(:classes AS smallint[]),
-                cast(:lows AS bigint[]), cast(:ids AS uuid[]))
-             WITH ORDINALITY d (key, dur_class, low, last_id, place)
+    FROM (SELECT key, dur_class, place, key = :key_behind AND dur_class = :class_behind AS is_begun
+          FROM unnest(cast(:keys AS integer[]), cast(:classes AS smallint[]))
+               WITH ORDINALITY u (key, dur_class, place)
+          WHERE (key, dur_class) >= (:key_behind, :class_behind)) d
          CROSS JOIN LATERAL (
             SELECT id, message, created_version, tombstone_version, facts, crc32c, start_ns,
                    dataset_key, segments.dur_class
             FROM segments
             WHERE dataset_key = d.key AND dur_class = d.dur_class
-              AND (start_ns, id) > (d.low, d.last_id) AND start_ns <= :last_ns
+              AND (start_ns, id) > (
+                CASE WHEN d.is_begun THEN cast(:start_behind AS bigint)
+                     ELSE (cast(:lows AS bigint[]))[d.dur_class + 1] END,
+                CASE WHEN d.is_begun THEN cast(:id_behind AS uuid) ELSE cast(:id_max AS uuid) END)
+              AND start_ns <= :last_ns
               AND end_ns >= :start_ns AND created_version <= :version
               AND (tombstone_version IS NULL OR tombstone_version > :version)
               AND (cast(:signals AS smallint) IS NULL OR signals IS NULL
@@ -112,12 +97,7 @@ _FIND = text(f"""
             ORDER BY start_ns, id LIMIT :most
          ) s
     ORDER BY d.place, s.start_ns, s.id LIMIT :most
-""").bindparams(  # noqa: S608
-    bindparam("keys", type_=ARRAY(Integer)),
-    bindparam("classes", type_=ARRAY(SmallInteger)),
-    bindparam("lows", type_=ARRAY(BigInteger)),
-    bindparam("ids", type_=ARRAY(Uuid)),
-)
+""")  # noqa: S608
 
 
 def snapshot(tx: Transaction) -> CounterSnapshot:
@@ -169,50 +149,57 @@ def visible_datasets(
                 dataset_name=row.name,
                 deletion_horizon=row.deletion_horizon,
             )
-    return tuple(VisibleDataset(row.key, row.id) for row in rows)
+    return tuple([VisibleDataset(row.key, row.id) for row in rows])
 
 
 def find(
-    tx: Transaction, query: Query, datasets: Sequence[VisibleDataset], most: int
+    tx: Transaction,
+    query: Query,
+    datasets: Sequence[VisibleDataset],
+    most: int,
+    find_classes: FindClasses | None = None,
 ) -> list[FoundSegment]:
-    """Up to `most` segments in the order (dataset, duration class, start, id)."""
-    behind = query.behind
-    first = 0 if behind is None else behind.dataset_key
-    left = [dataset for dataset in datasets if dataset.key >= first]
+    """Up to `most` segments in the order (dataset, duration class, start, id).
+
+    `find_classes` remembers the classes of datasets; without it they are read.
+    """
+    find_classes = find_classes or _read_classes
+    first = 0 if query.behind is None else query.behind.dataset_key
+    left = [dataset.key for dataset in datasets if dataset.key >= first]
     if len(left) <= DATASETS_PROBED_MAX:
-        pairs = [(dataset, dur_class) for dataset in left for dur_class in _CLASSES]
-        return _find(tx, query, pairs, most)
+        keys = [key for key in left for _ in _CLASSES]
+        classes = pg_arrays.numbers([*_CLASSES] * len(left))
+        return _find(tx, query, (pg_arrays.numbers(keys), classes), most)
     matches: list[FoundSegment] = []
     while left and len(matches) < most:
         batch, left = left[:DATASETS_AT_ONCE], left[DATASETS_AT_ONCE:]
-        matches += _find(tx, query, _classes_held(tx, batch), most - len(matches))
+        matches += _find(tx, query, find_classes(tx, batch), most - len(matches))
     return matches
 
 
-def _classes_held(
-    tx: Transaction, batch: Sequence[VisibleDataset]
-) -> list[tuple[VisibleDataset, int]]:
-    """The duration classes of which each dataset has segments, of any version, in this order."""
-    by_key = {dataset.key: dataset for dataset in batch}
-    rows = tx.execute(_CLASSES_HELD, {"keys": list(by_key)}).all()
-    return [(by_key[key], dur_class) for key, dur_class in rows]
+def _read_classes(tx: Transaction, keys: Sequence[int]) -> tuple[str, str]:
+    return held_classes.literals(list(held_classes.read(tx, keys).values()))
 
 
-def _find(
-    tx: Transaction, query: Query, pairs: Sequence[tuple[VisibleDataset, int]], most: int
-) -> list[FoundSegment]:
-    if not pairs:
-        return []
-    stretches = [
-        (dataset.key, dur_class, *_edge(dataset.key, dur_class, query))
-        for dataset, dur_class in pairs
-    ]
-    keys, classes, lows, last_ids = zip(*stretches, strict=True)
+def _find(tx: Transaction, query: Query, pairs: tuple[str, str], most: int) -> list[FoundSegment]:
+    """Look into pairs of a dataset's key and a duration class, two array literals."""
+    keys, classes = pairs
+    lows = [max(INT64_MIN, query.start_ns - class_span_nanos(c)) for c in _CLASSES]
+    behind = query.behind or _BEFORE_ALL
+    start_behind, id_behind = INT64_MIN, _ID_MAX
+    if behind.dur_class in _CLASSES:
+        start_behind, id_behind = max(
+            (lows[behind.dur_class], _ID_MAX), (behind.start_ns, behind.segment_id)
+        )
     values = {
         "keys": keys,
         "classes": classes,
-        "lows": lows,
-        "ids": last_ids,
+        "lows": pg_arrays.numbers(lows),
+        "key_behind": behind.dataset_key,
+        "class_behind": behind.dur_class,
+        "start_behind": start_behind,
+        "id_behind": id_behind,
+        "id_max": _ID_MAX,
         "start_ns": query.start_ns,
         "last_ns": query.last_ns,
         "version": query.version,
@@ -220,14 +207,3 @@ def _find(
         "most": most,
     }
     return found_segments.fetch(tx, _FIND, values)
-
-
-def _edge(dataset_key: int, dur_class: int, query: Query) -> tuple[int, UUID]:
-    """The (start, id) behind which a class may still have overlapping segments."""
-    low = max(INT64_MIN, query.start_ns - class_span_nanos(dur_class)), _ID_MAX
-    behind = query.behind
-    if behind is None or (dataset_key, dur_class) > (behind.dataset_key, behind.dur_class):
-        return low
-    if (dataset_key, dur_class) < (behind.dataset_key, behind.dur_class):
-        return INT64_MAX, _ID_MAX
-    return max(low, (behind.start_ns, behind.segment_id))

@@ -20,6 +20,7 @@ COPY nursery nursery
 COPY merge_worker merge_worker
 COPY janitor janitor
 COPY segplane segplane
+COPY pyspark_segplane pyspark_segplane
 RUN uv pip install --system --no-cache --no-build-isolation --no-deps . ./distributions/server
 
 RUN useradd --create-home segplane

@@ -10,7 +10,7 @@ UV := $(BIN)/uv
 COMPILE := $(UV) pip compile distributions/server/pyproject.toml --no-emit-package segplane --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
 GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
-PACKAGES := meta segments collector nursery merge_worker janitor segplane
+PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspark_segplane
 
 .PHONY: help setup lock demo test test-slow test-scale cluster lint format type gen gen-check tools senders sbom wheel bench bench-peers soak torture clean
 

@@ -15,10 +15,26 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PACKAGES = ("meta", "segments", "collector", "nursery", "merge_worker", "janitor", "segplane")
+PACKAGES = (
+    "meta",
+    "segments",
+    "collector",
+    "nursery",
+    "merge_worker",
+    "janitor",
+    "segplane",
+    "pyspark_segplane",
+)
 # What readers import by name; what these import goes with them.
-READER_ROOTS = ("meta.client", "meta.v1", "segments", "segplane.kql", "segplane.read")
-READER_PACKAGES = ("meta", "segments", "segplane")
+READER_ROOTS = (
+    "meta.client",
+    "meta.v1",
+    "segments",
+    "segplane.kql",
+    "segplane.read",
+    "pyspark_segplane",
+)
+READER_PACKAGES = ("meta", "segments", "segplane", "pyspark_segplane")
 MOVED = "segments"
 MOVED_TO = "segplane.segments"
 # Registers the classes of generated stubs under the name of their module, which pickle uses.

@@ -104,11 +104,11 @@ def segments_dataset(
     plain = [file for file in files if columns.has_as_stored(file)]
     converted = [file for file in files if not columns.has_as_stored(file)]
     dataset = SegmentsDataset(columns, plain, converted, pin)
-    where = _row_filter(columns, bounds, files)
+    where = row_filter(columns, bounds, files)
     return dataset if where is None else dataset.filter(where)
 
 
-def _row_filter(
+def row_filter(
     columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile]
 ) -> pc.Expression | None:
     """Say which rows of the files are asked for; None = every one."""

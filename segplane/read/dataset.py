@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     import pyarrow.dataset as ds
+    from pyspark.sql import DataFrame, SparkSession
 
     from segplane.read.arrow_source import SegmentsDataset
     from segplane.read.columns import ReadColumns
@@ -60,7 +61,7 @@ def open_dataset(
     client = connect(meta_address, token, ca)
     try:
         with meta_refusals(client):
-            pin = VersionPin.take(client, name, as_of, _owner())
+            pin = VersionPin.take(client, name, as_of, owner())
     except BaseException:
         client.close()
         raise
@@ -68,7 +69,10 @@ def open_dataset(
         with meta_refusals(client):
             files = find_files(client, name, pin.version, signals, bounds)
             promoted = _promoted_columns(pin)
-        dataset = OpenDataset(name, pin, signals, bounds, files, promoted, columns, progress)
+        access = {"token": token or "", "ca": str(ca or "")}
+        dataset = OpenDataset(
+            name, pin, signals, bounds, files, promoted, columns, progress, access
+        )
         # Names of columns are checked where the columns are known: by pyarrow's schema.
         return dataset if columns is None else dataset.checked()
     except BaseException:
@@ -92,6 +96,7 @@ class OpenDataset:
     _promoted: tuple[common_pb2.PromotedColumn, ...] = field(repr=False)
     _column_names: Sequence[str] | None = field(repr=False)
     _progress: Progress | None = field(repr=False, default=None)
+    _access: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pin.keep_for(self)
@@ -153,7 +158,15 @@ class OpenDataset:
             file for file in self._files if file.signals is None or signals[0] in file.signals
         )
         return OpenDataset(
-            self.name, self.pin, signals, self.bounds, files, self._promoted, None, self._progress
+            self.name,
+            self.pin,
+            signals,
+            self.bounds,
+            files,
+            self._promoted,
+            None,
+            self._progress,
+            self._access,
         )
 
     def newest(self, limit: int) -> pa.Table:
@@ -211,6 +224,19 @@ class OpenDataset:
         define_functions(connection)
         return connection.from_arrow(self.source())
 
+    def spark(self, session: SparkSession) -> DataFrame:
+        """Return a data frame of Spark, by Spark's own Parquet reader where it reads the files.
+
+        The version is kept until `close` or the end of the session's object.
+        """
+        from segplane.read.spark.native import data_frame
+
+        self.pin.check()
+        access = {key: value for key, value in self._access.items() if value}
+        frame = data_frame(self, session, access | {"metaAddress": self.pin.client.target})
+        self.pin.keep_for(session, is_lazy=True)
+        return frame
+
     def source(self) -> SegmentsDataset:
         """Return the rows as something that queries with pyarrow's Dataset protocol.
 
@@ -257,7 +283,7 @@ def _promoted_columns(pin: VersionPin) -> tuple[common_pb2.PromotedColumn, ...]:
     return tuple(settings.promoted_columns.columns)
 
 
-def _owner() -> str:
+def owner() -> str:
     """Name this reader to operators, who list pins by it."""
     try:
         user = getpass.getuser()

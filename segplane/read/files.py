@@ -85,16 +85,17 @@ def _overlapping(
     for page in pages:
         layouts = [tuple(layout.promoted_columns) for layout in page.layouts]
         for segment in page.segments:
-            file = _file(segment, layouts, signals)
+            file = file_of(segment, layouts, signals)
             if bounds.overlap(file.start_time, file.end_time):
                 yield file
 
 
-def _file(
+def file_of(
     segment: common_pb2.SegmentInfo,
     layouts: Sequence[tuple[common_pb2.PromotedColumn, ...]],
     signals: tuple[Signal, ...],
 ) -> DatasetFile:
+    """Return a segment as a file; `layouts` are those of its page."""
     prefix = segment.cloud_object_key.prefix
     times, rows, present = segment.time_range, segment.number_of_events, None
     if segment.HasField("facts"):

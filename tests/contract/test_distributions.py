@@ -54,7 +54,7 @@ def modules_of(wheel: Path) -> set[str]:
 def test_readers_get_no_package_of_a_process_and_none_named_segments(wheels: Wheels) -> None:
     tops = {name.partition("/")[0] for name in names_in(wheels.segplane)}
 
-    assert tops == {"meta", "segplane"}
+    assert tops == {"meta", "segplane", "pyspark_segplane"}
 
 
 def test_the_processes_keep_their_names(wheels: Wheels) -> None:

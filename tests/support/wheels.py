@@ -9,7 +9,16 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("meta", "segments", "collector", "nursery", "merge_worker", "janitor", "segplane")
+PACKAGES = (
+    "meta",
+    "segments",
+    "collector",
+    "nursery",
+    "merge_worker",
+    "janitor",
+    "segplane",
+    "pyspark_segplane",
+)
 _FOLDERS = {"segplane": ".", "segplane_server": "distributions/server"}
 
 

@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from pyspark.sql import SparkSession
 
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
 from segplane.read import OpenDataset, open_dataset
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.segments import Writer
 from tests.support.meta.server import MetaServer
 
 
@@ -39,3 +43,25 @@ def opened(meta_server: MetaServer) -> Iterator[Open]:
     yield call
     for dataset in datasets:
         dataset.close()
+
+
+def delete_due(meta_server: MetaServer) -> int:
+    """Delete what is due as the janitor does, its objects too; returns how many."""
+    writer = Writer(meta_server.client)
+    due = writer.due()
+    store = Path("/", meta_server.settings.location.path)
+    for segment in due:
+        key = segment.cloud_object_key
+        (store / key.prefix.prefix / key.key).unlink(missing_ok=True)
+    assert writer.confirm(*(segment.segment_id for segment in due)).HasField("success")
+    return len(due)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Start one session for a module's tests."""
+    session = open_session(SparkSettings("tests of readers", "local[2]"))
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    yield session
+    session.stop()

@@ -1,0 +1,144 @@
+"""Spark over a dataset against `spark.read.parquet` of the same files.
+
+Fast path and data source count and group 16 files, 2,000,000 rows; a session of two cores. Medians
+of wall-clock time, since two processes work and the JVM's time is not ours to read; the readers
+take turns.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.harness.merged_segments import HOUR_NANOS, HOUR_START, ROWS, write_segments
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
+from benchmarks.harness.timing import interleaved
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, common_pb2, ingestion_pb2
+from segments.keys import new_merged_key
+from segments.parquet.footer import FORMAT_VERSION
+from segments.signals import SIGNALS, TRAITS
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
+from segplane.read import OpenDataset, open_dataset
+from segplane.read.spark import register
+
+SEGMENTS = 16
+ROUNDS = 5
+NAME = "bench"
+COLUMNS = "signal,service_name,timestamp,timestamp_nanos"
+NATIVE_BAR, SOURCE_BAR = 1.3, 4.0
+
+
+def run() -> list[Result]:
+    """Count and group by each reader."""
+    with tempfile.TemporaryDirectory(prefix="segplane-bench-") as name, _session() as spark:
+        store = Path(name, "store")
+        with bench_postgres() as postgres, bench_server(
+            postgres.url, {"META_OBJECT_STORE_URL": store.as_uri()}
+        ) as server, server.client() as client:  # fmt: skip
+            _fill(client, store)
+            with open_dataset(NAME, meta_address=server.address) as dataset:
+                return _measure(spark, dataset, server)
+
+
+@contextmanager
+def _session() -> Iterator[SparkSession]:
+    session = open_session(SparkSettings("benchmark of reading", "local[2]"))
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    try:
+        register(session)
+        yield session
+    finally:
+        session.stop()
+
+
+def _measure(spark: SparkSession, dataset: OpenDataset, server: BenchServer) -> list[Result]:
+    paths = [file.url for file in dataset.files()]
+    schema = dataset.spark(spark).schema
+
+    def plain() -> DataFrame:
+        return spark.read.schema(schema).parquet(*paths)
+
+    def source() -> DataFrame:
+        options = {"metaAddress": server.address, "columns": COLUMNS}
+        return spark.read.format("segplane").options(**options).load(NAME)
+
+    readers: dict[str, Callable[[], DataFrame]] = {
+        "plain": plain,
+        "native": lambda: dataset.spark(spark),
+        "source": source,
+    }
+    results = []
+    for question, answer in (("count", _count), ("grouping", _group)):
+        assert len({answer(reader()) for reader in readers.values()}) == 1
+        calls = [lambda r=reader: answer(r()) for reader in readers.values()]  # noqa: B023
+        reference, native, own = interleaved(calls, ROUNDS)
+        for path, figure, bar in (("native", native, NATIVE_BAR), ("source", own, SOURCE_BAR)):
+            results.append(
+                compare(
+                    f"spark_{path}_{question}",
+                    figure,
+                    reference,
+                    reference_name="spark.read.parquet",
+                    unit="ms",
+                    bar=bar,
+                    higher_is_better=False,
+                )
+            )
+    return results
+
+
+def _count(frame: DataFrame) -> object:
+    return frame.where("signal = 'logs'").count()
+
+
+def _group(frame: DataFrame) -> object:
+    rows = frame.groupBy("signal", "service_name").count().collect()
+    return tuple(sorted(tuple(row) for row in rows))
+
+
+def _fill(client: MetaClient, store: Path) -> None:
+    """Put files of one hour into a dataset."""
+    created = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=NAME))
+    request = ingestion_pb2.DownloadConfigRequest(worker_id="benchmark", omit_datasets=True)
+    bucket = client.ingestion.DownloadConfig(request).cloud_object_prefix.bucket
+    with tempfile.TemporaryDirectory() as made:
+        for path in write_segments(Path(made), SEGMENTS):
+            key = new_merged_key(created.id)
+            target = store / key
+            target.parent.mkdir(parents=True, exist_ok=True)
+            size = path.stat().st_size
+            shutil.move(path, target)
+            segment = _segment(created.id, bucket, key, size)
+            client.ingestion.SaveSegments(ingestion_pb2.SaveSegmentsRequest(segments=[segment]))
+
+
+def _segment(
+    dataset_id: str, bucket: common_pb2.CloudBucket, key: str, size: int
+) -> common_pb2.CreateSegment:
+    hour = common_pb2.TimeRange(start_time=HOUR_START, end_time=HOUR_START + HOUR_NANOS)
+    prefix, _, name = key.rpartition("/")
+    facts = [
+        common_pb2.SignalFacts(
+            signal=common_pb2.Signal.ValueType(TRAITS[signal].kind),
+            number_of_events=ROWS[signal],
+            time_range=hour,
+        )
+        for signal in sorted(SIGNALS, key=lambda one: TRAITS[one].kind)
+    ]
+    return common_pb2.CreateSegment(
+        dataset_id=dataset_id,
+        time_range=hour,
+        size_bytes=size,
+        compressed_size_bytes=size,
+        number_of_events=sum(ROWS.values()),
+        cloud_object_key=common_pb2.CloudObjectKey(
+            prefix=common_pb2.CloudObjectPrefix(bucket=bucket, prefix=prefix), key=name
+        ),
+        facts=common_pb2.SegmentFacts(format_version=FORMAT_VERSION, signals=facts),
+    )

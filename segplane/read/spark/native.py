@@ -1,0 +1,106 @@
+"""The fast path: Spark's own Parquet reader over the files of a dataset at one version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from segments.signals import SIGNALS
+from segplane.read.files import DatasetFile
+from segplane.read.spark import register
+
+if TYPE_CHECKING:
+    from segplane.read.dataset import OpenDataset
+
+_NANOS_PER_MICRO = 1_000
+_GLOB = frozenset("*?[]{}\\")
+_S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+
+
+def data_frame(dataset: OpenDataset, session: SparkSession, access: dict[str, str]) -> DataFrame:
+    """Return an open dataset as a data frame.
+
+    Files that have every column come by Spark's own reader where it reads the store, others by our
+    data source, to which `access` says how to reach meta.
+    """
+    columns, files = dataset.columns, dataset.files()
+    native = [file for file in files if columns.has_as_stored(file)]
+    if native and not _reads_store(session, native[0]):
+        native = []
+    parts = []
+    if native:
+        # Rows are chosen by columns that were perhaps not asked for.
+        schema = from_arrow_schema(columns.all)
+        frame = session.read.schema(schema).parquet(*(_path(file) for file in native))
+        parts.append(_rows(frame, dataset, native).select(*columns.names))
+    if len(native) < len(files) or not parts:
+        register(session)
+        options = access | _scope(dataset) | {"convertedOnly": "true" if native else "false"}
+        parts.append(session.read.format("segplane").options(**options).load())
+    first, *others = parts
+    return first.unionByName(others[0]) if others else first
+
+
+def _scope(dataset: OpenDataset) -> dict[str, str]:
+    """The options of our data source that read the same rows and columns."""
+    scope = {
+        "dataset": dataset.name,
+        "version": str(dataset.version),
+        "columns": ",".join(dataset.columns.names),
+    }
+    if dataset.signals != SIGNALS:
+        (scope["signal"],) = dataset.signals
+    for name, nanos in (("start", dataset.bounds.start), ("end", dataset.bounds.end)):
+        if nanos is not None:
+            scope[name] = f"{nanos}ns"
+    return scope
+
+
+def _reads_store(session: SparkSession, file: DatasetFile) -> bool:
+    """True if Spark has a file system for the store, and takes its paths literally."""
+    if any(character in file.url for character in _GLOB):
+        return False
+    if file.store.provider == "file":
+        return _is_local(session)
+    jvm = getattr(session, "_jvm", None)
+    if jvm is None:
+        return False
+    try:
+        jvm.java.lang.Class.forName(_S3A, False, jvm.Thread.currentThread().getContextClassLoader())
+    except Exception:  # noqa: BLE001 - Py4J's errors have no common class with its network's
+        return False
+    return True
+
+
+def _is_local(session: SparkSession) -> bool:
+    return str(session.conf.get("spark.master", "")).startswith("local")
+
+
+def _path(file: DatasetFile) -> str:
+    return file.url.replace("s3://", "s3a://", 1)
+
+
+def _rows(frame: DataFrame, dataset: OpenDataset, files: list[DatasetFile]) -> DataFrame:
+    """The rows asked for: of the signals, and within the bounds of time."""
+    if dataset.signals != SIGNALS:
+        frame = frame.where(f.col("signal").isin(*dataset.signals))
+    bounds = dataset.bounds
+    if all(bounds.contain(file.start_time, file.end_time) for file in files):
+        return frame
+    if bounds.start is not None:
+        frame = frame.where(_is_from(bounds.start))
+    if bounds.end is not None:
+        frame = frame.where(~_is_from(bounds.end))
+    return frame
+
+
+def _is_from(nanos: int) -> Column:
+    """True of rows whose exact time is at least this."""
+    whole, remainder = divmod(nanos, _NANOS_PER_MICRO)
+    time, micros = f.col("timestamp"), f.timestamp_micros(f.lit(whole))
+    if not remainder:
+        return time >= micros
+    return (time > micros) | ((time == micros) & (f.col("timestamp_nanos") >= remainder))

@@ -1,0 +1,97 @@
+"""Options of `format("segplane")`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+
+from meta.client import MetaClient
+from segplane.read.bounds import TimeBounds, time_bounds
+from segplane.read.connection import connect
+from segplane.read.errors import ReadError
+
+LEASE_SECS = 3_600
+PARTITION_BYTES = 64 * 1024 * 1024
+FILES_PER_TRIGGER = 1_000
+_NUMBERS_MAX = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Options of a reader; names in Spark are the fields' in camel case.
+
+    `start` and `end` are event times, `columns` a list with commas, `version` the one to read.
+    Streams begin with `starting_version`: a number is the first version whose records are read.
+    """
+
+    dataset: str
+    signal: str | None = None
+    start: str | None = None
+    end: str | None = None
+    columns: str | None = None
+    version: int | None = None
+    starting_version: str | None = None
+    max_files_per_trigger: int | None = None
+    max_bytes_per_trigger: int | None = None
+    partition_bytes: int = PARTITION_BYTES
+    lease_secs: int = LEASE_SECS
+    # Files that Spark's own reader cannot read, alone.
+    converted_only: bool = False
+    meta_address: str | None = None
+    token: str | None = None
+    ca: str | None = None
+
+    def column_names(self) -> list[str] | None:
+        """The columns asked for; None = all."""
+        if self.columns is None:
+            return None
+        return [name.strip() for name in self.columns.split(",") if name.strip()]
+
+    def bounds(self) -> TimeBounds:
+        """The bounds of event time: as readers write them, or nanoseconds as `17...ns`."""
+        return time_bounds(_moment(self.start), _moment(self.end))
+
+    def client(self) -> MetaClient:
+        """Open a client of meta; raises ReadError."""
+        return connect(self.meta_address, self.token, self.ca)
+
+
+def read_options(options: Mapping[str, str]) -> SourceOptions:
+    """Read Spark's options; raises ReadError for one that is unknown or has no such value."""
+    known = {_camel(field.name).lower(): field.name for field in fields(SourceOptions)}
+    values: dict[str, object] = {}
+    for key, value in options.items():
+        name = "dataset" if key.lower() == "path" else known.get(key.lower())
+        if name is None:
+            closest = get_close_matches(key.lower(), known, n=1)
+            hint = f": did you mean {_camel(known[closest[0]])!r}?" if closest else ""
+            raise ReadError(f"there is no option {key!r}{hint}")
+        values[name] = _value(name, value)
+    if not values.get("dataset"):
+        raise ReadError("which dataset? name it: .load('web'), or option 'dataset'")
+    if values.get("max_files_per_trigger") and values.get("max_bytes_per_trigger"):
+        raise ReadError("maxFilesPerTrigger and maxBytesPerTrigger: expected one of them")
+    return SourceOptions(**values)  # type: ignore[arg-type]
+
+
+def _value(name: str, value: str) -> object:
+    if name == "converted_only":
+        return value == "true"
+    if name in {"version", "lease_secs", "partition_bytes"} or name.startswith("max_"):
+        return _number(_camel(name), value, low=0 if name == "version" else 1)
+    return value
+
+
+def _number(name: str, value: str, low: int) -> int:
+    if not value.isascii() or not value.isdigit() or not low <= int(value) <= _NUMBERS_MAX:
+        raise ReadError(f"option {name!r} is {value!r}, expected a number from {low}")
+    return int(value)
+
+
+def _moment(text: str | None) -> str | int | None:
+    return int(text[:-2]) if text and re.fullmatch(r"-?\d+ns", text) else text
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)

@@ -1,0 +1,46 @@
+"""`spark.read.format("segplane")` and `spark.readStream.format("segplane")`."""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.types import StructType
+
+from segplane.read.columns import ReadColumns
+from segplane.read.files import signals_of
+from segplane.read.spark.batch import SegplaneReader
+from segplane.read.spark.options import read_options
+from segplane.read.spark.rows import spark_schema
+from segplane.read.spark.snapshot import Snapshot, open_snapshot
+from segplane.read.spark.stream import SegplaneStreamReader, stream_columns
+
+
+class SegplaneSource(DataSource):
+    """A dataset. A data frame reads the version that it was loaded at.
+
+    With a schema of the caller's, Spark asks for none: each query then reads its own version.
+    """
+
+    # Kept by Spark from where the schema was asked for to where queries are planned.
+    _snapshot: Snapshot | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "segplane"
+
+    def schema(self) -> StructType:
+        """The dataset's columns of today, or those that were asked for."""
+        options = read_options(self.options)
+        self._snapshot = open_snapshot(options)
+        signals = signals_of(options.signal)
+        return spark_schema(ReadColumns(signals, self._snapshot.promoted, options.column_names()))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Make the reader of one query."""
+        options = read_options(self.options)
+        return SegplaneReader(options, self._snapshot or open_snapshot(options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """Make the reader of a stream."""
+        options = read_options(self.options)
+        return SegplaneStreamReader(options, stream_columns(options, self._snapshot), schema)

@@ -1,0 +1,116 @@
+"""Pins of a stream: each offset of its checkpoint has one, which keeps what changed since."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from uuid import uuid4
+
+from meta.client import MetaClient
+from meta.errors import MetaError, NotFound, VersionExpired
+from meta.v1 import operations_pb2 as pb
+from segplane.read.errors import PinLost
+from segplane.read.spark.options import SourceOptions
+from segplane.read.spark.snapshot import take_pin
+
+_RETRY_SECS = 1.0
+
+
+class StreamPins:
+    """Takes, renews and releases a stream's pins; safe for threads. Methods raise MetaError."""
+
+    def __init__(self, client: MetaClient, options: SourceOptions) -> None:
+        self._client = client
+        self._options = options
+        self._lock = threading.Lock()
+        self._pins: dict[str, pb.Pin] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._renew_all, name="segplane-pins", daemon=True)
+        self._thread.start()
+
+    def take(self, version: int | None) -> pb.Pin:
+        """Pin a version, None = the current one, under a new id."""
+        pin = take_pin(self._client, self._options, str(uuid4()), version, holds_changes=True)
+        with self._lock:
+            self._pins[pin.id] = pin
+        return pin
+
+    def hold(self, pin_id: str, version: int) -> pb.Pin:
+        """Go on with the pin of an offset.
+
+        Raises PinLost if it has lapsed and changes since are forgotten.
+        """
+        with self._lock:
+            pin = self._pins.get(pin_id)
+        if pin is None:
+            pin = self._resumed(pin_id, version)
+            with self._lock:
+                self._pins[pin_id] = pin
+        return pin
+
+    def release_before(self, version: int, pin_id: str) -> None:
+        """Give up the pins of versions before one."""
+        with self._lock:
+            old = [
+                pin.id for pin in self._pins.values() if pin.version <= version and pin.id != pin_id
+            ]
+            for one in old:
+                del self._pins[one]
+        for one in old:
+            self.release(one)
+
+    def release(self, pin_id: str) -> None:
+        """Give up a pin; without an answer it expires with its lease."""
+        with suppress(MetaError):
+            self._client.operations.ReleasePin(pb.ReleasePinRequest(pin_id=pin_id))
+
+    def close(self) -> None:
+        """Renew no more: the checkpoint's pin lasts as long as its lease."""
+        self._stop.set()
+
+    def _resumed(self, pin_id: str, version: int) -> pb.Pin:
+        try:
+            return self._renew(pin_id)
+        except NotFound:
+            pass
+        try:
+            # Nothing was deleted yet.
+            return take_pin(self._client, self._options, pin_id, version, holds_changes=True)
+        except VersionExpired as error:
+            raise PinLost(
+                f"the stream stood at version {version} of dataset {self._options.dataset!r} for"
+                " longer than its pin was kept, and what was added since may be deleted: start"
+                " with a new checkpoint"
+            ) from error
+
+    def _renew(self, pin_id: str) -> pb.Pin:
+        request = pb.RenewPinRequest(pin_id=pin_id, lease_secs=self._options.lease_secs)
+        return self._client.operations.RenewPin(request).pin
+
+    def _renew_all(self) -> None:
+        wait = self._options.lease_secs / 3
+        while not self._stop.wait(max(_RETRY_SECS, wait)):
+            began_at = time.monotonic()
+            wait = self._options.lease_secs / 3
+            with self._lock:
+                ids = list(self._pins)
+            for pin_id in ids:
+                try:
+                    pin = self._renew(pin_id)
+                except NotFound:
+                    pin = None
+                except MetaError:
+                    wait = _RETRY_SECS
+                    continue
+                self._put(pin_id, pin)
+            wait = max(_RETRY_SECS, wait - (time.monotonic() - began_at))
+
+    def _put(self, pin_id: str, pin: pb.Pin | None) -> None:
+        """Note a renewed pin; one that is gone is looked for when it is needed next."""
+        with self._lock:
+            if pin_id in self._pins:
+                if pin is None:
+                    del self._pins[pin_id]
+                else:
+                    self._pins[pin_id] = pin

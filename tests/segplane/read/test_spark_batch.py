@@ -1,0 +1,228 @@
+"""`spark.read.format("segplane")`: every row of one version, and no more files than needed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.types import LongType, StringType, StructType, TimestampType
+
+from meta.config import Settings
+from meta.v1 import operations_pb2 as pb
+from segments.signals import SIGNALS
+from tests.segplane.read.conftest import Open, delete_due
+from tests.segplane.read.test_dataset import STATUS, USER, promote
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
+from tests.support.meta.server import MetaServer
+from tests.support.reading import rows_as_read, rows_as_written
+
+pytestmark = pytest.mark.spark
+START = datetime.fromtimestamp(EPOCH // 10**9, UTC)
+# A partition for each file, so that their number is that of the files read.
+EACH = {"partitionBytes": 2**20}
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """A deletion grace that is over at once."""
+    lifetimes = replace(meta_settings.lifetimes, tombstone_grace=0.0)
+    return replace(meta_settings, lifetimes=lifetimes)
+
+
+def load(spark: SparkSession, meta_server: MetaServer, **options: object) -> DataFrame:
+    options = {"metaAddress": meta_server.address} | options
+    return spark.read.format("segplane").options(**options).load("web")  # type: ignore[arg-type]
+
+
+def files_read(frame: DataFrame) -> int:
+    return frame.rdd.getNumPartitions()
+
+
+def test_files_of_every_kind_read_as_they_were_written(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter, opened: Open
+) -> None:
+    segments.write(signals=SIGNALS, format_version=1)
+    segments.write(day=1, signals=("logs",), format_version=1, is_known=False)
+    segments.write(day=2, signals=("metrics", "traces"))
+    promote(segments)
+    segments.write(day=3, signals=SIGNALS)
+    expected = rows_as_written(segments.sections, (STATUS, USER))
+
+    frame = load(spark, meta_server)
+
+    assert frame.schema["timestamp"].dataType == TimestampType()
+    assert frame.columns == opened().schema.names
+    assert rows_as_read(frame.toArrow().cast(opened().schema)) == expected
+    assert rows_as_read(opened().spark(spark).toArrow().cast(opened().schema)) == expected
+
+
+def test_a_filter_reads_only_files_that_can_hold_such_rows(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    for day in range(4):
+        segments.write(day=day, signals=("logs",) if day % 2 else ("traces",))
+    frame = load(spark, meta_server, **EACH)
+
+    days = [frame.where(f.col("timestamp") >= START + timedelta(days=n)) for n in range(4)]
+    logs = frame.where("signal = 'logs'")
+
+    assert [files_read(one) for one in days] == [4, 3, 2, 1]
+    assert [one.count() for one in days] == [80, 60, 40, 20]
+    assert (files_read(logs), logs.count()) == (2, 40)
+    assert logs.where("signal = 'traces'").count() == 0
+    assert load(spark, meta_server, **EACH, signal="logs").where(
+        f.col("timestamp") < START + timedelta(days=2)
+    ).count() == 20  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", ["=", "<=>", "<", "<=", ">", ">=", "<>"])
+@pytest.mark.parametrize("path", ["source", "native"])
+def test_a_filter_means_what_spark_means(
+    spark: SparkSession,
+    meta_server: MetaServer,
+    segments: SegmentWriter,
+    opened: Open,
+    operator: str,
+    path: str,
+) -> None:
+    segments.write(signals=SIGNALS)
+    frame = load(spark, meta_server) if path == "source" else opened().spark(spark)
+    unfiltered = frame.toArrow().to_pylist()
+    row = unfiltered[7]
+    names = ("timestamp", "timestamp_nanos", "service_name", "severity_number", "value_double")
+
+    for name in names:
+        values = [row[name], *(r[name] for r in unfiltered)]
+        value = next(v for v in values if v is not None and (path == "source" or str(v) != "nan"))
+        literal = f.lit(value)
+        condition = f.expr(f"{name} {operator} probe")
+        filtered = frame.withColumn("probe", literal).where(condition).count()
+        rows = spark.createDataFrame(
+            [(r[name],) for r in unfiltered], StructType([frame.schema[name]])
+        )
+        assert filtered == rows.withColumn("probe", literal).where(condition).count(), name
+
+
+def test_a_data_frame_keeps_its_version(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    segments.write()
+    frame = load(spark, meta_server)
+    segments.write()
+
+    joined = frame.alias("a").join(frame.alias("b"), "timestamp")
+
+    assert frame.count() == 20
+    assert joined.count() == 20
+    assert load(spark, meta_server).count() == 40
+    assert load(spark, meta_server, version=_version(meta_server)).count() == 40
+
+
+def _version(meta_server: MetaServer) -> int:
+    request = pb.ListDatasetChangesRequest(dataset_name="web")
+    return int(meta_server.client.operations.ListDatasetChanges(request).current_version)
+
+
+def test_a_pinned_version_outlasts_merges_and_a_lost_pin_is_one_sentence(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    for _ in range(4):
+        segments.write()
+    writer, worker = Writer(meta_server.client), WorkerDriver(meta_server.client)
+    frame = load(spark, meta_server)
+    worker.plan()
+    assert worker.merge_all() == 1
+    assert writer.due() == []
+
+    assert frame.count() == 80
+
+    for pin in meta_server.client.operations.ListPins(pb.ListPinsRequest()).pins:
+        meta_server.client.operations.ReleasePin(pb.ReleasePinRequest(pin_id=pin.id))
+    assert delete_due(meta_server) == 4
+    with pytest.raises(PySparkException, match=r"is no longer kept at version \d+.*load it again"):
+        frame.count()
+
+
+def test_columns_are_named_by_an_option_or_a_schema(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    segments.write()
+
+    option = load(spark, meta_server, columns="service_name, timestamp")
+    schema = StructType().add("body", "string").add("timestamp", "timestamp")
+    source = spark.read.schema(schema).format("segplane").option("dataset", "web")
+    named = source.option("metaAddress", meta_server.address).load()
+
+    assert option.columns == ["service_name", "timestamp"]
+    assert option.count() == 20
+    assert [field.dataType for field in named.schema] == [StringType(), TimestampType()]
+    assert named.count() == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"signals": "logs"}, "there is no option 'signals': did you mean 'signal'?"),
+        ({"signal": "log"}, "signal is 'log', expected one of"),
+        ({"columns": "bodi"}, "there is no column 'bodi': did you mean 'body'?"),
+        ({"version": "latest"}, "option 'version' is 'latest', expected a number"),
+        ({"dataset": "nobody"}, "there is no dataset 'nobody'"),
+        ({"metaAddress": "127.0.0.1:1"}, "meta does not answer at 127.0.0.1:1"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_wrong_option_is_one_sentence(
+    spark: SparkSession,
+    meta_server: MetaServer,
+    segments: SegmentWriter,
+    options: dict[str, object],
+    sentence: str,
+) -> None:
+    source = spark.read.format("segplane").option("metaAddress", meta_server.address)
+
+    with pytest.raises(PySparkException) as refused:
+        source.options(**{"dataset": "web"} | options).load()  # type: ignore[arg-type]
+
+    assert sentence in str(refused.value)
+
+
+def test_a_schema_of_other_types_is_refused(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    segments.write()
+    source = spark.read.format("segplane").option("metaAddress", meta_server.address)
+
+    frame = source.schema(StructType().add("timestamp", LongType())).load("web")
+
+    with pytest.raises(PySparkException, match="column 'timestamp' is timestamp"):
+        frame.count()
+
+
+def test_large_files_are_divided_by_row_groups(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    segments.write(signals=SIGNALS, rows=500)
+
+    divided = load(spark, meta_server, partitionBytes=2_000)
+
+    assert files_read(divided) > 1
+    assert divided.count() == 1_500
+
+
+def test_the_fast_path_is_spark_s_own_reader(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter, opened: Open
+) -> None:
+    for day in range(2):
+        segments.write(day=day, signals=SIGNALS)
+
+    web = opened(signal="logs", start=EPOCH + DAY, columns=["service_name"])
+    frame = web.spark(spark)
+
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    assert "FileScan parquet" in plan
+    assert "Python" not in plan
+    assert frame.columns == ["service_name"]
+    assert frame.count() == 20

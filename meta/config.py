@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from meta import identities
+from meta.identities import CertificateRules, Oidc
 from meta.planner import Policy
 from meta.process import (
     NO_METRICS,
@@ -82,6 +84,9 @@ class Settings:
     auth_token: str = field(default="", repr=False)
     # Every call but health needs a credential: META_AUTH_TOKEN or an access token.
     requires_authentication: bool = False
+    # Names in certificates that stand for a role, and an issuer of tokens; None = none is trusted.
+    certificate_rules: CertificateRules = field(default_factory=CertificateRules)
+    oidc: Oidc | None = None
     peppers: Peppers = field(default=Peppers(), repr=False)
     default_dataset: str = "default"
     datasets_max: int = DATASETS_MAX
@@ -100,7 +105,10 @@ def load(env: Environment) -> Settings:
     auth_token = env.text("AUTH_TOKEN", "")
     bind = env.text("BIND", "127.0.0.1:9500")
     tls = env.server_tls()
-    requires_authentication = env.flag("REQUIRE_AUTHENTICATION")
+    rules, oidc = identities.certificate_rules(env, tls), identities.oidc(env)
+    # Who maps names to roles does not mean that others need none.
+    has_names = bool(rules.rules) or oidc is not None
+    requires_authentication = env.flag("REQUIRE_AUTHENTICATION") or has_names
     is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or requires_authentication or auth_token
     if not (is_loopback(bind) or is_restricted):
         _check_open_bind(bind, tls)
@@ -123,18 +131,15 @@ def load(env: Environment) -> Settings:
         database_wait_secs=env.seconds("DATABASE_WAIT_SECS", 30.0),
         auth_token=auth_token,
         requires_authentication=requires_authentication,
+        certificate_rules=rules,
+        oidc=oidc,
         peppers=_peppers(env),
         default_dataset=env.text("DEFAULT_DATASET", "default"),
         # Values of 0.1.0 above the limits are read as the limits.
         datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
         tokens_max=min(TOKENS_MAX, env.integer("TOKENS_MAX", TOKENS_MAX, low=1)),
         records_per_month=env.integer("RECORDS_PER_MONTH", -1, low=-1),
-        stream=StreamDefaults(
-            flush_timeout_ms=env.integer("FLUSH_TIMEOUT_MS", 1_000, low=10, high=600_000),
-            max_segment_size_bytes=env.integer(
-                "MAX_SEGMENT_SIZE_BYTES", 16 * 1024 * 1024, low=1_024, high=1024**3
-            ),
-        ),
+        stream=_stream_defaults(env),
         lifetimes=_lifetimes(env),
         watchers_max=env.integer("WATCHERS_MAX", 256, low=1, high=10_000),
         pins=_pins(env),
@@ -170,6 +175,15 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
     yield from _weak_peppers(settings.peppers)
     yield from production.plain_store("META_OBJECT_STORE_URL", settings.location)
     yield from production.open_metrics("META_", settings.metrics)
+
+
+def _stream_defaults(env: Environment) -> StreamDefaults:
+    return StreamDefaults(
+        flush_timeout_ms=env.integer("FLUSH_TIMEOUT_MS", 1_000, low=10, high=600_000),
+        max_segment_size_bytes=env.integer(
+            "MAX_SEGMENT_SIZE_BYTES", 16 * 1024 * 1024, low=1_024, high=1024**3
+        ),
+    )
 
 
 def _peppers(env: Environment) -> Peppers:

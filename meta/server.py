@@ -30,7 +30,6 @@ from meta.pin_watch import PinWatch
 from meta.process import ConfigError, Shutdown
 from meta.rewrite_watch import PAUSE_SECS as REWRITE_PAUSE_SECS
 from meta.rewrite_watch import RewriteWatch
-from meta.rpc.access_token_cache import AccessTokens
 from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline
 from meta.services import checks, cursors
@@ -47,7 +46,6 @@ from meta.services.segment_lookup import SegmentLookupServicer
 from meta.store import datasets, token_secrets
 from meta.store.database_probe import DatabaseProbe
 from meta.store.engine import Database, Transaction
-from meta.store.token_secrets import TokenHasher
 from meta.transactions import Transactions
 from meta.v1 import (
     catalog_pb2_grpc,
@@ -163,10 +161,7 @@ async def _serve(
     # Before the server starts: its calls inherit the context.
     cursors.sign_with(await asyncio.to_thread(transactions.read, token_secrets.cursor_key))
     checker = health_aio.HealthServicer()
-    tokens = AccessTokens(transactions, TokenHasher(settings.peppers))
-    authentication = Authentication(
-        settings.auth_token, tokens, is_required=settings.requires_authentication
-    )
+    authentication = Authentication(settings, transactions)
     pipeline = Pipeline(authentication, settings.threads, settings.concurrent_rpcs_max)
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)

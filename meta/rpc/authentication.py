@@ -1,4 +1,4 @@
-"""Authentication of callers by bearer token, and authorization by the role's row."""
+"""Authentication of callers by token or certificate, authorization by the role's row."""
 
 import hmac
 from typing import Any
@@ -7,11 +7,15 @@ import grpc
 
 from meta import access
 from meta.access import ANONYMOUS, HEALTH_METHODS, SHARED_TOKEN, Origin, Principal
+from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
-from meta.rpc import request_id
+from meta.rpc import json_web_tokens, request_id
 from meta.rpc.access_token_cache import AccessTokens
 from meta.rpc.denials import host_of
+from meta.rpc.json_web_tokens import JsonWebTokens
 from meta.store import token_secrets
+from meta.store.token_secrets import TokenHasher
+from meta.transactions import Transactions
 
 # One text for unknown, expired and revoked: a reply does not reveal which tokens existed.
 REFUSED = "the call needs `authorization: Bearer <token>` with a valid access token"
@@ -20,10 +24,13 @@ REFUSED = "the call needs `authorization: Bearer <token>` with a valid access to
 class Authentication:
     """Checks the `authorization` header, and what the caller's role may do."""
 
-    def __init__(self, auth_token: str, tokens: AccessTokens, *, is_required: bool) -> None:
-        self._expected = f"Bearer {auth_token}".encode() if auth_token else None
-        self._tokens = tokens
-        self._is_required = is_required or bool(auth_token)
+    def __init__(self, settings: Settings, transactions: Transactions) -> None:
+        token = settings.auth_token
+        self._expected = f"Bearer {token}".encode() if token else None
+        self._tokens = AccessTokens(transactions, TokenHasher(settings.peppers))
+        self._web_tokens = None if settings.oidc is None else JsonWebTokens(settings.oidc)
+        self._certificates = settings.certificate_rules
+        self._is_required = settings.requires_authentication or bool(token)
 
     async def check(self, method: str, context: "grpc.aio.ServicerContext[Any, Any]") -> None:
         """Note who calls. Raises Unauthenticated or RoleRefused unless the call is allowed."""
@@ -46,14 +53,23 @@ class Authentication:
                 header = str(value)
                 if self._expected and hmac.compare_digest(header.encode(), self._expected):
                     return SHARED_TOKEN
-        if header.startswith(f"Bearer {token_secrets.ACCESS_PREFIX}"):
-            principal = await self._tokens.find(
-                header.removeprefix("Bearer "), host_of(context.peer())
-            )
-            # Somebody who shows a token is never taken for one who needs none.
-            if principal is None:
-                raise Unauthenticated(REFUSED)
-            return principal
+        bearer = header.removeprefix("Bearer ")
+        if bearer.startswith(token_secrets.ACCESS_PREFIX):
+            principal = await self._tokens.find(bearer, host_of(context.peer()))
+        elif self._web_tokens is not None and json_web_tokens.is_well_formed(bearer):
+            principal = await self._web_tokens.find(bearer)
+        else:
+            return self._without_token(context)
+        # Somebody who shows a token is never taken for one who needs none.
+        if principal is None:
+            raise Unauthenticated(REFUSED)
+        return principal
+
+    def _without_token(self, context: "grpc.aio.ServicerContext[Any, Any]") -> Principal:
+        if self._certificates.rules:
+            principal = self._certificates.principal(context.auth_context())
+            if principal is not None:
+                return principal
         if self._is_required:
             raise Unauthenticated(REFUSED)
         return ANONYMOUS

@@ -34,6 +34,8 @@ lock: ## Resolve the lock files anew
 	$(GROUP) --upgrade --group iceberg -o requirements/iceberg.lock
 	$(GROUP) --upgrade --group engines -o requirements/engines.lock
 	$(GROUP) pyproject.toml --extra read --group notebook --constraint requirements/dev.lock -o requirements/notebook.lock
+	$(GROUP) --upgrade --group readers -o requirements/readers.lock
+	$(GROUP) --upgrade --group readers-spark -o requirements/readers-spark.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
 
 sbom: $(READY) ## List what a release is made of, and its licences: build/sbom
@@ -144,6 +146,36 @@ $(ENGINES)/.ready: $(READY) requirements/engines.lock
 	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/build.lock
 	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/engines.lock
 	@touch $@
+
+# Engines that read tables through the gateway, for `pytest -m readers`. Trino needs Java 24 or newer when it runs.
+READERS := build/readers
+READERS_ICEBERG := 1.12.0
+READERS_TRINO := 476
+READERS_JARS := iceberg-spark-runtime-3.5_2.12 iceberg-spark-runtime-4.1_2.13 iceberg-aws-bundle
+
+.PHONY: readers
+readers: engines $(READERS)/python/.ready $(READERS)/spark-4.1/.ready $(READERS)/jars/.ready $(READERS)/trino/.ready ## Install the engines that read tables: DuckDB, chDB, Daft, Spark, Trino (5 GB, minutes)
+
+$(READERS)/python/.ready: requirements/readers.lock
+$(READERS)/spark-4.1/.ready: requirements/readers-spark.lock
+$(READERS)/%/.ready: $(READY)
+	@mkdir -p $(READERS) && test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/build.lock
+	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r $(filter requirements/%,$^)
+	@touch $@
+
+$(READERS)/jars/.ready: requirements/readers.sha256
+	@if command -v mvn >/dev/null; then mkdir -p $(@D) && for jar in $(READERS_JARS); do \
+		mvn -q -B dependency:copy -Dartifact=org.apache.iceberg:$$jar:$(READERS_ICEBERG) -DoutputDirectory="$$PWD/$(@D)" || exit 1; done \
+		&& grep -F .jar $< | (cd $(@D) && sha256sum -c --quiet) && touch $@; \
+	else echo "make readers: no mvn found, so tests with Iceberg's runtime for Spark are skipped" >&2; fi
+
+$(READERS)/trino/.ready: requirements/readers.sha256
+	@if command -v mvn >/dev/null; then rm -rf $(@D) && mkdir -p $(@D) \
+		&& mvn -q -B dependency:copy -Dartifact=io.trino:trino-server:$(READERS_TRINO):tar.gz -DoutputDirectory="$$PWD/$(@D)" \
+		&& grep -F .tar.gz $< | (cd $(@D) && sha256sum -c --quiet) \
+		&& nice -n 10 tar -xzf $(@D)/trino-server-$(READERS_TRINO).tar.gz -C $(@D) --strip-components=1 && rm $(@D)/*.tar.gz && touch $@; \
+	else echo "make readers: no mvn found, so tests with Trino are skipped" >&2; fi
 
 # What the benchmarks compare with. Iceberg's runtime is for one Spark, which is not ours.
 PEERS := build/bench

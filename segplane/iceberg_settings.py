@@ -118,7 +118,7 @@ def _trino(catalog: CatalogAddress) -> str:
 
 
 def _clickhouse(catalog: CatalogAddress) -> str:
-    settings = ["catalog_type = 'rest'", "vended_credentials = false"]
+    settings = ["catalog_type = 'rest'", "warehouse = 'segplane'", "vended_credentials = false"]
     if catalog.store.endpoint:
         settings.append(f"storage_endpoint = '{catalog.store.endpoint}/{catalog.store.bucket}'")
     if catalog.has_token:

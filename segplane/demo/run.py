@@ -14,7 +14,7 @@ from segplane.demo.relay import Relay
 from segplane.demo.sender import SendFailed
 from segplane.demo.stages import Demo, DemoFailed
 from segplane.demo.watch import Late
-from segplane.dev import COLLECTOR, Stack
+from segplane.dev import COLLECTOR, GATEWAY, Stack
 
 # The processes' own telemetry reaches the collector through the demo's relay.
 TELEMETRY_PACE = {
@@ -43,12 +43,13 @@ def _run(folder: Path) -> None:
         meta_port=0,
         otlp_grpc_port=0,
         otlp_http_port=0,
+        gateway_port=0,
         is_unsafe_grace=True,
         inherited=config.inherited_environment(),
     )
     with Relay() as relay:
         telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": relay.endpoint, **TELEMETRY_PACE}
-        stack = Stack(settings, timed_report(), parts=(COLLECTOR,), telemetry=telemetry)
+        stack = Stack(settings, timed_report(), parts=(COLLECTOR, GATEWAY), telemetry=telemetry)
         with stack, stack.connect() as client:
             Demo(stack, relay, client, console, started).run()
     console.print(f"all checks passed, {time.monotonic() - started:.0f} s")

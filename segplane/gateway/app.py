@@ -1,12 +1,13 @@
 """The gateway's HTTP application: authentication, health, and the catalog."""
 
+import asyncio
 import hmac
 import time
 from collections.abc import Callable
 
 import structlog
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -30,23 +31,35 @@ class Gateway:
         self._auth_token = auth_token.encode()
         self._is_meta_ready = is_meta_ready
         self.is_draining = False
+        self._check: asyncio.Future[bool] | None = None
+        self._one_thread = CapacityLimiter(1)
 
     def application(self) -> Starlette:
         """Build the ASGI application."""
-        return Starlette(
+        application = Starlette(
             routes=[
                 Route("/healthz", self._health),
                 Route("/iceberg/{path:path}", self._iceberg, methods=_METHODS),
             ]
         )
+        # A redirect would name the host that the caller claims.
+        application.router.redirect_slashes = False
+        return application
 
     async def _health(self, _: Request) -> Response:
         """200 while the gateway can serve; needs no token."""
         if self.is_draining:
             return PlainTextResponse("draining\n", _TOO_SOON)
-        if not await run_in_threadpool(self._is_meta_ready):
+        if not await self._find_readiness():
             return PlainTextResponse("meta is not ready\n", _TOO_SOON)
         return PlainTextResponse("ok\n")
+
+    async def _find_readiness(self) -> bool:
+        """Ask meta once for all who ask at a time: they need no token."""
+        if self._check is None or self._check.done():
+            check = to_thread.run_sync(self._is_meta_ready, limiter=self._one_thread)
+            self._check = asyncio.ensure_future(check)
+        return await asyncio.shield(self._check)
 
     async def _iceberg(self, request: Request) -> Response:
         started = time.monotonic()
@@ -65,7 +78,7 @@ class Gateway:
         except Exception as error:
             response = responses.refusal(error)
             if response is None:
-                log.exception("request_failed", path=request.url.path)
+                log.exception("request_failed", path=request.scope["path"])
                 message = "the gateway made a mistake: its log says more"
                 return "failed", responses.refuse(responses.SERVER_ERROR, message)
             return "failed", response

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any, cast
 
 import structlog
 import uvicorn
@@ -17,11 +18,12 @@ from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness, find_health
 from segplane.gateway.app import Gateway
 from segplane.gateway.config import Settings
+from segplane.gateway.connection import BoundedConnection, ConnectionLimits
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.tables import Tables
 
 log = structlog.get_logger()
-# More requests at a time are answered 503.
+# More connections, or requests at a time, are answered 503.
 CONCURRENT_REQUESTS_MAX = 512
 _BACKLOG = 1_024
 _KEEP_ALIVE_SECS = 30
@@ -73,10 +75,16 @@ class _Server(uvicorn.Server):
         yield
 
 
-def http_server(settings: Settings, gateway: Gateway) -> uvicorn.Server:
+_LIMITS = ConnectionLimits()
+
+
+def http_server(
+    settings: Settings, gateway: Gateway, limits: ConnectionLimits = _LIMITS
+) -> uvicorn.Server:
     """An HTTP server of a gateway, to be run on a listener."""
     config = uvicorn.Config(
         gateway.application(),
+        http=cast(Any, partial(BoundedConnection, limits)),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -16,4 +16,5 @@ def test_the_demo_holds() -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("every record exactly once") == 3
+    assert "proof, as an Iceberg table: " in done.stdout
     assert "0 violations" in done.stdout

@@ -1,12 +1,14 @@
 """Routes of the catalog below /iceberg/v1, all of them read-only."""
 
 import asyncio
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from hashlib import sha256
 from urllib.parse import unquote
 
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +18,7 @@ from meta.errors import CursorInvalid
 from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway.iceberg import responses
-from segplane.gateway.iceberg.refusals import TableMissing
+from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import answer, refuse
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
 from segplane.gateway.iceberg.views import view_names
@@ -24,6 +26,9 @@ from segplane.gateway.iceberg.views import view_names
 PREFIX = "/iceberg/v1/"
 PAGE_MAX = 1_000
 CACHED_MAX = 1_000
+# Loads at a time: they wait for one another, and must not keep lists and views waiting.
+LOADS_MAX = 32
+_PAGE_SIZE = re.compile("[1-9][0-9]{0,8}")
 _ENDPOINTS = (
     "GET /v1/{prefix}/namespaces",
     "GET /v1/{prefix}/namespaces/{namespace}",
@@ -55,6 +60,7 @@ class IcebergCatalog:
         self._store = store
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
+        self._threads = CapacityLimiter(LOADS_MAX)
         # By name: when the load began, and its result. Least recently loaded first.
         self._loads: OrderedDict[str, tuple[float, asyncio.Task[LoadedTable]]] = OrderedDict()
 
@@ -75,7 +81,7 @@ class IcebergCatalog:
                     message = f"there is no namespace {namespace!r}, only {NAMESPACE!r}"
                     return "namespace", refuse(responses.NO_NAMESPACE, message)
                 return await self._in_namespace(request, rest)
-        return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.url.path}")
+        return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     async def _in_namespace(self, request: Request, parts: list[str]) -> tuple[str, Response]:
         match parts:
@@ -93,7 +99,7 @@ class IcebergCatalog:
                 return "table_exists", await run_in_threadpool(self._exists, name)
             case ["tables", name]:
                 return "table", await self._table(request, name)
-        return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.url.path}")
+        return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     def _config(self) -> Response:
         return answer({"defaults": {}, "overrides": {}, "endpoints": list(_ENDPOINTS)})
@@ -120,7 +126,7 @@ class IcebergCatalog:
     def _list(self, request: Request, names_of: Callable[[str], list[str]]) -> Response:
         """List what each dataset gives, in pages of datasets."""
         token, size = (request.query_params.get(name) for name in ("pageToken", "pageSize"))
-        if size is not None and not (size.isdecimal() and 0 < int(size) < 10**9):
+        if size is not None and not _PAGE_SIZE.fullmatch(size):
             return refuse(responses.BAD_REQUEST, f"pageSize is {size!r}, expected 1 or more")
         # A client that names neither wants all; datasets are bounded (META_DATASETS_MAX).
         wants_all = token is None and size is None
@@ -179,7 +185,10 @@ class IcebergCatalog:
         began, task = self._loads.get(name, (now, None))
         is_over = task is not None and task.done()
         if task is None or (is_over and (now - began > self._refresh_secs or _has_failed(task))):
-            task = asyncio.create_task(run_in_threadpool(self._tables.load, name))
+            load = to_thread.run_sync(self._tables.load, name, limiter=self._threads)
+            task = asyncio.create_task(load)
+            # Looked at even if all who wait for it have left.
+            task.add_done_callback(_has_failed)
             self._loads[name] = now, task
             self._loads.move_to_end(name)
             self._forget_oldest()
@@ -201,7 +210,14 @@ def _view_names(dataset_name: str) -> list[str]:
 
 
 def _has_failed(task: asyncio.Task[LoadedTable]) -> bool:
-    return task.cancelled() or task.exception() is not None
+    """True for a failure that the next caller need not meet.
+
+    A table that cannot be read may have taken all of its segments to find out.
+    """
+    if task.cancelled():
+        return True
+    error = task.exception()
+    return error is not None and not isinstance(error, TableRefused)
 
 
 def _etags(header: str) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from meta.client import MetaClient
-from meta.errors import NotFound, ReplyTooLarge, VersionExpired
+from meta.errors import InvalidArgument, NotFound, ReplyTooLarge, VersionExpired
 from meta.v1 import operations_pb2 as pb
 from segments.parquet.schema import PromotedColumn
 from segments.store.open import open_store
@@ -193,6 +193,11 @@ class Tables:
             return self._meta.operations.GetDatasetTable(request)
         except NotFound:
             return None
+        except InvalidArgument:
+            if version is None:
+                # No dataset can have this name.
+                return None
+            raise
 
     def _contents(self, dataset_id: str, dataset_name: str) -> Contents:
         root = store_root(self._locator.store_location)

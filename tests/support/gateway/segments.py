@@ -47,7 +47,7 @@ class SegmentWriter:
 
         Of one that is not known, meta has no facts.
         """
-        spec = self._spec()
+        spec = self.spec()
         tables = {}
         for signal in signals:
             start = EPOCH + day * DAY
@@ -84,7 +84,8 @@ class SegmentWriter:
         request = ingestion_pb2.SaveSegmentsRequest(segments=[segment])
         return str(self.client.ingestion.SaveSegments(request).ids[0])
 
-    def _spec(self) -> SegmentSpec:
+    def spec(self) -> SegmentSpec:
+        """The dataset's columns as they are set now."""
         request = pb.GetDatasetSettingsRequest(dataset_id=self.dataset)
         settings = self.client.operations.GetDatasetSettings(request).settings
         return read_layout((), settings.promoted_columns.columns)

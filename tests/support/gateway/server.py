@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 from meta.client import MetaClient
 from segplane.dataplane.location import Locator
 from segplane.gateway.config import Settings
+from segplane.gateway.connection import ConnectionLimits
 from segplane.gateway.server import build, http_server, listen
 
 DEADLINE_SECS = 120.0
@@ -38,7 +39,14 @@ class Answer:
 class GatewayServer:
     """A gateway, running from the start on; close it at the end."""
 
-    def __init__(self, meta_address: str, meta_token: str = "", **settings: Any) -> None:
+    def __init__(
+        self,
+        meta_address: str,
+        meta_token: str = "",
+        *,
+        limits: ConnectionLimits | None = None,
+        **settings: Any,
+    ) -> None:
         values: dict[str, Any] = {"bind": "127.0.0.1:0", "refresh_secs": 0.1, "drain_secs": 2.0}
         self.settings = Settings(meta_address=meta_address, **values | settings)
         self._meta = MetaClient(meta_address, auth_token=meta_token)
@@ -47,7 +55,7 @@ class GatewayServer:
         self._listener = listen(self.settings)
         self.port = int(self._listener.getsockname()[1])
         gateway = build(self.settings, self._meta, locator)
-        self._server = http_server(self.settings, gateway)
+        self._server = http_server(self.settings, gateway, limits or ConnectionLimits())
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._server.serve([self._listener]))
         )

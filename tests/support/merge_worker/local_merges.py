@@ -15,8 +15,12 @@ from segments.store.interface import ObjectStore
 from segplane.dataplane.registration import create_segment
 from tests.support.visible_segments import key_of
 
+_PLAIN = SegmentSpec()
 
-def merge_all(client: MetaClient, store: ObjectStore, folder: Path) -> int:
+
+def merge_all(
+    client: MetaClient, store: ObjectStore, folder: Path, spec: SegmentSpec = _PLAIN
+) -> int:
     """Do every merge that meta plans; returns how many."""
     client.janitor.CreateMergeTasks(janitor_pb2.CreateMergeTasksRequest())
     done = 0
@@ -25,14 +29,18 @@ def merge_all(client: MetaClient, store: ObjectStore, folder: Path) -> int:
         reply = client.merge_task.PollForSegmentMergeTask(poll)
         if not reply.HasField("task"):
             return done
-        complete(client, store, folder / str(done), reply.task)
+        complete(client, store, folder / str(done), reply.task, spec)
         done += 1
 
 
 def complete(
-    client: MetaClient, store: ObjectStore, folder: Path, task: merge_task_pb2.SegmentMergeTaskInfo
+    client: MetaClient,
+    store: ObjectStore,
+    folder: Path,
+    task: merge_task_pb2.SegmentMergeTaskInfo,
+    spec: SegmentSpec = _PLAIN,
 ) -> None:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     inputs = [
         MergeInput(
             one.id,
@@ -43,7 +51,7 @@ def complete(
         )
         for one in task.segments
     ]
-    order = MergeOrder(task.dataset_id, "merge", SegmentSpec())
+    order = MergeOrder(task.dataset_id, "merge", spec)
     facts = merge_segments(store, inputs, order, folder).facts
     key = new_attempt_key(task.dataset_id, task.task_id, task.attempt)
     upload_segment(store, key, folder / "merged.parquet", facts)

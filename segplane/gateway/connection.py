@@ -1,0 +1,108 @@
+"""One HTTP connection, with the bounds that uvicorn does not set.
+
+Connections are bounded in number, so one that is held for nothing keeps a caller out: a request
+must come whole within a time and be small, and its answer must be read.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_TOO_LARGE = "the head of the request is too large"
+
+
+class HeadTooLarge(Exception):
+    """The parser answers it with 400, and closes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Bounds of each connection."""
+
+    # From a request's first byte, or from the connection, to the request's last.
+    request_secs: float = 30.0
+    # A caller that reads nothing of an answer for this long is cut off.
+    stall_secs: float = 30.0
+    # Address, names and values of headers together; trailers and the frames of chunks likewise.
+    head_bytes_max: int = 65_536
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """A connection that ends when a limit is reached."""
+
+    def __init__(self, limits: ConnectionLimits, **options: Any) -> None:
+        super().__init__(**options)
+        self._limits = limits
+        self._head_bytes = 0
+        self._request_timer: asyncio.TimerHandle | None = None
+        self._stall_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Leave no timer behind."""
+        self._end_request()
+        self._end_stall()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count all that is no body: a head, trailers, and the frames of chunks."""
+        self._head_bytes += len(data)
+        self._await_request()
+        super().data_received(data)
+        if self._head_bytes > self._limits.head_bytes_max and not self.transport.is_closing():
+            self.send_400_response(_TOO_LARGE)
+
+    def on_headers_complete(self) -> None:
+        """Refuse a head that came whole and is too large."""
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > self._limits.head_bytes_max:
+            raise HeadTooLarge
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Leave the body out of the count."""
+        self._head_bytes -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is there."""
+        self._head_bytes = 0
+        self._end_request()
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """The caller does not read as fast as is written."""
+        super().pause_writing()
+        if self._stall_timer is None:
+            self._stall_timer = self.loop.call_later(self._limits.stall_secs, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The caller reads."""
+        self._end_stall()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close, and do not wait for ever until the caller has read all."""
+        super().timeout_keep_alive_handler()
+        self.loop.call_later(self._limits.stall_secs, self.transport.abort)
+
+    def _await_request(self) -> None:
+        if self._request_timer is None:
+            secs = self._limits.request_secs
+            self._request_timer = self.loop.call_later(secs, self.transport.abort)
+
+    def _end_request(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
+
+    def _end_stall(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None

@@ -1,0 +1,148 @@
+"""Asks an engine some questions, with the Python that has the engine installed.
+
+`python engine_script.py ENGINE` reads a request from standard input: the catalog, the table and the
+questions. It prints FOUND and the answers as JSON: of each question its rows, a mapping of columns
+to plain values each, and what the engine says that it read. Imports nothing of the project.
+"""
+
+import datetime
+import json
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+Rows = list[dict[str, Any]]
+Answer = tuple[str, Rows, dict[str, int]]
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)  # noqa: UP017
+
+
+def plain(value: Any) -> Any:
+    """A value that all engines give alike; an empty list is null, which ClickHouse has not."""
+    if isinstance(value, datetime.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=_EPOCH.tzinfo)
+        return (moment - _EPOCH) // datetime.timedelta(microseconds=1)
+    if isinstance(value, Decimal):
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value] or None
+    return value
+
+
+def plain_rows(rows: Any) -> Rows:
+    return [{name: plain(value) for name, value in row.items()} for row in rows]
+
+
+def ask_duckdb(request: Any) -> Iterator[Answer]:
+    import duckdb
+
+    with duckdb.connect() as database:
+        for extension in ("avro", "httpfs", "iceberg"):
+            _load_extension(database, extension)
+        database.execute("SET TimeZone = 'UTC'")
+        for statement in request["statements"]:
+            database.execute(statement)
+        for question in request["questions"]:
+            yield question["name"], *_run_duckdb(database, question["sql"])
+
+
+def _load_extension(database: Any, name: str) -> None:
+    # Of the package, because the registry of extensions may be out of reach.
+    from importlib.metadata import files
+
+    found = files(f"duckdb-extension-{name}") or []
+    (path,) = [one.locate() for one in found if one.name == f"{name}.duckdb_extension"]
+    database.execute(f"LOAD '{path}'")
+
+
+def _run_duckdb(database: Any, sql: str) -> tuple[Rows, dict[str, int]]:
+    cursor = database.execute(sql)
+    names = [one[0] for one in cursor.description]
+    rows = plain_rows(dict(zip(names, row)) for row in cursor.fetchall())  # noqa: B905
+    profile = database.execute(f"EXPLAIN (ANALYZE, FORMAT json) {sql}").fetchall()[0][1]
+    return rows, {"files": _files_read(json.loads(profile))}
+
+
+def _files_read(node: Any) -> int:
+    number = str(node.get("extra_info", {}).get("Total Files Read", "0"))
+    return int(number) + sum(map(_files_read, node.get("children", [])))
+
+
+def ask_clickhouse(request: Any) -> Iterator[Answer]:
+    from chdb.session import Session
+
+    session = Session()
+    for statement in request["statements"]:
+        session.query(statement)
+    for question in request["questions"]:
+        table = session.query(question["sql"], "ArrowTable")
+        yield question["name"], plain_rows(table.to_pylist()), {}
+
+
+def ask_daft(request: Any) -> Iterator[Answer]:
+    import daft
+    import duckdb
+    from pyiceberg.catalog import load_catalog
+
+    catalog = load_catalog("segplane", type="rest", **request["properties"])
+    table = catalog.load_table(request["table"])
+    for question in request["questions"]:
+        frame = daft.read_iceberg(table)
+        told = question["conditions"]
+        if told["signal"]:
+            frame = frame.where(daft.col("signal") == told["signal"])
+        if told["equal"]:
+            name, value = told["equal"]
+            frame = frame.where(daft.col(name) == value)
+        if told["span"]:
+            low, high = (daft.lit(datetime.datetime.fromisoformat(one)) for one in told["span"])
+            frame = frame.where((daft.col("timestamp") >= low) & (daft.col("timestamp") < high))
+        with duckdb.connect() as database:
+            database.register("t", frame.to_arrow())
+            database.execute("SET TimeZone = 'UTC'")
+            yield question["name"], _run_duckdb(database, question["sql"])[0], {}
+
+
+def ask_spark(request: Any) -> Iterator[Answer]:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    for name, value in request["properties"].items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    for question in request["questions"]:
+        frame = session.sql(question["sql"])
+        rows = plain_rows(row.asDict(recursive=True) for row in frame.collect())
+        yield question["name"], rows, _spark_metrics(frame)
+    session.stop()
+
+
+def _spark_metrics(frame: Any) -> dict[str, int]:
+    shown: dict[str, int] = {}
+    leaves = frame._jdf.queryExecution().executedPlan().collectLeaves()
+    for place in range(leaves.size()):
+        metrics = leaves.apply(place).metrics()
+        for name in ("resultDataFiles", "skippedDataFiles", "skippedDataManifests"):
+            if metrics.contains(name):
+                shown[name] = shown.get(name, 0) + metrics.apply(name).value()
+    return shown
+
+
+ASK: dict[str, Callable[[Any], Iterator[Answer]]] = {
+    "duckdb": ask_duckdb,
+    "clickhouse": ask_clickhouse,
+    "daft": ask_daft,
+    "spark": ask_spark,
+}
+
+
+def main() -> None:
+    answers = {}
+    for name, rows, read in ASK[sys.argv[1]](json.load(sys.stdin)):
+        answers[name] = {"rows": rows, "read": read}
+    print("FOUND" + json.dumps(answers), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,9 @@ from tests.support.meta.server import MetaServer
 @pytest.fixture
 def meta_server(meta_server: MetaServer) -> MetaServer:
     """The meta under test, with its store's folder, which a probe creates elsewhere."""
-    Path("/", meta_server.settings.location.path).mkdir(exist_ok=True)
+    location = meta_server.settings.location
+    if location.provider == "file":
+        Path("/", location.path).mkdir(exist_ok=True)
     return meta_server
 
 

@@ -84,7 +84,7 @@ def ask_daft(request: Any) -> Iterator[Answer]:
     import duckdb
     from pyiceberg.catalog import load_catalog
 
-    catalog = load_catalog("segplane", type="rest", **request["properties"])
+    catalog = load_catalog("segplane", **request["properties"])
     table = catalog.load_table(request["table"])
     for question in request["questions"]:
         frame = daft.read_iceberg(table)

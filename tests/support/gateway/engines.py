@@ -2,20 +2,24 @@
 
 import json
 import os
+import re
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from segplane.iceberg_settings import CatalogAddress, settings_of
 from tests.support.gateway.questions import CLICKHOUSE, DUCKDB, QUESTIONS, SPARK, Dialect
+from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
 ROOT = Path(__file__).parents[3]
 READERS = ROOT / "build" / "readers"
 SCRIPT = Path(__file__).with_name("engine_script.py")
 DEADLINE_SECS = 280
+AWS_BUNDLE = "iceberg-aws-bundle-1.12.0.jar"
 Answers = dict[str, dict[str, Any]]
 
 
@@ -35,10 +39,8 @@ class Engine:
             if not path.exists():
                 pytest.skip(f"{path.relative_to(ROOT)} is not there: `make readers` installs it")
 
-    def ask(
-        self, uri: str, dataset: str, version: int, properties: Mapping[str, str] | None = None
-    ) -> Answers:
-        """Put all questions to it; `properties` are further ones of Iceberg's clients."""
+    def ask(self, catalog: CatalogAddress, dataset: str, version: int) -> Answers:
+        """Put all questions to it, with the settings that `segplane iceberg info` prints."""
         table = self.dialect.table(dataset, version)
         if self.kind == "daft":
             table = "t"
@@ -49,24 +51,31 @@ class Engine:
         request = {
             "questions": asked,
             "table": f"default.{dataset}@{version}",
-            "statements": _statements(self.kind, uri),
-            "properties": self._properties(uri, properties or {}),
+            "statements": _statements(self.kind, catalog),
+            "properties": self._properties(catalog),
         }
         return run_script(self, request)
 
-    def _properties(self, uri: str, more: Mapping[str, str]) -> dict[str, str]:
+    def _properties(self, catalog: CatalogAddress) -> dict[str, str]:
+        if self.kind == "daft":
+            configured = yaml.safe_load(printed("daft", catalog).partition("# Python")[0])
+            return dict(configured["catalog"]["segplane"])
         if self.kind != "spark":
-            return {"uri": uri, **more}
-        name = "spark.sql.catalog.segplane"
-        catalog = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "rest", ".uri": uri}
-        catalog |= {f".{key}": value for key, value in more.items()}
-        return {name + key: value for key, value in catalog.items()} | {
-            "spark.jars": str(READERS / "jars" / self.jar),
+            return {}
+        jars = [self.jar, AWS_BUNDLE] if catalog.is_s3 else [self.jar]
+        return dict(re.findall(r"--conf (\S+?)=(\S+)", printed("spark", catalog))) | {
+            "spark.jars": ",".join(str(READERS / "jars" / jar) for jar in jars),
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.adaptive.enabled": "false",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
         }
+
+
+def printed(engine: str, catalog: CatalogAddress) -> str:
+    """The settings that are printed for an engine, filled in."""
+    text = settings_of(engine, catalog)
+    return text.replace("<access key>", ACCESS_KEY).replace("<secret key>", SECRET_KEY)
 
 
 def run_script(engine: Engine, request: Any) -> Answers:
@@ -91,17 +100,16 @@ def run_script(engine: Engine, request: Any) -> Answers:
     return answers
 
 
-def _statements(kind: str, uri: str) -> list[str]:
+def _statements(kind: str, catalog: CatalogAddress) -> list[str]:
     """Statements that open the catalog in an engine of SQL."""
-    if kind == "clickhouse":
-        return [
-            "SET allow_experimental_database_iceberg = 1",
-            f"CREATE DATABASE segplane ENGINE = DataLakeCatalog('{uri}/v1')"
-            " SETTINGS catalog_type = 'rest', warehouse = 'segplane', vended_credentials = false",
-        ]
-    return [f"ATTACH '' AS segplane (TYPE iceberg, ENDPOINT '{uri}', AUTHORIZATION_TYPE 'none')"]
+    if kind not in ("duckdb", "clickhouse"):
+        return []
+    statements = [one.strip() for one in printed(kind, catalog).split(";")]
+    # Extensions are loaded from packages, and the example at the end has no table.
+    return [one for one in statements if one and one.split()[0] not in _LEFT_OUT]
 
 
+_LEFT_OUT = ("INSTALL", "LOAD", "SELECT")
 _PYTHON = READERS / "python" / "bin" / "python"
 ENGINES = (
     Engine("DuckDB", _PYTHON, "duckdb", DUCKDB),

@@ -6,8 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from segplane.iceberg_settings import CatalogAddress
 from tests.support.gateway.engine_script import plain
-from tests.support.gateway.engines import DEADLINE_SECS, READERS, ROOT, Answers
+from tests.support.gateway.engines import DEADLINE_SECS, READERS, ROOT, Answers, printed
 from tests.support.gateway.questions import QUESTIONS, TRINO
 from tests.support.waiting import wait_until
 
@@ -55,8 +55,7 @@ class TrinoServer:
     """One node over a catalog; close it at the end."""
 
     folder: Path
-    uri: str
-    properties: Mapping[str, str] = field(default_factory=dict)
+    catalog: CatalogAddress
 
     def __post_init__(self) -> None:
         if not (HOME / ".ready").exists():
@@ -136,14 +135,7 @@ class TrinoServer:
         (etc / "node.properties").write_text("node.environment=test\n")
         (etc / "jvm.config").write_text(_JVM)
         (etc / "config.properties").write_text(_CONFIG.format(port=self.port))
-        catalog = {
-            "connector.name": "iceberg",
-            "iceberg.catalog.type": "rest",
-            "iceberg.rest-catalog.uri": self.uri,
-            "fs.hadoop.enabled": "true",
-        }
-        lines = [f"{name}={value}\n" for name, value in (catalog | dict(self.properties)).items()]
-        (etc / "catalog" / "segplane.properties").write_text("".join(lines))
+        (etc / "catalog" / "segplane.properties").write_text(printed("trino", self.catalog))
 
 
 def _plain(value: Any) -> Any:

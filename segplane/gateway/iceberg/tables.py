@@ -3,6 +3,8 @@
 import re
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,7 +110,8 @@ class Tables:
         if not snapshots or snapshots[-1].version != version:
             with self._reading:
                 contents = self._contents(table.dataset_id, dataset_name)
-                contents.load(self._meta, version)
+                with _expiry_told(dataset_name, version):
+                    contents.load(self._meta, version)
                 contents.check_readable(self._meta)
                 snapshots.append(publisher.publish(contents, schema, table.epoch))
         return self._hand_out(publisher, table, dataset_name, schema, snapshots)
@@ -182,7 +185,8 @@ class Tables:
         if match is None:
             raise TableMissing(f"there is no table {name!r}")
         version = int(match[2])
-        found = self._find(match[1], version)
+        with _expiry_told(match[1], version):
+            found = self._find(match[1], version)
         if found is None:
             raise TableMissing(f"there is no table {match[1]!r}")
         return found, match[1], version
@@ -216,6 +220,18 @@ class Tables:
         ):
             self._followed.popitem(last=False)
         metrics.FOLLOWED_SEGMENTS.set(held())
+
+
+@contextmanager
+def _expiry_told(dataset_name: str, version: int) -> Iterator[None]:
+    """Refuse a version that has expired: to ask for it again is of no use."""
+    try:
+        yield
+    except VersionExpired as error:
+        raise TableRefused(
+            f"version {version} of {dataset_name!r} has expired, its segments may be deleted: read"
+            " a newer one, and pin it (PinVersion) if it is to stay readable"
+        ) from error
 
 
 def _promoted(table: pb.GetDatasetTableResponse, dataset_name: str) -> tuple[PromotedColumn, ...]:

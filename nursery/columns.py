@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from segments.offsets import OffsetSpan, coalesce
+from segments.offsets import OffsetSpan, spans_of_babies
 from segments.parquet.sorting import shrink
 from segments.signals import SIGNALS, Signal
 
@@ -76,7 +76,7 @@ class DatasetColumns:
 
     def lineage(self) -> tuple[OffsetSpan, ...]:
         """The offset ranges of the babies, for the footer."""
-        return coalesce(OffsetSpan(stream, offset, offset) for stream, offset in self.babies)
+        return spans_of_babies(self.babies)
 
     def joined(self) -> dict[Signal, pa.Table]:
         """One table per signal."""

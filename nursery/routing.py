@@ -43,6 +43,8 @@ class Router:
             for span in dataset.work.ranges:
                 owned = self._owned.setdefault((span.stream_id, dataset.dataset_id), [])
                 owned.append(_OwnedOffsets(span.start, span.end, dataset))
+        # Datasets of the baby that was asked about last: each has parts of several signals.
+        self._last: tuple[tuple[str, int], dict[str | None, DatasetExecution | None]] | None = None
         self._firsts: dict[tuple[str, str], list[int]] = {}
         for key, owned in self._owned.items():
             owned.sort(key=_first)
@@ -74,6 +76,15 @@ class Router:
                     yield StrayPayload(payload, cause, dataset_id or "")
 
     def _owner(self, read: TaskRead, dataset_id: str | None) -> DatasetExecution | None:
+        baby = (read.stream_id, read.offset)
+        if self._last is None or self._last[0] != baby:
+            self._last = (baby, {})
+        owners = self._last[1]
+        if dataset_id not in owners:
+            owners[dataset_id] = self._find_owner(read, dataset_id)
+        return owners[dataset_id]
+
+    def _find_owner(self, read: TaskRead, dataset_id: str | None) -> DatasetExecution | None:
         key = (read.stream_id, dataset_id or "")
         place = bisect_right(self._firsts.get(key, ()), read.offset)
         if place == 0:

@@ -25,6 +25,7 @@ _KINDS: dict[Signal, pb.SignalKind.ValueType] = {
     row.name: pb.SignalKind.ValueType(row.kind)
     for row in sorted(TRAITS.values(), key=lambda row: row.kind)
 }
+_STAMP_FIELDS = {signal: f"{signal}_stamp" for signal in _KINDS}
 # Tag of the fixed32 field 101, which is the last of a stamped baby.
 _CRC_TAG = b"\xad\x06"
 _CRC_BYTES = len(_CRC_TAG) + 4
@@ -269,6 +270,7 @@ def _kind(value: int) -> BabyKind:
 def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPart]:
     is_stamped = message.HasField("stamp")
     for token_id, entry in sorted(message.token_signals.items(), key=itemgetter(0)):
+        exports: list[tuple[int, Export]] = []
         for signal, kind in _KINDS.items():
             slices: Sequence[bytes] = getattr(entry, signal)
             if not slices:
@@ -277,6 +279,9 @@ def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPa
             dataset_id = stamp.dataset_id or None
             if is_stamped and not is_wanted(dataset_id):
                 continue
+            exports = exports or [
+                (e.signal, Export(e.digest, e.received_at)) for e in entry.exports
+            ]
             yield TokenPart(
                 token_id=token_id,
                 signal=signal,
@@ -285,14 +290,10 @@ def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPa
                 num_records=stamp.num_records,
                 start_time=stamp.start_time,
                 end_time=stamp.end_time,
-                exports=tuple(
-                    Export(export.digest, export.received_at)
-                    for export in entry.exports
-                    if export.signal == kind
-                ),
+                exports=tuple(export for of_kind, export in exports if of_kind == kind),
             )
 
 
 def _stamp(entry: pb.TokenSignals, signal: Signal) -> pb.SignalStamp:
-    stamp: pb.SignalStamp = getattr(entry, f"{signal}_stamp")
+    stamp: pb.SignalStamp = getattr(entry, _STAMP_FIELDS[signal])
     return stamp

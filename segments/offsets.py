@@ -1,7 +1,8 @@
 """Offset spans: contiguous baby segments of one stream, both ends inclusive."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import attrgetter
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -18,18 +19,35 @@ class OffsetSpan:
         return self.end - self.start + 1
 
 
+_BOUNDS = attrgetter("stream_id", "start", "end")
+
+
 def coalesce(spans: Iterable[OffsetSpan]) -> tuple[OffsetSpan, ...]:
     """Join spans of one stream that touch or overlap; the answer is sorted."""
-    joined: list[OffsetSpan] = []
-    for span in sorted(spans):
-        last = joined[-1] if joined else None
-        if last and last.stream_id == span.stream_id and span.start <= last.end + 1:
-            joined[-1] = replace(last, end=max(last.end, span.end))
-        else:
-            joined.append(span)
-    return tuple(joined)
+    return _joined(map(_BOUNDS, spans))
 
 
 def spans_of(stream_id: str, offsets: Iterable[int]) -> tuple[OffsetSpan, ...]:
     """The spans that some offsets of one stream make up; the answer is sorted."""
-    return coalesce(OffsetSpan(stream_id, offset, offset) for offset in offsets)
+    return _joined((stream_id, offset, offset) for offset in offsets)
+
+
+def spans_of_babies(babies: Iterable[tuple[str, int]]) -> tuple[OffsetSpan, ...]:
+    """The spans that babies, by stream id and offset, make up; the answer is sorted."""
+    return _joined((stream_id, offset, offset) for stream_id, offset in babies)
+
+
+def _joined(bounds: Iterable[tuple[str, int, int]]) -> tuple[OffsetSpan, ...]:
+    """Join spans given as (stream id, start, end): a file may come from thousands of offsets."""
+    joined: list[OffsetSpan] = []
+    stream, first, last = "", 0, -1
+    for stream_id, start, end in sorted(bounds):
+        if first <= last and stream_id == stream and start <= last + 1:
+            last = max(last, end)
+            continue
+        if first <= last:
+            joined.append(OffsetSpan(stream, first, last))
+        stream, first, last = stream_id, start, end
+    if first <= last:
+        joined.append(OffsetSpan(stream, first, last))
+    return tuple(joined)

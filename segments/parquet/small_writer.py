@@ -135,19 +135,20 @@ class SmallFormat:
         # One row group for all: each column of each costs more than a hundred values in it.
         table = pa.concat_tables(sections[signal].table for signal in self._signals)
         table = table.combine_chunks()
+        rows = stored.rows
         nulls = {
             name
             for name, column in zip(table.schema.names, table.columns, strict=True)
-            if column.null_count == stored.rows
+            if column.null_count == rows
         }
-        with self._settings_for(stored.rows).open(sink, collected, nulls) as writer:
-            writer.write_table(table, row_group_size=stored.rows)
+        with self._settings_for(rows).open(sink, collected, nulls) as writer:
+            writer.write_table(table, row_group_size=rows)
             writer.add_key_value_metadata(encode_footer(stored))  # type: ignore[arg-type]
         body = sink.getvalue().to_pybytes()
         (metadata,) = collected
         groups = range(metadata.num_row_groups)
         facts = SegmentFacts(
-            rows=stored.rows,
+            rows=rows,
             rows_by_signal=stored.rows_by_signal,
             size_bytes=sum(metadata.row_group(i).total_byte_size for i in groups),
             compressed_size_bytes=len(body),

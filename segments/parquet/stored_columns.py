@@ -125,7 +125,7 @@ class StoredColumns:
 
     def _stored(self, column: Column) -> list[Column]:
         words = [
-            Column(name, DICTIONARY, is_compressed=False)
+            Column(name, DICTIONARY)
             for name, readable in self.readable.items()
             if readable.source == column.name
         ]

@@ -1,0 +1,100 @@
+"""Postgres roles as docs/security.md makes them: one migrates, the other serves and no more."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from meta import migrations, server
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.store.engine import Database
+from tests.support.meta.all_rpcs import live
+
+PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+OWNER, SERVING = "segplane_migrations", "segplane_serving"
+_BLOCK = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def _as(url: str, user: str) -> str:
+    """The same database for another user."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=f"{user}@").geturl()
+
+
+def _database_name(url: str) -> str:
+    return urlsplit(url).path.lstrip("/")
+
+
+@pytest.fixture
+def roles_url(empty_database_url: str) -> Iterator[str]:
+    """An empty database with the two roles of the page."""
+    before, _ = _BLOCK.findall(PAGE.read_text())
+    with psycopg.connect(empty_database_url, autocommit=True) as admin:
+        admin.execute(
+            before.replace("DATABASE segplane", f"DATABASE {_database_name(empty_database_url)}")
+        )
+    yield empty_database_url
+    with psycopg.connect(empty_database_url, autocommit=True) as admin:
+        for role in (SERVING, OWNER):
+            admin.execute(f"DROP OWNED BY {role} CASCADE")
+        admin.execute(f"REASSIGN OWNED BY {OWNER} TO CURRENT_USER")
+        for role in (SERVING, OWNER):
+            admin.execute(f"DROP ROLE {role}")
+
+
+@pytest.fixture
+def serving_url(roles_url: str, meta_settings: Settings) -> str:
+    """The database, migrated by its owner, for the role that serves."""
+    owner_url = _as(roles_url, OWNER)
+    database = Database(replace(meta_settings.database, url=owner_url))
+    try:
+        migrations.upgrade(database)
+    finally:
+        database.close()
+    _, grants = _BLOCK.findall(PAGE.read_text())
+    with psycopg.connect(owner_url, autocommit=True) as owner:
+        owner.execute(grants)
+    return _as(roles_url, SERVING)
+
+
+def test_every_call_works_for_the_role_that_serves(
+    serving_url: str, meta_settings: Settings
+) -> None:
+    settings = replace(
+        meta_settings,
+        database=replace(meta_settings.database, url=serving_url),
+        lifetimes=replace(meta_settings.lifetimes, tombstone_grace=0.0),
+    )
+    running = server.start(settings)
+    try:
+        with MetaClient(f"127.0.0.1:{running.port}") as client:
+            live(client)
+    finally:
+        running.stop(1.0)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE more (id int)",
+        "DROP TABLE segments",
+        "ALTER TABLE segments ADD COLUMN more int",
+        "TRUNCATE segments",
+        "UPDATE audit_log SET principal = 'somebody'",
+        "UPDATE alembic_version SET version_num = '0001'",
+        "DELETE FROM alembic_version",
+        "CREATE SCHEMA more",
+        f"GRANT {OWNER} TO {SERVING}",
+    ],
+)
+def test_the_role_that_serves_can_do_no_more(serving_url: str, statement: str) -> None:
+    with (
+        psycopg.connect(serving_url, autocommit=True) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(statement)

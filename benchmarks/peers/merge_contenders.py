@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.harness.memory import PeakMemory
 from benchmarks.harness.merged_segments import DATASET_ID
+from benchmarks.harness.processes import cpu_seconds
 from benchmarks.peers.merge_libraries import LIBRARIES, THREADS
 from merge_worker.job import SparkMerger
 from merge_worker.scratch import scratch_folder
@@ -39,10 +40,11 @@ BUFFER_BYTES = 128 * 1024 * 1024
 class Round:
     """Time and output of one round; `peak_bytes` is 0 where memory was not sampled.
 
-    Memory is that of all processes that took part.
+    CPU time, user and system, and memory are those of all processes that took part.
     """
 
     seconds: float
+    cpu_secs: float
     peak_bytes: int
     output_bytes: int
 
@@ -71,16 +73,16 @@ def merge_ours(
     """Run one merge task a group, so many at once; what they wrote is removed again."""
     tasks = [_task(group) for group in groups_of(paths)]
     with _sampling(jvm, is_sampled) as memory, ThreadPoolExecutor(at_once) as pool:
-        began = perf_counter()
+        began, cpu_began = perf_counter(), cpu_seconds(jvm)
         outcomes = list(pool.map(merger.run, tasks))
-        seconds = perf_counter() - began
+        seconds, cpu_secs = perf_counter() - began, cpu_seconds(jvm) - cpu_began
     written = 0
     for outcome in outcomes:
         assert isinstance(outcome, Merged), outcome
         (output,) = outcome.outputs
         written += output.facts.compressed_size_bytes
         (paths[0].parent / output.key).unlink()
-    return Round(seconds, _peak(memory), written)
+    return Round(seconds, cpu_secs, _peak(memory), written)
 
 
 def copy_ours(spark: SparkSession, jvm: int, paths: list[Path], *, is_sampled: bool) -> Round:
@@ -97,12 +99,12 @@ def copy_ours(spark: SparkSession, jvm: int, paths: list[Path], *, is_sampled: b
         return key, written
 
     with _sampling(jvm, is_sampled) as memory, ThreadPoolExecutor(THREADS) as pool:
-        began = perf_counter()
+        began, cpu_began = perf_counter(), cpu_seconds(jvm)
         copies = list(pool.map(copy, groups_of(paths)))
-        seconds = perf_counter() - began
+        seconds, cpu_secs = perf_counter() - began, cpu_seconds(jvm) - cpu_began
     for key, _ in copies:
         (folder / key).unlink()
-    return Round(seconds, _peak(memory), sum(written for _, written in copies))
+    return Round(seconds, cpu_secs, _peak(memory), sum(written for _, written in copies))
 
 
 def _sampling(pid: int, is_sampled: bool) -> AbstractContextManager[PeakMemory | None]:
@@ -193,8 +195,8 @@ def _library(name: str, python: Path, folder: Path, paths: list[Path]) -> Callab
             ) as process,
             _sampling(process.pid, is_sampled) as memory,
         ):
-            seconds, written = _line(process).split()
-        return Round(float(seconds), _peak(memory), int(written))
+            seconds, cpu_secs, written = _line(process).split()
+        return Round(float(seconds), float(cpu_secs), _peak(memory), int(written))
 
     return run
 
@@ -203,9 +205,11 @@ def _jvm_round(process: subprocess.Popen[str]) -> Callable[[bool], Round]:
     def run(is_sampled: bool) -> Round:
         assert process.stdin
         with _sampling(process.pid, is_sampled) as memory:
+            cpu_began = cpu_seconds(process.pid)
             process.stdin.write("\n")
             seconds, written = _line(process).split()
-        return Round(float(seconds), _peak(memory), int(written))
+            cpu_secs = cpu_seconds(process.pid) - cpu_began
+        return Round(float(seconds), cpu_secs, _peak(memory), int(written))
 
     return run
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from nursery.columns import DatasetColumns
 from nursery.results import DatasetResult, WrittenSegment
-from nursery.tasks import DatasetWork
 from segments.ids import new_uuid7
 from segments.keys import new_merged_key
+from segplane.dataplane.babies.columns import DatasetColumns
+from segplane.dataplane.babies.reads import DatasetWork
 
 
 @dataclass(slots=True)

@@ -9,21 +9,22 @@ exception would end the whole job, and with it the other datasets' finished work
 from dataclasses import dataclass
 from pathlib import Path
 
-from nursery.baby_reader import BabyReader
-from nursery.columns import DatasetColumns
 from nursery.dataset_execution import DatasetExecution
-from nursery.decoding import RoutedPayload, UndecodablePayload, decode_pass
 from nursery.garbage import rare_collections
-from nursery.payload import Payload
 from nursery.quarantine import Quarantine
 from nursery.results import TaskResult, UnreadableBaby, unreadable_baby
-from nursery.routing import Router, StrayPayload
-from nursery.tasks import Task, TaskRead
+from nursery.tasks import Task
 from nursery.writing import write_datasets
 from segments.errors import SegmentsError
 from segments.otlp.wire import UndecodableSlice
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.columns import DatasetColumns
+from segplane.dataplane.babies.decoding import RoutedPayload, UndecodablePayload, decode_pass
+from segplane.dataplane.babies.payload import Payload
+from segplane.dataplane.babies.reader import BabyReader
+from segplane.dataplane.babies.reads import TaskRead
+from segplane.dataplane.babies.routing import Router, StrayPayload
 
 # A baby by stream id and offset.
 BabyId = tuple[str, int]
@@ -55,7 +56,7 @@ class _TaskExecution:
         self._router = Router(task.routes, self._datasets)
         self._quarantine = Quarantine(store)
         self._reader = BabyReader(store, self._quarantine)
-        self._pending: dict[Signal, list[RoutedPayload]] = {}
+        self._pending: dict[Signal, list[RoutedPayload[DatasetExecution]]] = {}
         self._pending_bytes = 0
         self._held_bytes = 0
         self._unreadable: dict[str, UnreadableBaby] = {}
@@ -132,7 +133,7 @@ class _TaskExecution:
                 self._reject(payload)
         self._held_bytes = sum(dataset.columns.size_bytes for dataset in self._datasets)
 
-    def _reject(self, undecodable: UndecodablePayload) -> None:
+    def _reject(self, undecodable: UndecodablePayload[DatasetExecution]) -> None:
         routed = undecodable.routed
         try:
             self._quarantine.put_payload(

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
-from nursery.payload import Payload
 from segments.errors import ObjectExists, StoreError
 from segments.keys import quarantine_key, quarantine_note_key, quarantine_whole_key
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.payload import Payload
 
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
 

@@ -13,10 +13,11 @@ from meta.v1 import nursery_pb2
 from nursery.execute import Budget, execute
 from nursery.parked import ParkedStreams
 from nursery.snapshot import StreamInfo
-from nursery.tasks import Routes, Task, TaskRead
+from nursery.tasks import Task
 from segments.errors import ObjectMissing
 from segments.keys import baby_key
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.reads import Routes, TaskRead
 
 log = structlog.get_logger()
 _DELETE_KEYS_MAX = 1_000

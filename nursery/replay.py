@@ -10,15 +10,15 @@ from pathlib import Path
 from uuid import UUID
 
 from nursery.dataset_execution import DatasetExecution, OpenBatch
-from nursery.decoding import RoutedPayload, decode_pass
-from nursery.payload import Payload
 from nursery.results import WrittenSegment
 from nursery.segment_files import FILES_MAX, write_segments
-from nursery.tasks import DatasetWork
 from segments.keys import merged_prefix
 from segments.otlp.wire import UndecodableSlice
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
+from segplane.dataplane.babies.payload import Payload
+from segplane.dataplane.babies.reads import DatasetWork
 
 
 @dataclass(slots=True)

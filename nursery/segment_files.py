@@ -6,10 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from nursery.columns import DatasetColumns
 from nursery.dataset_execution import OpenBatch
 from nursery.results import WrittenSegment
-from nursery.tasks import DatasetWork
 from segments.otlp.arrow import Array, pc
 from segments.parquet.footer import SegmentFacts, SegmentFooter
 from segments.parquet.lineage import BatchPart
@@ -18,6 +16,8 @@ from segments.parquet.upload import upload_segment
 from segments.parquet.writer import SegmentWriter
 from segments.signals import SIGNALS, Signal
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.columns import DatasetColumns
+from segplane.dataplane.babies.reads import DatasetWork
 
 PRODUCER = "segplane-nursery/1"
 # Bounds the files of a client with a random clock: the smallest days share one file.

@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from nursery.columns import DatasetColumns
 from nursery.dataset_execution import DatasetExecution
 from nursery.segment_files import DAY_NANOS, PRODUCER
 from segments.ids import new_uuid7
@@ -17,6 +16,7 @@ from segments.parquet.schema import SegmentSpec
 from segments.parquet.small_writer import SMALL_ROWS_MAX, SmallSection, SmallSegment, small_format
 from segments.parquet.sorting import shrink
 from segments.signals import Signal
+from segplane.dataplane.babies.columns import DatasetColumns
 
 # OTLP of one small dataset.
 SMALL_BYTES_MAX = 2 * 1024 * 1024

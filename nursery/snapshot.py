@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from meta.v1 import nursery_pb2
-from nursery.streams import BabyFacts, IngestStream, Period
+from nursery.streams import BabyFacts, IngestStream
 from segments.parquet.schema import SegmentSpec
 from segments.signals import TRAITS
+from segplane.dataplane.babies.reads import Period
 from segplane.dataplane.dataset_layout import read_layouts
 
 

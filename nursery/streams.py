@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from segplane.dataplane.babies.reads import Period
+
 # Assumed size of a baby whose facts meta did not send; there are few.
 UNKNOWN_BABY_BYTES = 1024 * 1024
 _UNKNOWN_BABIES_MAX = 64
@@ -16,15 +18,6 @@ class BabyFacts:
     size_bytes: int
     committed_at: int
     dataset_ids: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """A token's routing (signal -> dataset id), from an offset of one stream onwards."""
-
-    token_id: str
-    from_offset: int
-    routes: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from nursery.streams import BabyRead, IngestStream, Period
-from segments.offsets import OffsetSpan, spans_of
+from nursery.streams import BabyRead, IngestStream
+from segments.offsets import spans_of
 from segments.parquet.schema import SegmentSpec
+from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 
 # Below this a second task costs more than it saves.
 TASK_BYTES_MIN = 1024 * 1024
@@ -30,41 +31,6 @@ class StreamReads:
 
     stream: IngestStream
     reads: tuple[BabyRead, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetWork:
-    """A dataset and the offsets whose records one task writes."""
-
-    dataset_id: str
-    spec: SegmentSpec
-    ranges: tuple[OffsetSpan, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRead:
-    """One baby segment to read. Its owner quarantines the records that have no dataset.
-
-    `dataset_ids` is what its commit announced; empty = it may hold records of any dataset.
-    """
-
-    stream_id: str
-    offset: int
-    is_owner: bool
-    dataset_ids: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The routing of one stream's records.
-
-    A stamp is valid if it names a dataset of `merged`, the merged offset of each entry; `periods`
-    route babies without stamps.
-    """
-
-    stream_id: str
-    merged: Mapping[str, int]
-    periods: tuple[Period, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from nursery.columns import DatasetColumns
 from nursery.dataset_execution import DatasetExecution, OpenBatch
 from nursery.results import WrittenSegment
 from nursery.segment_files import write_segments, written_segment
@@ -14,6 +13,7 @@ from segments.keys import new_merged_key
 from segments.parquet.small_writer import SmallSegment
 from segments.parquet.upload import upload_small_segment
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.columns import DatasetColumns
 
 # Small files are uploaded while the next are encoded: an upload mostly waits.
 UPLOADS = 4

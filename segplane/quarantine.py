@@ -27,7 +27,7 @@ from segplane.dataplane.registration import create_segment
 from segplane.object_attempts import register_once
 
 if TYPE_CHECKING:
-    from nursery.payload import Payload
+    from segplane.dataplane.babies.payload import Payload
 
 # Payloads whose notes one page reads at most, whatever the filter takes.
 READ_MAX = 10_000
@@ -207,7 +207,7 @@ def _register(
 
 
 def _payload(item: Quarantined, body: bytes) -> "Payload":
-    from nursery.payload import Payload
+    from segplane.dataplane.babies.payload import Payload
 
     name = cast(QuarantineKey, parse_key(item.key))
     return Payload(

@@ -4,7 +4,7 @@ Set-wise: a handful of statements however many streams. Each runs in one REPEATA
 so the version read beside them labels all of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -261,7 +261,12 @@ def make_baby(row: Sequence[Any]) -> BabyRow:
 
 def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRow]:
     """Routing of the streams that hold unmerged babies without stamps."""
-    rows: Iterable[Any] = tx.execute(_PERIODS, _floors(streams))
+    return read_periods_of(tx, _floors(streams))
+
+
+def read_periods_of(tx: Transaction, floors: Mapping[str, object]) -> list[PeriodRow]:
+    """Routing of `streams` that hold babies without stamps above the `floors`, one for each."""
+    rows: Iterable[Any] = tx.execute(_PERIODS, floors)
     return [
         PeriodRow(
             stream_id, token_id, offset, TokenRouting(logs=logs, traces=traces, metrics=metrics)

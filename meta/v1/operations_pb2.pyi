@@ -2942,6 +2942,7 @@ class ListUnmergedBabiesResponse(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     STREAMS_FIELD_NUMBER: _builtins.int
     NEXT_CURSOR_FIELD_NUMBER: _builtins.int
+    ROUTING_HISTORY_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version that the baby segments are beyond."""
     next_cursor: _builtins.str
@@ -2950,16 +2951,23 @@ class ListUnmergedBabiesResponse(_message.Message):
     def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnmergedBabies]:
         """Streams by id, each with its baby segments in the order of their offsets."""
 
+    @_builtins.property
+    def routing_history(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.RoutingPeriod]:
+        """Routing of the tokens that sent records of the dataset to these streams at some time, of streams
+        with unstamped baby segments on this page.
+        """
+
     def __init__(
         self,
         *,
         version: _builtins.int = ...,
         streams: _abc.Iterable[Global___UnmergedBabies] | None = ...,
         next_cursor: _builtins.str = ...,
+        routing_history: _abc.Iterable[_nursery_pb2.RoutingPeriod] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_cursor", b"next_cursor", "streams", b"streams", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_cursor", b"next_cursor", "routing_history", b"routing_history", "streams", b"streams", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2983,7 +2991,7 @@ class UnmergedBabies(_message.Message):
     @_builtins.property
     def babies(self) -> _containers.RepeatedCompositeFieldContainer[_nursery_pb2.BabySegmentInfo]:
         """Those whose stamps name the dataset, and unstamped ones: whether these hold records of the
-        dataset, the stream's routing tells.
+        dataset, routing_history tells.
         """
 
     def __init__(

@@ -24,7 +24,8 @@ def send_and_wait(
 ) -> None:
     """Send log records and wait until readers see each of them once.
 
-    The records stay in the dataset, with the service name segplane-test-send.
+    Visible are records that readers of fresh data see, merged are those in segments. They stay in
+    the dataset, with the service name segplane-test-send.
     """
     from segplane.delivery import DeliveryFailed, OtlpTarget, deliver
 
@@ -32,7 +33,10 @@ def send_and_wait(
         raise usage(
             "--token or SEGPLANE_INGEST_TOKEN is needed: `segplane tokens create` makes one"
         )
-    steps = {"merged": partial(_open, dataset, address)}
+    steps = {
+        "visible": partial(_open, dataset, address, True),
+        "merged": partial(_open, dataset, address, False),
+    }
     try:
         with refusals():
             for step in deliver(OtlpTarget(endpoint, token), count, steps, timeout):
@@ -42,5 +46,7 @@ def send_and_wait(
         raise typer.Exit(EXIT_REFUSED) from None
 
 
-def _open(name: str, address: str, start: int) -> OpenDataset:
-    return open_dataset(name, "logs", start, columns=["attributes"], meta_address=address)
+def _open(name: str, address: str, fresh: bool, start: int) -> OpenDataset:
+    return open_dataset(
+        name, "logs", start, columns=["attributes"], fresh=fresh, meta_address=address
+    )

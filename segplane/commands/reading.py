@@ -32,6 +32,9 @@ _TIME = "RFC 3339, or an age such as 90m or 7d."
 Start = Annotated[str | None, typer.Option(help=f"From this event time on. {_TIME}")]
 End = Annotated[str | None, typer.Option(help=f"Up to this event time. {_TIME}")]
 AsOf = Annotated[int | None, typer.Option(help="Read at this version.")]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
+]
 # Shown of a record where there is no room for all of it.
 _SHORT = ("timestamp", "signal", "service_name")
 _TEXTS = ("body", "name", "metric_name")
@@ -43,11 +46,12 @@ def preview(
     name: Dataset,
     signal: Signal = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most records.")] = 10,
+    fresh: Fresh = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJsonRows = False,
 ) -> None:
     """Show the newest records of a dataset; JSON has every column that is not null."""
-    with refusals(), open_dataset(name, signal, meta_address=address) as dataset:
+    with refusals(), open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
         rows = dataset.newest(limit).to_pylist()
     if as_json:
         _print_json({key: v for key, v in row.items() if v is not None} for row in rows)
@@ -69,6 +73,7 @@ def read(
         str | None, typer.Option(help="Only these columns, separated by commas.")
     ] = None,
     as_of: AsOf = None,
+    fresh: Fresh = False,
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
     """Write the records of a dataset to a file, which has its name once it is complete."""
@@ -86,6 +91,7 @@ def read(
             end,
             names,
             as_of=as_of,
+            fresh=fresh,
             meta_address=address,
             progress=_progress(),
         ) as dataset,
@@ -104,6 +110,7 @@ def sql(
     ] = None,
     start: Start = None,
     end: End = None,
+    fresh: Fresh = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJsonRows = False,
 ) -> None:
@@ -115,7 +122,7 @@ def sql(
     from segplane.sql_session import SqlSession
 
     def open_one(name: str) -> OpenDataset:
-        return open_dataset(name, None, start, end, meta_address=address)
+        return open_dataset(name, None, start, end, fresh=fresh, meta_address=address)
 
     with connect(address) as client:
         session = SqlSession(lambda: [one.name for one in all_datasets(client)], open_one)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,8 +16,11 @@ from segplane.read.columns import ReadColumns
 from segplane.read.conversion import converted_batches
 from segplane.read.files import DatasetFile
 from segplane.read.filesystems import filesystem, path_of
+from segplane.read.fresh import FreshRecords
 from segplane.read.pins import VersionPin
 
+# Begins to read batches with every column of `ReadColumns.all`.
+BatchSource = Callable[[], Iterator[pa.RecordBatch]]
 _NANOS_PER_MICRO = 1_000
 _MICROS = pa.timestamp("us", "UTC")
 
@@ -24,7 +28,7 @@ _MICROS = pa.timestamp("us", "UTC")
 class SegmentsDataset(ds.FileSystemDataset):
     """Files of a dataset at a version, of one signal or all, within bounds of time.
 
-    Files in `converted` are not Arrow's own: with any of them this is a source for `scanner` only.
+    What `converted` yields is in no file of Arrow's: with any, this is a source for `scanner` only.
     Arrow leaves out files whose bounds exclude a query. Raises PinLost where the version may have
     been deleted.
     """
@@ -33,7 +37,7 @@ class SegmentsDataset(ds.FileSystemDataset):
         self,
         columns: ReadColumns,
         plain: Sequence[DatasetFile],
-        converted: Sequence[DatasetFile],
+        converted: Sequence[BatchSource],
         pin: VersionPin,
     ) -> None:
         file_format = ds.ParquetFileFormat(
@@ -92,31 +96,48 @@ class SegmentsDataset(ds.FileSystemDataset):
         return ds.Scanner.from_batches(joined, schema=own.projected_schema)
 
     def _convert(self) -> Iterator[pa.RecordBatch]:
-        for file in self._converted:
+        for batches in self._converted:
             self._pin.check()
-            yield from converted_batches(file, self._columns)
+            yield from batches()
 
 
 def segments_dataset(
-    columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile], pin: VersionPin
+    columns: ReadColumns,
+    bounds: TimeBounds,
+    files: Sequence[DatasetFile],
+    fresh: FreshRecords | None,
+    pin: VersionPin,
 ) -> SegmentsDataset:
-    """Return the rows of files that are of the signals asked for, within bounds of time."""
+    """Return the rows that are of the signals asked for, within bounds of time."""
     plain = [file for file in files if columns.has_as_stored(file)]
-    converted = [file for file in files if not columns.has_as_stored(file)]
+    converted: list[BatchSource] = [
+        partial(converted_batches, file, columns)
+        for file in files
+        if not columns.has_as_stored(file)
+    ]
+    if fresh is not None and fresh.babies:
+        converted.append(partial(_fresh_batches, fresh, columns))
     dataset = SegmentsDataset(columns, plain, converted, pin)
-    where = row_filter(columns, bounds, files)
+    where = row_filter(columns, bounds, files if fresh is None else None)
     return dataset if where is None else dataset.filter(where)
 
 
+def _fresh_batches(fresh: FreshRecords, columns: ReadColumns) -> Iterator[pa.RecordBatch]:
+    # Decoding takes libraries that files do not need.
+    from segplane.read.fresh_batches import FreshReading
+
+    return FreshReading(fresh, columns).batches()
+
+
 def row_filter(
-    columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile]
+    columns: ReadColumns, bounds: TimeBounds, files: Sequence[DatasetFile] | None
 ) -> pc.Expression | None:
-    """Say which rows of the files are asked for; None = every one."""
+    """Say which rows of the files are asked for; None = every one. Without files, of any rows."""
     where: pc.Expression | None = None
     if columns.signals != SIGNALS:
         for signal in columns.signals:
             where = _both(where, pc.field("signal") == signal)
-    if all(bounds.contain(file.start_time, file.end_time) for file in files):
+    if files is not None and all(bounds.contain(f.start_time, f.end_time) for f in files):
         return where
     if bounds.start is not None:
         where = _both(where, _from(bounds.start))

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from meta.client import MetaClient
+from meta.errors import VersionExpired
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.signals import Signal
@@ -19,6 +21,7 @@ from segplane.read.bounds import Moment, TimeBounds, time_bounds
 from segplane.read.connection import DEFAULT_ADDRESS, connect
 from segplane.read.errors import ReadError, meta_refusals, sentence
 from segplane.read.files import DatasetFile, find_files, signals_of
+from segplane.read.fresh import FreshRecords, find_fresh
 from segplane.read.pins import VersionPin
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ __all__ = ["DEFAULT_ADDRESS", "OpenDataset", "open_dataset"]
 
 Progress = Callable[[int, int], None]
 _OWNER_CHARACTERS_MAX = 255
+# Of a fresh reading that a nursery overtakes.
+_TRIES_MAX = 5
 
 
 def open_dataset(
@@ -46,6 +51,7 @@ def open_dataset(
     columns: Sequence[str] | None = None,
     *,
     as_of: int | None = None,
+    fresh: bool = False,
     meta_address: str | None = None,
     token: str | None = None,
     ca: str | Path | None = None,
@@ -54,29 +60,38 @@ def open_dataset(
     """Open a dataset at a version, the current one unless `as_of` names another.
 
     `start` and `end` are event times, [start, end): RFC 3339, an age such as "90m", an aware
-    datetime, or nanoseconds. The version is kept from deletion until `close`. `progress` is called
-    with rows read and rows to read at most. Raises ReadError.
+    datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds what is
+    committed and not merged yet: with it these are all records that were acknowledged before the
+    call. `progress` is called with rows read and rows to read at most. Raises ReadError.
     """
     signals, bounds = signals_of(signal), time_bounds(start, end)
-    client = connect(meta_address, token, ca)
+    for is_last in (*[False] * (_TRIES_MAX - 1), True):
+        pin = _pinned(connect(meta_address, token, ca), name, as_of)
+        try:
+            with meta_refusals(pin.client):
+                files = find_files(pin.client, name, pin.version, signals, bounds)
+                promoted = _promoted_columns(pin)
+                beyond = find_fresh(pin.client, pin.dataset_id, pin.version) if fresh else None
+            access = {"token": token or "", "ca": str(ca or "")}
+            dataset = OpenDataset(
+                name, pin, signals, bounds, files, promoted, columns, progress, access, beyond
+            )
+            # Names of columns are checked where the columns are known: by pyarrow's schema.
+            return dataset if columns is None else dataset.checked()
+        except BaseException as error:
+            pin.close()
+            # A baby without stamps was merged since the pin: its routing is forgotten.
+            if is_last or as_of is not None or not isinstance(error.__cause__, VersionExpired):
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _pinned(client: MetaClient, name: str, as_of: int | None) -> VersionPin:
     try:
         with meta_refusals(client):
-            pin = VersionPin.take(client, name, as_of, owner())
+            return VersionPin.take(client, name, as_of, owner())
     except BaseException:
         client.close()
-        raise
-    try:
-        with meta_refusals(client):
-            files = find_files(client, name, pin.version, signals, bounds)
-            promoted = _promoted_columns(pin)
-        access = {"token": token or "", "ca": str(ca or "")}
-        dataset = OpenDataset(
-            name, pin, signals, bounds, files, promoted, columns, progress, access
-        )
-        # Names of columns are checked where the columns are known: by pyarrow's schema.
-        return dataset if columns is None else dataset.checked()
-    except BaseException:
-        pin.close()
         raise
 
 
@@ -97,6 +112,7 @@ class OpenDataset:
     _column_names: Sequence[str] | None = field(repr=False)
     _progress: Progress | None = field(repr=False, default=None)
     _access: Mapping[str, str] = field(repr=False, default_factory=dict)
+    fresh: FreshRecords | None = field(repr=False, default=None)
 
     def __post_init__(self) -> None:
         self.pin.keep_for(self)
@@ -125,6 +141,11 @@ class OpenDataset:
     def dataset_id(self) -> str:
         """The dataset's id."""
         return self.pin.dataset_id
+
+    @property
+    def cut(self) -> Mapping[str, int]:
+        """The last baby segment of each stream that is read beside the version, by its offset."""
+        return {} if self.fresh is None else self.fresh.cut
 
     @property
     def promoted_columns(self) -> tuple[common_pb2.PromotedColumn, ...]:
@@ -167,6 +188,7 @@ class OpenDataset:
             None,
             self._progress,
             self._access,
+            self.fresh,
         )
 
     def newest(self, limit: int) -> pa.Table:
@@ -188,7 +210,7 @@ class OpenDataset:
     def to_arrow(self) -> ds.Dataset | pa.RecordBatchReader:
         """Return a pyarrow Dataset, or a reader of batches where files have to be converted.
 
-        These are files of format 1, and files that lack a promoted column.
+        These are files of format 1 and files that lack a promoted column; and fresh records.
         """
         return self.source() if self._source().is_arrows_own else self.to_reader()
 
@@ -229,6 +251,8 @@ class OpenDataset:
 
         The version is kept until `close` or the end of the session's object.
         """
+        if self.fresh is not None:
+            raise ReadError("Spark reads no fresh records: open the dataset without `fresh`")
         from segplane.read.spark.native import data_frame
 
         self.pin.check()
@@ -250,10 +274,11 @@ class OpenDataset:
         from segplane.read.arrow_source import segments_dataset
 
         self.pin.check()
-        return segments_dataset(self.columns, self.bounds, self._files, self.pin)
+        return segments_dataset(self.columns, self.bounds, self._files, self.fresh, self.pin)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows, rows_max = 0, sum(file.rows for file in self._files)
+        rows_max += 0 if self.fresh is None else self.fresh.rows
         with self._failures():
             for batch in self._source().scanner().to_batches():
                 rows += batch.num_rows

@@ -8,8 +8,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from nursery.execute import Budget, execute
-from nursery.streams import Period
-from nursery.tasks import DatasetWork, Routes, Task, TaskRead
+from nursery.tasks import Task
 from segments.baby import TokenPart
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
@@ -20,6 +19,7 @@ from segments.parquet.schema import PromotedColumn, SegmentSpec
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
 from tests.support.nursery.tasks import (
     DAY,
     NOW,

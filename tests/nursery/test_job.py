@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from nursery import job
 from nursery.execute import Budget
 from nursery.results import TaskResult
-from nursery.tasks import DatasetWork, Routes, Task, TaskRead
+from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
@@ -27,6 +27,7 @@ from segments.parquet.schema import SegmentSpec
 from segments.spark.session import SparkUnusable, check_alive, check_java
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)

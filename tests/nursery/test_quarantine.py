@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from nursery.execute import execute
-from nursery.streams import Period
-from nursery.tasks import Routes, Task, TaskRead
+from nursery.tasks import Task
 from segments.baby import Export, TokenPart
 from segments.keys import baby_key, quarantine_key, quarantine_whole_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.babies.reads import Period, Routes, TaskRead
 from tests.support.nursery.tasks import (
     ONE,
     ROOMY,

@@ -14,7 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from nursery import small_batch
 from nursery.execute import Budget, execute
 from nursery.results import TaskResult
-from nursery.tasks import DatasetWork, Routes, Task, TaskRead
+from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
@@ -27,6 +27,7 @@ from segments.signals import Signal
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from tests.support.parquet.rows import plain_sections
 
 DAY = 86_400 * 10**9

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from nursery import job
 from nursery.execute import Budget
 from nursery.results import TaskResult
-from nursery.tasks import DatasetWork, Routes, Task, TaskRead
+from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.location import StoreLocation
@@ -20,6 +20,7 @@ from segments.offsets import OffsetSpan
 from segments.parquet.schema import SegmentSpec
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
 from tests.support.process_tree import children_of
 
 pytestmark = pytest.mark.spark

@@ -10,11 +10,11 @@ import pytest
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotDrained, NothingToRepair
 from meta.v1 import operations_pb2 as pb
-from nursery.payload import Payload
 from nursery.replay import write_payload
 from segments.baby import Export, encode_baby
 from segments.keys import baby_key, quarantine_key
 from segments.parquet.schema import SegmentSpec
+from segplane.dataplane.babies.payload import Payload
 from segplane.quarantine import QuarantineFilter, list_page
 from segplane.rebuild import read_plan
 from tests.support.command_line import RunCommand

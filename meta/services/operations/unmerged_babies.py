@@ -1,7 +1,7 @@
 """Committed babies that a version does not show yet."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,18 +11,20 @@ from meta.config import Settings
 from meta.errors import CursorInvalid, ReplyTooLarge
 from meta.services import checks, convert, cursors
 from meta.services.convert import REPLY_BYTES_MAX
-from meta.store import lookup, unmerged_babies
+from meta.store import lookup, stream_reads, unmerged_babies
 from meta.store.engine import Transaction
 from meta.store.stream_reads import BabyRow
 from meta.store.unmerged_babies import OffsetCut
 from meta.transactions import Transactions
+from meta.v1 import nursery_pb2, operations_pb2_grpc
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 PAGE_DEFAULT = 1_000
 PAGE_MAX = 10_000
 # They are all in the cursor: a MiB of text.
 STREAMS_MAX = 20_000
+# A page of them takes at most 4 MiB.
+PERIODS_MAX = 20_000
 # Version, second of the first page; then stream, after, last for each that is left.
 _CURSOR = struct.Struct(">qq")
 _CUT = struct.Struct(">16sqq")
@@ -76,7 +78,9 @@ class UnmergedBabyCalls(operations_pb2_grpc.OperationsServiceServicer):
             tx, dataset_id, cursor.version, lifetimes.tombstone_grace
         )
         babies = unmerged_babies.read(tx, dataset_id, cursor.cuts, limit + 1)
-        return self._reply(dataset_id, cursor, babies, limit)
+        reply = self._reply(dataset_id, cursor, babies, limit)
+        reply.routing_history.extend(_routing(tx, dataset_id, reply))
+        return reply
 
     def _reply(
         self, dataset_id: UUID, cursor: BabyCursor, babies: Sequence[BabyRow], limit: int
@@ -98,6 +102,36 @@ class UnmergedBabyCalls(operations_pb2_grpc.OperationsServiceServicer):
                 reply.streams.add(stream_id=stream_id, cloud_object_prefix=place)
             reply.streams[-1].babies.append(info)
         return reply
+
+
+def _routing(
+    tx: Transaction, dataset_id: UUID, reply: pb.ListUnmergedBabiesResponse
+) -> Iterator[nursery_pb2.RoutingPeriod]:
+    """Routing of the page's unstamped babies, of tokens that had a route to the dataset."""
+    floors = {
+        UUID(stream.stream_id): min(unstamped) - 1
+        for stream in reply.streams
+        if (unstamped := [baby.offset for baby in stream.babies if not baby.dataset_ids])
+    }
+    if not floors:
+        return
+    own_floors = {"streams": list(floors), "floors": list(floors.values())}
+    rows = stream_reads.read_periods_of(tx, own_floors)
+    sending = {
+        (row.stream_id, row.token_id)
+        for row in rows
+        if dataset_id in (row.routing.logs, row.routing.traces, row.routing.metrics)
+    }
+    own = [row for row in rows if (row.stream_id, row.token_id) in sending]
+    if len(own) > PERIODS_MAX:
+        raise ReplyTooLarge(f"{len(own)} routing periods exceed the {PERIODS_MAX} of one page")
+    for row in own:
+        yield nursery_pb2.RoutingPeriod(
+            stream_id=str(row.stream_id),
+            token_id=str(row.token_id),
+            from_offset=row.from_offset,
+            routing=convert.routing_message(row.routing),
+        )
 
 
 def _behind(cursor: BabyCursor, last: BabyRow) -> BabyCursor:

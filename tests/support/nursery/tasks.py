@@ -6,8 +6,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from nursery.execute import Budget
 from nursery.results import TaskResult
-from nursery.streams import Period
-from nursery.tasks import DatasetWork, Routes, Task, TaskRead
+from nursery.tasks import Task
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key
 from segments.offsets import OffsetSpan
@@ -15,6 +14,7 @@ from segments.parquet.reader import read_segment
 from segments.parquet.schema import SegmentSpec
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
 
 DAY = 86_400 * 10**9
 NOW = 1_700_000_000 * 10**9

@@ -3,22 +3,30 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Protocol
 
-from nursery.quarantine import Quarantine
-from nursery.tasks import TaskRead
 from segments.baby import Baby, IsWanted, decode_baby
 from segments.damaged_baby import recover_baby
 from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
 from segments.store.interface import ObjectStore
+from segplane.dataplane.babies.reads import TaskRead
 
 PREFETCH = 4
 
 
-class BabyReader:
-    """Fetches and decodes baby segments; of a corrupt one only the damage is quarantined."""
+class BabyQuarantine(Protocol):
+    """Takes what no dataset gets."""
 
-    def __init__(self, store: ObjectStore, quarantine: Quarantine) -> None:
+    def put_baby(self, stream_id: str, offset: int, body: bytes, error: Exception) -> None:
+        """Put a whole baby segment that cannot be decoded."""
+        ...
+
+
+class BabyReader:
+    """Fetches and decodes baby segments; of a corrupt one only the damage is left out."""
+
+    def __init__(self, store: ObjectStore, quarantine: BabyQuarantine) -> None:
         self._store = store
         self._quarantine = quarantine
         self.bytes_read = 0

@@ -3,12 +3,24 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from nursery.dataset_execution import DatasetExecution
-from nursery.payload import ROW_BYTES, Payload
-from nursery.tasks import Routes, TaskRead
 from segments.baby import Baby, IsWanted, TokenPart
 from segments.otlp.split import records_at_most
+from segplane.dataplane.babies.payload import ROW_BYTES, Payload
+from segplane.dataplane.babies.reads import DatasetWork, Routes, TaskRead
+
+
+class RoutedDataset(Protocol):
+    """A dataset whose records are read."""
+
+    @property
+    def work(self) -> DatasetWork:
+        """The dataset, and the offsets whose records are its."""
+        ...
+
+
+Target = TypeVar("Target", bound=RoutedDataset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,27 +36,27 @@ class StrayPayload:
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnedOffsets:
+class _OwnedOffsets(Generic[Target]):
     """Offsets of one stream whose records of one dataset are this task's."""
 
     first: int
     last: int
-    dataset: DatasetExecution
+    dataset: Target
 
 
-class Router:
+class Router(Generic[Target]):
     """Routes the baby segments of one task."""
 
-    def __init__(self, routes: Sequence[Routes], datasets: Sequence[DatasetExecution]) -> None:
+    def __init__(self, routes: Sequence[Routes], datasets: Sequence[Target]) -> None:
         self._routes = {stream.stream_id: stream for stream in routes}
         # Ascending offsets per (stream, dataset), and apart from them the first of each.
-        self._owned: dict[tuple[str, str], list[_OwnedOffsets]] = {}
+        self._owned: dict[tuple[str, str], list[_OwnedOffsets[Target]]] = {}
         for dataset in datasets:
             for span in dataset.work.ranges:
-                owned = self._owned.setdefault((span.stream_id, dataset.dataset_id), [])
+                owned = self._owned.setdefault((span.stream_id, dataset.work.dataset_id), [])
                 owned.append(_OwnedOffsets(span.start, span.end, dataset))
         # Datasets of the baby that was asked about last: each has parts of several signals.
-        self._last: tuple[tuple[str, int], dict[str | None, DatasetExecution | None]] | None = None
+        self._last: tuple[tuple[str, int], dict[str | None, Target | None]] | None = None
         self._firsts: dict[tuple[str, str], list[int]] = {}
         for key, owned in self._owned.items():
             owned.sort(key=_first)
@@ -59,7 +71,7 @@ class Router:
 
     def route(
         self, read: TaskRead, baby: Baby, received_at: int
-    ) -> Iterator[tuple[DatasetExecution, Payload] | StrayPayload]:
+    ) -> Iterator[tuple[Target, Payload] | StrayPayload]:
         """Yield the payloads of this task's datasets, and strays if the task owns the baby."""
         routes = self._routes[read.stream_id]
         for part in baby.parts:
@@ -75,7 +87,7 @@ class Router:
                 for payload in _payloads(part, baby, read, received_at):
                     yield StrayPayload(payload, cause, dataset_id or "")
 
-    def _owner(self, read: TaskRead, dataset_id: str | None) -> DatasetExecution | None:
+    def _owner(self, read: TaskRead, dataset_id: str | None) -> Target | None:
         baby = (read.stream_id, read.offset)
         if self._last is None or self._last[0] != baby:
             self._last = (baby, {})
@@ -84,7 +96,7 @@ class Router:
             owners[dataset_id] = self._find_owner(read, dataset_id)
         return owners[dataset_id]
 
-    def _find_owner(self, read: TaskRead, dataset_id: str | None) -> DatasetExecution | None:
+    def _find_owner(self, read: TaskRead, dataset_id: str | None) -> Target | None:
         key = (read.stream_id, dataset_id or "")
         place = bisect_right(self._firsts.get(key, ()), read.offset)
         if place == 0:
@@ -93,7 +105,7 @@ class Router:
         return None if owned.last < read.offset else owned.dataset
 
 
-def _first(owned: _OwnedOffsets) -> int:
+def _first(owned: _OwnedOffsets[Target]) -> int:
     return owned.first
 
 

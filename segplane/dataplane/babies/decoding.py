@@ -2,38 +2,52 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from nursery.columns import Rows
-from nursery.dataset_execution import DatasetExecution
-from nursery.payload import Payload
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode
 from segments.parquet.promoted import promote
 from segments.parquet.schema import SegmentSpec, section_schema
 from segments.parquet.sorting import compact
 from segments.signals import Signal
+from segplane.dataplane.babies.columns import DatasetColumns, Rows
+from segplane.dataplane.babies.payload import Payload
+from segplane.dataplane.babies.reads import DatasetWork
+
+
+class DecodedDataset(Protocol):
+    """A dataset that takes decoded rows; `index` is its place among those of a pass."""
+
+    index: int
+    work: DatasetWork
+    columns: DatasetColumns
+    unconverted: int
+
+
+Taker = TypeVar("Taker", bound=DecodedDataset)
 
 
 @dataclass(frozen=True, slots=True)
-class RoutedPayload:
+class RoutedPayload(Generic[Taker]):
     """A payload and the dataset that its records belong to."""
 
-    dataset: DatasetExecution
+    dataset: Taker
     payload: Payload
 
 
 @dataclass(frozen=True, slots=True)
-class UndecodablePayload:
+class UndecodablePayload(Generic[Taker]):
     """A payload that cannot be decoded."""
 
-    routed: RoutedPayload
+    routed: RoutedPayload[Taker]
     error: str
 
 
-def decode_pass(signal: Signal, routed: Sequence[RoutedPayload]) -> list[UndecodablePayload]:
+def decode_pass(
+    signal: Signal, routed: Sequence[RoutedPayload[Taker]]
+) -> list[UndecodablePayload[Taker]]:
     """Decode payloads of one signal into their datasets' columns; returns the undecodable ones.
 
     Payloads are pieces: none has more records than one pass may decode. One pass for 500

@@ -1,0 +1,1 @@
+"""Reading baby segments: fetched, checked, routed and decoded; by nurseries and fresh readers."""

@@ -1,0 +1,51 @@
+"""Baby segments to read, and the routing of their records, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from segments.offsets import OffsetSpan
+from segments.parquet.schema import SegmentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A token's routing (signal -> dataset id), from an offset of one stream onwards."""
+
+    token_id: str
+    from_offset: int
+    routes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetWork:
+    """A dataset and the offsets whose records one task writes."""
+
+    dataset_id: str
+    spec: SegmentSpec
+    ranges: tuple[OffsetSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRead:
+    """One baby segment to read. Its owner quarantines the records that have no dataset.
+
+    `dataset_ids` is what its commit announced; empty = it may hold records of any dataset.
+    """
+
+    stream_id: str
+    offset: int
+    is_owner: bool
+    dataset_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The routing of one stream's records.
+
+    A stamp is valid if it names a dataset of `merged`, the merged offset of each entry; `periods`
+    route babies without stamps.
+    """
+
+    stream_id: str
+    merged: Mapping[str, int]
+    periods: tuple[Period, ...]

@@ -1,0 +1,129 @@
+"""Rows of baby segments, by the rules that nurseries merge them by.
+
+What a nursery would put into the quarantine is left out, and counted. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from segments.errors import SegmentsError
+from segments.offsets import spans_of
+from segments.otlp.wire import UndecodableSlice
+from segments.parquet.schema import SegmentSpec
+from segments.parquet.stored_columns import FORMAT_MICROSECONDS, section_stored
+from segments.signals import Signal
+from segments.store.open import open_store
+from segplane.dataplane.babies.columns import DatasetColumns
+from segplane.dataplane.babies.decoding import RoutedPayload, decode_pass
+from segplane.dataplane.babies.payload import Payload
+from segplane.dataplane.babies.reader import BabyReader
+from segplane.dataplane.babies.reads import DatasetWork, Period, Routes, TaskRead
+from segplane.dataplane.babies.routing import Router, StrayPayload
+from segplane.read.columns import ReadColumns
+from segplane.read.conversion import conformed
+from segplane.read.errors import ReadError, sentence
+from segplane.read.fresh import FreshRecords
+
+# As much OTLP is decoded in one pass; its rows take a few times as much memory.
+PASS_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _FreshDataset:
+    """Decoded rows of the dataset that are not read yet."""
+
+    work: DatasetWork
+    index: int = 0
+    columns: DatasetColumns = field(default_factory=DatasetColumns)
+    unconverted: int = 0
+
+
+class FreshReading:
+    """One reading of fresh records; `left_out` payloads would go to the quarantine."""
+
+    def __init__(self, fresh: FreshRecords, columns: ReadColumns) -> None:
+        assert fresh.store is not None, "there is no baby to read"
+        self.left_out = 0
+        self._columns = columns
+        spec = SegmentSpec((), columns.promoted)
+        self._dataset = _FreshDataset(_work(fresh, spec))
+        self._router: Router[_FreshDataset] = Router(_routes(fresh), [self._dataset])
+        self._reader = BabyReader(open_store(fresh.store), self)
+        # Nobody's task: what has no dataset is for a nursery to keep.
+        self._reads = [TaskRead(b.stream_id, b.offset, False, b.dataset_ids) for b in fresh.babies]
+        self._pending: dict[Signal, list[RoutedPayload[_FreshDataset]]] = defaultdict(list)
+        self._pending_bytes = 0
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows of the signals asked for, with every column of `columns.all`.
+
+        Raises ReadError for a baby segment that cannot be read.
+        """
+        for read, body in self._reader.fetch(self._reads):
+            try:
+                baby, received_at = self._reader.decode(read, body, self._router.is_wanted(read))
+                routed = list(self._router.route(read, baby, received_at))
+            except SegmentsError as error:
+                raise ReadError(
+                    f"baby segment {read.offset} of stream {read.stream_id} cannot be read:"
+                    f" {sentence(error)}"
+                ) from error
+            for item in routed:
+                if isinstance(item, StrayPayload):
+                    self.left_out += 1
+                elif item[1].signal in self._columns.signals:
+                    yield from self._take(*item)
+        yield from self._decoded()
+
+    def put_baby(self, stream_id: str, offset: int, body: bytes, error: Exception) -> None:
+        """Write nothing: a nursery puts it into the quarantine."""
+
+    def _take(self, dataset: _FreshDataset, payload: Payload) -> Iterator[pa.RecordBatch]:
+        try:
+            pieces = (payload,) if payload.is_one_piece else tuple(payload.pieces())
+        except UndecodableSlice:
+            self.left_out += 1
+            return
+        for piece in pieces:
+            self._pending[piece.signal].append(RoutedPayload(dataset, piece))
+            self._pending_bytes += piece.decoded_bytes
+            if self._pending_bytes >= PASS_BYTES:
+                yield from self._decoded()
+
+    def _decoded(self) -> Iterator[pa.RecordBatch]:
+        """Decode what is pending, one pass a signal."""
+        pending, self._pending, self._pending_bytes = self._pending, defaultdict(list), 0
+        for signal, routed in pending.items():
+            self.left_out += len(decode_pass(signal, routed))
+        columns, self._dataset.columns = self._dataset.columns, DatasetColumns()
+        for signal in columns.signals:
+            for rows in columns.tables[signal]:
+                for batch in rows.table.to_batches():
+                    yield self._stored(signal, batch)
+
+    def _stored(self, signal: Signal, batch: pa.RecordBatch) -> pa.RecordBatch:
+        stored = section_stored(signal, self._columns.promoted, FORMAT_MICROSECONDS)
+        by_name: dict[str, Any] = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return conformed(stored.with_words(stored.split(by_name)), batch.num_rows, self._columns)
+
+
+def _work(fresh: FreshRecords, spec: SegmentSpec) -> DatasetWork:
+    """Return the dataset, with the offsets that are its."""
+    offsets: dict[str, list[int]] = defaultdict(list)
+    for baby in fresh.babies:
+        offsets[baby.stream_id].append(baby.offset)
+    spans = (span for stream, own in offsets.items() for span in spans_of(stream, own))
+    return DatasetWork(fresh.dataset_id, spec, tuple(spans))
+
+
+def _routes(fresh: FreshRecords) -> list[Routes]:
+    periods: dict[str, list[Period]] = {baby.stream_id: [] for baby in fresh.babies}
+    for one in fresh.periods:
+        periods[one.stream_id].append(Period(one.token_id, one.from_offset, one.routes))
+    return [Routes(stream, {}, tuple(own)) for stream, own in periods.items()]

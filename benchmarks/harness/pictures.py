@@ -23,6 +23,7 @@ GROUPS = {
     "register": "Registering merged segments",
     "poll": "Polling for merge tasks",
     "find_segments": "Finding segments",
+    "read": "Reading a dataset",
     "freshness": "Freshness: from sent to visible",
     "soak": "Half an hour of steady load",
     "limit": "What the machine does without us",

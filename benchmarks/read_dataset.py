@@ -183,7 +183,7 @@ def _decode(store: ObjectStore, fresh: FreshRecords) -> int:
     rows, pending_bytes = 0, 0
     pending: dict[Signal, list[RoutedPayload[_BenchDataset]]] = {}
     for read, body in reader.fetch(reads):
-        baby, received_at = reader.decode(read, body)
+        baby, received_at = reader.decode(read, body, router.is_wanted(read))
         for routed in router.route(read, baby, received_at):
             assert isinstance(routed, tuple)
             pending.setdefault(routed[1].signal, []).append(RoutedPayload(*routed))

@@ -8,9 +8,11 @@
 Importing this needs none of these libraries; each is imported where it is used first.
 """
 
-from segplane.read.dataset import DEFAULT_ADDRESS, OpenDataset, open_dataset
+from segplane.read.connection import DEFAULT_ADDRESS
+from segplane.read.dataset import OpenDataset
 from segplane.read.errors import MetaUnreachable, PinLost, ReadError
 from segplane.read.files import DatasetFile
+from segplane.read.opening import open_dataset
 
 __all__ = [
     "DEFAULT_ADDRESS",

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import getpass
-import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from meta.client import MetaClient
-from meta.errors import VersionExpired
 from meta.v1 import common_pb2
-from meta.v1 import operations_pb2 as ops
 from segments.signals import Signal
-from segplane.read.bounds import Moment, TimeBounds, time_bounds
-from segplane.read.connection import DEFAULT_ADDRESS, connect
-from segplane.read.errors import ReadError, meta_refusals, sentence
-from segplane.read.files import DatasetFile, find_files, signals_of
-from segplane.read.fresh import FreshRecords, find_fresh
+from segplane.read.bounds import TimeBounds
+from segplane.read.errors import ReadError, sentence
+from segplane.read.files import DatasetFile, signals_of
+from segplane.read.fresh import FreshRecords
 from segplane.read.pins import VersionPin
 
 if TYPE_CHECKING:
@@ -35,64 +28,7 @@ if TYPE_CHECKING:
     from segplane.read.arrow_source import SegmentsDataset
     from segplane.read.columns import ReadColumns
 
-__all__ = ["DEFAULT_ADDRESS", "OpenDataset", "open_dataset"]
-
 Progress = Callable[[int, int], None]
-_OWNER_CHARACTERS_MAX = 255
-# Of a fresh reading that a nursery overtakes.
-_TRIES_MAX = 5
-
-
-def open_dataset(
-    name: str,
-    signal: str | None = None,
-    start: Moment | None = None,
-    end: Moment | None = None,
-    columns: Sequence[str] | None = None,
-    *,
-    as_of: int | None = None,
-    fresh: bool = False,
-    meta_address: str | None = None,
-    token: str | None = None,
-    ca: str | Path | None = None,
-    progress: Progress | None = None,
-) -> OpenDataset:
-    """Open a dataset at a version, the current one unless `as_of` names another.
-
-    `start` and `end` are event times, [start, end): RFC 3339, an age such as "90m", an aware
-    datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds what is
-    committed and not merged yet: with it these are all records that were acknowledged before the
-    call. `progress` is called with rows read and rows to read at most. Raises ReadError.
-    """
-    signals, bounds = signals_of(signal), time_bounds(start, end)
-    for is_last in (*[False] * (_TRIES_MAX - 1), True):
-        pin = _pinned(connect(meta_address, token, ca), name, as_of)
-        try:
-            with meta_refusals(pin.client):
-                files = find_files(pin.client, name, pin.version, signals, bounds)
-                promoted = _promoted_columns(pin)
-                beyond = find_fresh(pin.client, pin.dataset_id, pin.version) if fresh else None
-            access = {"token": token or "", "ca": str(ca or "")}
-            dataset = OpenDataset(
-                name, pin, signals, bounds, files, promoted, columns, progress, access, beyond
-            )
-            # Names of columns are checked where the columns are known: by pyarrow's schema.
-            return dataset if columns is None else dataset.checked()
-        except BaseException as error:
-            pin.close()
-            # A baby without stamps was merged since the pin: its routing is forgotten.
-            if is_last or as_of is not None or not isinstance(error.__cause__, VersionExpired):
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
-def _pinned(client: MetaClient, name: str, as_of: int | None) -> VersionPin:
-    try:
-        with meta_refusals(client):
-            return VersionPin.take(client, name, as_of, owner())
-    except BaseException:
-        client.close()
-        raise
 
 
 @dataclass(eq=False)
@@ -300,18 +236,3 @@ class OpenDataset:
             raise ReadError(
                 f"dataset {self.name!r} at version {self.version} cannot be read: {sentence(error)}"
             ) from error
-
-
-def _promoted_columns(pin: VersionPin) -> tuple[common_pb2.PromotedColumn, ...]:
-    request = ops.GetDatasetSettingsRequest(dataset_id=pin.dataset_id)
-    settings = pin.client.operations.GetDatasetSettings(request).settings
-    return tuple(settings.promoted_columns.columns)
-
-
-def owner() -> str:
-    """Name this reader to operators, who list pins by it."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"[:_OWNER_CHARACTERS_MAX]

@@ -14,8 +14,8 @@ from meta.errors import MetaError, NotFound, VersionExpired
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.read.bounds import TimeBounds
-from segplane.read.dataset import owner
 from segplane.read.errors import PinLost, ReadError, meta_refusals
+from segplane.read.opening import owner
 from segplane.read.spark.options import SourceOptions
 
 _RENEW_DEADLINE_SECS = 5.0

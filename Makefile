@@ -32,6 +32,7 @@ lock: ## Resolve the lock files anew
 	$(COMPILE) --extra all --constraint requirements/dev.lock -o requirements/all.lock
 	$(GROUP) --upgrade --group bench --constraint requirements/dev.lock -o requirements/bench.lock
 	$(GROUP) --upgrade --group iceberg -o requirements/iceberg.lock
+	$(GROUP) --upgrade --group control -o requirements/control.lock
 	$(GROUP) --upgrade --group engines -o requirements/engines.lock
 	$(GROUP) pyproject.toml --extra read --group notebook --constraint requirements/dev.lock -o requirements/notebook.lock
 	$(GROUP) --upgrade --group readers -o requirements/readers.lock
@@ -187,11 +188,16 @@ bench-peers: $(PEERS)/libraries/.ready $(PEERS)/iceberg/.ready $(PEERS)/iceberg.
 
 $(PEERS)/libraries/.ready: requirements/bench.lock
 $(PEERS)/iceberg/.ready: requirements/iceberg.lock
+$(PEERS)/control/.ready: requirements/control.lock
 $(PEERS)/%/.ready: $(READY)
 	@mkdir -p $(PEERS) && test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)
 	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/build.lock
 	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r $(filter requirements/%,$^)
 	@touch $@
+
+.PHONY: bench-control-peers
+bench-control-peers: $(READY) $(PEERS)/control/.ready ## Publishing a file by us, DuckLake and PyIceberg over the same Postgres
+	$(BIN)/python -m benchmarks.control
 
 $(PEERS)/iceberg.jar: Makefile
 	@if command -v mvn >/dev/null; then mkdir -p $(PEERS) \

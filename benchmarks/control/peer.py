@@ -1,0 +1,144 @@
+"""A peer that publishes files: `python peer.py NAME URL FOLDER CALLERS SECONDS`.
+
+Runs in the environment of the peers, without this project. Every caller has a table of its own and
+publishes the same small Parquet file under a new name, over and over. Prints how many files were
+published in how many seconds, and how often a caller had to begin again.
+"""
+
+import importlib
+import itertools
+import json
+import multiprocessing
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass(frozen=True)
+class Task:
+    """The work of one caller: its number, and where it publishes for how long."""
+
+    url: str
+    folder: Path
+    number: int
+    seconds: float
+
+    def path(self, count: int) -> str:
+        """A file of this caller, which exists afterwards."""
+        path = self.folder / f"{self.number}-{count}.parquet"
+        shutil.copy(self.folder / "one.parquet", path)
+        return str(path)
+
+
+def write_file(folder: Path) -> None:
+    """Write the file that is published."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    times = pa.array(range(1_000), pa.int64())
+    pq.write_table(pa.table({"moment": times, "number": times}), folder / "one.parquet")
+
+
+def repeat(task: Task, publish: Callable[[str], None]) -> tuple[int, int]:
+    """Publish for the given time; returns files and refused tries."""
+    files = refused = 0
+    until = time.monotonic() + task.seconds
+    for count in itertools.count():
+        if time.monotonic() > until:
+            return files, refused
+        path = task.path(count)
+        try:
+            publish(path)
+            files += 1
+        except Exception as error:
+            refused += 1
+            if refused > 20 and not files:
+                raise error
+    raise AssertionError("endless")
+
+
+def _ducklake_connection(task: Task):  # type: ignore[no-untyped-def]
+    import duckdb
+
+    connection = duckdb.connect(config={"allow_unsigned_extensions": "true", "threads": 1})
+    for name in ("postgres_scanner", "ducklake"):
+        package = importlib.import_module(f"duckdb_extension_{name}")
+        assert package.__file__ is not None
+        (extension,) = Path(package.__file__).parent.rglob("*.duckdb_extension")
+        connection.execute(f"LOAD '{extension}'")
+    parts = urlsplit(task.url)
+    options = {"host": parts.hostname, "port": parts.port, "user": parts.username}
+    options |= {key: values[0] for key, values in parse_qs(parts.query).items()}
+    options["dbname"] = "ducklake"
+    text = " ".join(f"{key}={value}" for key, value in options.items() if value)
+    data = task.folder / "lake"
+    connection.execute(f"ATTACH 'ducklake:postgres:{text}' AS lake (DATA_PATH '{data}')")
+    return connection
+
+
+def ducklake(task: Task, start: Callable[[], None]) -> tuple[int, int]:
+    """DuckLake: ducklake_add_data_files, which is a transaction of the catalog."""
+    connection = _ducklake_connection(task)
+    table = f"t{task.number}"
+    connection.execute(f"CREATE TABLE IF NOT EXISTS lake.{table} (moment BIGINT, number BIGINT)")
+    start()
+    return repeat(
+        task,
+        lambda path: connection.execute(
+            f"CALL ducklake_add_data_files('lake', '{table}', '{path}')"
+        ),
+    )
+
+
+def iceberg(task: Task, start: Callable[[], None]) -> tuple[int, int]:
+    """PyIceberg with SqlCatalog: add_files, which is a commit of the table."""
+    import pyarrow.parquet as pq
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    # The driver of the catalog is psycopg 3; its tables are made by the first caller.
+    uri = task.url.replace("postgresql://", "postgresql+psycopg://")
+    catalog = SqlCatalog("bench", uri=uri, warehouse=f"file://{task.folder}/warehouse")
+    catalog.create_namespace_if_not_exists(f"n{task.number}")
+    schema = pq.read_schema(task.folder / "one.parquet")
+    table = catalog.create_table_if_not_exists(f"n{task.number}.t", schema)
+    start()
+    return repeat(
+        task, lambda path: table.add_files([f"file://{path}"], check_duplicate_files=False)
+    )
+
+
+PEERS = {"ducklake": ducklake, "iceberg": iceberg}
+
+
+def _caller(name: str, task: Task, ready, results) -> None:  # type: ignore[no-untyped-def]
+    results.put(PEERS[name](task, ready.wait))
+
+
+def main() -> None:
+    """Run the callers, each in a process of its own."""
+    name, url, folder, callers, seconds = sys.argv[1:]
+    tasks = [Task(url, Path(folder), n, float(seconds)) for n in range(int(callers))]
+    write_file(tasks[0].folder)
+    # The first one makes what all share; two at once would refuse each other.
+    PEERS[name](Task(url, Path(folder), 0, 0.0), lambda: None)
+    context = multiprocessing.get_context("spawn")
+    ready, results = context.Barrier(len(tasks) + 1), context.Queue()
+    processes = [context.Process(target=_caller, args=(name, t, ready, results)) for t in tasks]
+    for process in processes:
+        process.start()
+    ready.wait(120)
+    began = time.monotonic()
+    done = [results.get(timeout=120 + float(seconds)) for _ in processes]
+    took = time.monotonic() - began
+    for process in processes:
+        process.join()
+    files, refused = (sum(figures) for figures in zip(*done, strict=True))
+    print(json.dumps({"files": files, "refused": refused, "seconds": took}))
+
+
+if __name__ == "__main__":
+    main()

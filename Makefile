@@ -34,7 +34,7 @@ lock: ## Resolve the lock files anew
 	$(GROUP) --upgrade --group iceberg -o requirements/iceberg.lock
 	$(GROUP) --upgrade --group control -o requirements/control.lock
 	$(GROUP) --upgrade --group engines -o requirements/engines.lock
-	$(GROUP) pyproject.toml --extra read --group notebook --constraint requirements/dev.lock -o requirements/notebook.lock
+	$(GROUP) pyproject.toml --upgrade --extra read --group notebook -o requirements/notebook.lock
 	$(GROUP) --upgrade --group readers -o requirements/readers.lock
 	$(GROUP) --upgrade --group readers-spark -o requirements/readers-spark.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock

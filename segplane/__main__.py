@@ -16,6 +16,7 @@ from segplane.commands import (
     losses,
     pins,
     quarantine,
+    query,
     reading,
     rewrites,
     running,
@@ -70,6 +71,7 @@ app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(deletion.app, name="deletion")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(views.app, name="views")
+app.command("query")(query.query)
 app.add_typer(access.app, name="access")
 app.command("read")(reading.read)
 app.command("sql")(reading.sql)

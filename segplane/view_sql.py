@@ -33,14 +33,18 @@ def view_sql(client: MetaClient, name: str, engine: EngineName) -> str:
         raise ViewUnreadable(f"view {name!r}: {error}") from None
 
 
-def compiled_view(client: MetaClient, name: str) -> CheckedQuery:
-    """Return a view as the union over its links. Raises ViewUnreadable, NotFound."""
+def compiled_view(client: MetaClient, name: str, *, is_complete: bool = False) -> CheckedQuery:
+    """Return a view as the union over its links. Raises ViewUnreadable, NotFound.
+
+    `is_complete` says that what is read has every promoted column, whatever the files hold.
+    """
     view = client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
     links = list(all_links(client, view.id))
     if not links:
         raise ViewUnreadable(f"view {name!r} reads no dataset: link it to one with a projection")
     schema = _schema(client, view.schema_id) if view.HasField("schema_id") else {}
-    return queries.compile_view([_branch(client, link, schema) for link in links], schema)
+    branches = [_branch(client, link, schema, is_complete=is_complete) for link in links]
+    return queries.compile_view(branches, schema)
 
 
 def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:
@@ -67,13 +71,18 @@ def all_links(client: MetaClient, view_id: str) -> Iterator[catalog_pb2.ViewData
 
 
 def _branch(
-    client: MetaClient, link: catalog_pb2.ViewDatasetProjection, schema: Columns
+    client: MetaClient,
+    link: catalog_pb2.ViewDatasetProjection,
+    schema: Columns,
+    *,
+    is_complete: bool,
 ) -> CheckedQuery:
     """Return what one link yields. Raises ViewUnreadable for a link that was never checked."""
     projection = client.catalog.GetProjection(
         catalog_pb2.GetProjectionRequest(id=link.projection_id)
     )
-    table = _table(client, link.dataset_id)
+    dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=link.dataset_id))
+    table = table_of(client, dataset.id, dataset.name, is_complete=is_complete)
     try:
         state = queries.compile_projection(projection.projection, table)
         queries.check_output(projection.projection, state.columns, schema)
@@ -84,8 +93,8 @@ def _branch(
     return state
 
 
-def _table(client: MetaClient, dataset_id: str) -> Table:
-    dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id))
+def table_of(client: MetaClient, dataset_id: str, name: str, *, is_complete: bool) -> Table:
+    """Return a dataset's columns as queries see them."""
     reply = client.operations.GetDatasetSettings(
         ops.GetDatasetSettingsRequest(dataset_id=dataset_id)
     )
@@ -93,7 +102,8 @@ def _table(client: MetaClient, dataset_id: str) -> Table:
         promoted(c.name, TYPES[c.type], _SCOPES[c.scope], c.attribute)
         for c in reply.settings.promoted_columns.columns
     ]
-    return dataset_table(dataset.name, columns)
+    complete = [column.name for column in columns] if is_complete else []
+    return dataset_table(name, columns, complete)
 
 
 def _schema(client: MetaClient, schema_id: str) -> Columns:

@@ -61,6 +61,12 @@ class ReadColumns:
         """Every column, as format 2 stores it."""
         return self._stored
 
+    def field_id(self, name: str) -> int:
+        """Return the id that a column has in files of format 2."""
+        field_id = self._ids[name]
+        assert field_id is not None
+        return field_id
+
     @cached_property
     def promoted(self) -> tuple[PromotedColumn, ...]:
         """The promoted columns that were asked for, or whose remainder was."""

@@ -1,0 +1,109 @@
+"""segplane query: datasets and views asked in KQL or SQL."""
+
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meta.client import MetaClient
+from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect, usage
+
+if TYPE_CHECKING:
+    from segplane.query.runs import Ask
+
+TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
+
+
+def query(
+    text: Annotated[
+        str | None, typer.Argument(help="The query; - reads it from standard input; none asks.")
+    ] = None,
+    kql: Annotated[bool, typer.Option("--kql", help="Read it as KQL.")] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Read it as DuckDB's SQL.")] = False,
+    format_: Annotated[
+        str, typer.Option("--format", help="table, json, csv, arrow or parquet.")
+    ] = "table",
+    output: Annotated[Path | None, typer.Option(help="Write to this new file.")] = None,
+    as_of: Annotated[int | None, typer.Option(help="Read at this version.")] = None,
+    start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
+    end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print what it would read, and do not run it.")
+    ] = False,
+    memory: Annotated[
+        int, typer.Option(min=64, help="MiB that the query may use before it is stopped.")
+    ] = 2_048,
+    timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds until the query is stopped.")
+    ] = 300.0,
+    max_rows: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Most rows of a table; other formats have all.")
+    ] = 1_000,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Ask datasets and views in KQL (docs/kql.md) or SQL; without a text, one query after another.
+
+    A text that begins with SELECT, WITH or FROM is SQL. One version of the catalog is read, and
+    nothing but the files of the datasets that the query names.
+    """
+    # DuckDB and sqlglot take long to import.
+    from segplane.query.engine import Limits
+    from segplane.query.output import BINARY, FORMATS
+    from segplane.query.runs import Ask, Language
+    from segplane.query.sources import Place
+    from segplane.read import ReadError
+    from segplane.read.bounds import time_bounds
+
+    if format_ not in FORMATS:
+        raise usage(f"--format is {format_!r}, not one of {', '.join(FORMATS)}")
+    if kql and sql:
+        raise usage("--kql and --sql exclude one another")
+    if format_ in BINARY and output is None and sys.stdout.isatty():
+        raise usage(f"--format {format_} is no text: name a file with --output, or use a pipe")
+    try:
+        place = Place(address, as_of, time_bounds(start, end))
+    except ReadError as error:
+        raise usage(str(error)) from None
+    language: Language | None = "kql" if kql else "sql" if sql else None
+    limits = Limits(memory * 2**20, timeout)
+    ask = Ask(language, format_, place, limits, max_rows, explain)
+    with connect(address) as client:
+        if text is None:
+            from segplane.query.shell import shell
+
+            shell(client, ask)
+            return
+        _run_once(client, sys.stdin.read() if text == "-" else text, ask, output)
+
+
+def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) -> None:
+    """Run one query; a file that could not be written whole is removed."""
+    from segplane.query.errors import QueryError
+    from segplane.query.runs import run
+
+    try:
+        with ExitStack() as stack:
+            file = None if output is None else stack.enter_context(output.open("xb"))
+            if output is not None:
+                stack.callback(output.unlink)
+            run(client, text, ask, datetime.now(UTC), file)
+            if output is not None:
+                stack.pop_all()
+                assert file is not None
+                file.close()
+    except QueryError as error:
+        complain(str(error))
+        if error.excerpt:
+            print(error.excerpt, file=sys.stderr)
+        raise typer.Exit(EXIT_REFUSED) from None
+    except KeyboardInterrupt:
+        complain("the query was interrupted")
+        raise typer.Exit(EXIT_REFUSED) from None
+    except FileExistsError:
+        raise usage(f"--output: {output} exists: name a new file") from None
+    except OSError as error:
+        complain(f"the result cannot be written: {error}")
+        raise typer.Exit(EXIT_REFUSED) from None

@@ -1,0 +1,187 @@
+"""One query in a DuckDB of its own: limits, interruption, batches of rows."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from segplane.query.errors import QueryError, QueryStopped
+from segplane.query.plan import QueryPlan
+from segplane.query.sources import DatasetSource, Place, direct_paths, literal, open_sources
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+BATCH_ROWS = 10_000
+SPILL_BYTES_MAX = 10 * 2**30
+_POLL_SECS = 0.1
+Result = TypeVar("Result")
+# Called with the share that is done, 0 to 100, or below 0 where DuckDB cannot say.
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a query may take: DuckDB's buffers, and seconds until its last row. None = no limit."""
+
+    memory_bytes: int | None = None
+    timeout_secs: float | None = None
+
+
+class RunningQuery:
+    """A query whose tables are open. Its calls may be made from one thread."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        plan: QueryPlan,
+        sources: tuple[DatasetSource, ...],
+        limits: Limits,
+        progress: Progress | None,
+    ) -> None:
+        self.plan = plan
+        self.sources = sources
+        self._connection = connection
+        self._limits = limits
+        self._progress = progress
+        self._deadline = (
+            None if limits.timeout_secs is None else time.monotonic() + limits.timeout_secs
+        )
+        # DuckDB runs beside, so that this thread hears of signals and of time.
+        self._worker = ThreadPoolExecutor(1, "segplane-query")
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Run the query; its reader raises QueryError too."""
+        import pyarrow as pa
+
+        reader = self.call(lambda: self._connection.sql(self.plan.sql).to_arrow_reader(BATCH_ROWS))
+        return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+
+    def rows(self, sql: str) -> list[tuple[object, ...]]:
+        """Return the rows of another statement over the same tables. Raises QueryError."""
+        return self.call(lambda: self._connection.sql(sql).fetchall())
+
+    def _batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        batches = iter(reader)
+        while (batch := self.call(lambda: next(batches, None))) is not None:
+            yield batch
+
+    def call(self, statement: Callable[[], Result]) -> Result:
+        """Run one call of DuckDB within the limits. Raises QueryError."""
+        with _refusals(self._limits):
+            return self._waited(self._worker.submit(statement))
+
+    def _waited(self, running: Future[Result]) -> Result:
+        try:
+            while not _is_done(running):
+                if self._deadline is not None and time.monotonic() > self._deadline:
+                    self._interrupt(running)
+                    raise QueryStopped(
+                        f"the query took longer than {self._limits.timeout_secs:g} s:"
+                        " ask for less time or fewer columns, or raise the limit"
+                    )
+                if self._progress is not None:
+                    self._progress(self._connection.query_progress())
+        except KeyboardInterrupt:
+            self._interrupt(running)
+            raise QueryStopped("the query was interrupted") from None
+        return running.result()
+
+    def _interrupt(self, running: Future[Result]) -> None:
+        """Stop what runs, and wait for it: its connection is closed next."""
+        while not _is_done(running):
+            self._connection.interrupt()
+
+    def close(self) -> None:
+        """Wait for the thread."""
+        self._worker.shutdown()
+
+
+def _is_done(running: Future[Result]) -> bool:
+    """Wait a moment, and tell whether a call has ended."""
+    try:
+        running.exception(_POLL_SECS)
+    except TimeoutError:
+        return False
+    return True
+
+
+@contextmanager
+def opened_query(
+    plan: QueryPlan,
+    place: Place,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+) -> Iterator[RunningQuery]:
+    """Open the tables of a query at one version. Raises QueryError.
+
+    `prepare` defines further views over the tables. The statement itself has no way to any file
+    but those of the tables.
+    """
+    import duckdb
+
+    limits = limits or Limits()
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="segplane-query-"))
+        connection = stack.enter_context(duckdb.connect())
+        with _refusals(limits):
+            _configure(connection, folder, limits)
+            sources = open_sources(connection, plan.reads, place, stack)
+            if prepare is not None:
+                prepare(connection)
+            _lock(connection, sources)
+        query = RunningQuery(connection, plan, sources, limits, progress)
+        stack.callback(query.close)
+        yield query
+
+
+def _configure(connection: duckdb.DuckDBPyConnection, folder: str, limits: Limits) -> None:
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = true")
+    connection.execute("SET enable_progress_bar_print = false")
+    connection.execute(f"SET temp_directory = {literal(folder)}")
+    connection.execute(f"SET max_temp_directory_size = '{SPILL_BYTES_MAX}B'")
+    if limits.memory_bytes is not None:
+        connection.execute(f"SET memory_limit = '{limits.memory_bytes}B'")
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, sources: tuple[DatasetSource, ...]) -> None:
+    """Leave the connection no way out but to the files of the sources."""
+    paths = ", ".join(map(literal, direct_paths(sources)))
+    connection.execute(f"SET allowed_paths = [{paths}]")
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+@contextmanager
+def _refusals(limits: Limits) -> Iterator[None]:
+    """Turn DuckDB's errors, and those of what it reads, into one line."""
+    import duckdb
+    import pyarrow as pa
+
+    from segments.errors import SegmentsError
+    from segplane.read import ReadError
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        limit = "this machine has" if limits.memory_bytes is None else "it is allowed"
+        raise QueryStopped(
+            f"the query needs more memory than {limit}: ask for less time, fewer columns or groups,"
+            " or raise the limit"
+        ) from None
+    except (duckdb.Error, pa.ArrowException, OSError, ReadError, SegmentsError) as error:
+        raise QueryError(f"the query failed: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

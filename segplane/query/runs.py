@@ -1,0 +1,120 @@
+"""One query from its text to its output."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, Literal
+
+from meta.client import MetaClient
+from segplane.query import output
+from segplane.query.engine import Limits, Progress, RunningQuery, opened_query
+from segplane.query.explain import explanation
+from segplane.query.output import BINARY, Format
+from segplane.query.plan import QueryPlan, plan_kql
+from segplane.query.sources import Place
+from segplane.query.sql import is_sql, plan_sql, view_statements
+from segplane.query.tables import CatalogTables
+
+if TYPE_CHECKING:
+    import duckdb
+
+Language = Literal["kql", "sql"]
+_BAR = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """How a caller wants queries run; language None tells KQL and SQL apart by the text."""
+
+    language: Language | None
+    format: Format
+    place: Place
+    limits: Limits
+    rows_max: int
+    is_explained: bool = False
+
+
+def plan(client: MetaClient, text: str, language: Language | None, now: datetime) -> QueryPlan:
+    """Check and plan a query. Raises QueryError, MetaError."""
+    tables = CatalogTables(client)
+    if language == "sql" or (language is None and is_sql(text)):
+        return plan_sql(text, tables)
+    return plan_kql(text, tables, int(now.timestamp() * 1_000_000))
+
+
+def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] | None) -> None:
+    """Run a query and write its result, to standard output without a file. Raises QueryError."""
+    planned = plan(client, text, ask.language, now)
+    with (
+        _progress(ask) as progress,
+        opened_query(planned, ask.place, ask.limits, progress, define_views(planned)) as query,
+    ):
+        if ask.is_explained:
+            for line in explanation(query):
+                print(line)
+            return
+        _write(query, ask, file)
+
+
+def define_views(planned: QueryPlan) -> Callable[[duckdb.DuckDBPyConnection], None]:
+    """Return what defines our functions and the views of a plan in a connection."""
+
+    def define(connection: duckdb.DuckDBPyConnection) -> None:
+        from segplane.read.duckdb_functions import define_functions
+
+        define_functions(connection)
+        for statement in view_statements(planned):
+            connection.execute(statement)
+
+    return define
+
+
+def _write(query: RunningQuery, ask: Ask, file: IO[bytes] | None) -> None:
+    reader = query.reader()
+    columns = query.plan.columns
+    types = list(columns.values()) if columns is not None else output.kql_types(reader.schema)
+    if ask.format in BINARY:
+        write = output.write_arrow if ask.format == "arrow" else output.write_parquet
+        write(reader, types, file or sys.stdout.buffer)
+        return
+    if ask.format == "table" and file is None:
+        rows, is_all = output.print_rows(reader, types, ask.rows_max)
+        if not is_all:
+            hint = "take or --format csv gives others"
+            print(f"the first {rows:,} rows, there are more: {hint}", file=sys.stderr)
+        return
+    text = sys.stdout if file is None else io.TextIOWrapper(file, "utf-8", newline="")
+    write_text = output.write_json if ask.format == "json" else output.write_csv
+    write_text(reader, types, text)
+    text.flush()
+    if file is not None:
+        text.detach()  # type: ignore[union-attr]
+
+
+@contextmanager
+def _progress(ask: Ask) -> Iterator[Progress | None]:
+    """Draw a bar on a terminal's standard error, and clear it at the end."""
+    if not sys.stderr.isatty() or ask.is_explained:
+        yield None
+        return
+    drawn = False
+
+    def draw(percent: float) -> None:
+        nonlocal drawn
+        if percent >= 0:
+            done = int(percent * _BAR / 100)
+            bar = "#" * done + "." * (_BAR - done)
+            sys.stderr.write(f"\r[{bar}] {percent:3.0f} %")
+            sys.stderr.flush()
+            drawn = True
+
+    try:
+        yield draw
+    finally:
+        if drawn:
+            sys.stderr.write("\r" + " " * (_BAR + 10) + "\r")

@@ -1,0 +1,183 @@
+"""Tables of DuckDB over the files of datasets, each at the one version of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from segplane.query.errors import QueryError
+from segplane.query.plan import DatasetRead
+from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
+from segplane.read.bounds import NANOS_MAX, NANOS_MIN, TimeBounds
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_NANOS_PER_MICRO = 1_000
+_ALWAYS = TimeBounds()
+_TIMES = ("timestamp", "timestamp_nanos")
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSource:
+    """A dataset's table: files that DuckDB reads itself, and those that are read for it."""
+
+    read: DatasetRead
+    version: int
+    bounds: TimeBounds
+    direct: tuple[DatasetFile, ...] = ()
+    indirect: tuple[DatasetFile, ...] = ()
+
+    @property
+    def files(self) -> tuple[DatasetFile, ...]:
+        """Every file."""
+        return self.direct + self.indirect
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a query reads from: meta's address, a version, and records within bounds of time."""
+
+    address: str | None = None
+    as_of: int | None = None
+    bounds: TimeBounds = _ALWAYS
+
+
+def open_sources(
+    connection: duckdb.DuckDBPyConnection,
+    reads: Iterable[DatasetRead],
+    place: Place,
+    stack: ExitStack,
+) -> tuple[DatasetSource, ...]:
+    """Open datasets at one version, and name a table after each. Raises QueryError.
+
+    The version is that of the first one.
+    """
+    sources: list[DatasetSource] = []
+    as_of = place.as_of
+    for read in reads:
+        try:
+            opened = stack.enter_context(_open(read, place, as_of))
+            as_of = opened.version
+            source = _source(opened, read)
+            _create(connection, opened, source, place.bounds)
+        except ReadError as error:
+            raise QueryError(str(error)) from None
+        sources.append(source)
+    return tuple(sources)
+
+
+def _open(read: DatasetRead, place: Place, as_of: int | None) -> OpenDataset:
+    bounds = meet(read, place.bounds)
+    return open_dataset(
+        read.name,
+        start=bounds.start,
+        end=bounds.end,
+        columns=read.columns,
+        as_of=as_of,
+        meta_address=place.address,
+    )
+
+
+def meet(read: DatasetRead, bounds: TimeBounds) -> TimeBounds:
+    """Return the times that a query needs, within those that its caller allows."""
+    low, high = read.nanos()
+    start = max((s for s in (low, bounds.start) if s is not None), default=None)
+    end = min((e for e in (high, bounds.end) if e is not None), default=None)
+    if start is not None and (start > NANOS_MAX - 1 or (end is not None and start >= end)):
+        # No record can matter; the columns are needed all the same.
+        return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
+    if end is not None and end <= NANOS_MIN:
+        return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
+    # What is beyond 64 bits of nanoseconds bounds nothing.
+    return TimeBounds(
+        None if start is None or start < NANOS_MIN else start,
+        None if end is None or end > NANOS_MAX else end,
+    )
+
+
+def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
+    """Split the files: DuckDB reads local ones that have every column that is needed."""
+    direct: list[DatasetFile] = []
+    indirect: list[DatasetFile] = []
+    for file in opened.files():
+        is_direct = file.store.provider == "file" and opened.columns.has_as_stored(file)
+        (direct if is_direct else indirect).append(file)
+    return DatasetSource(read, opened.version, opened.bounds, tuple(direct), tuple(indirect))
+
+
+def _create(
+    connection: duckdb.DuckDBPyConnection,
+    opened: OpenDataset,
+    source: DatasetSource,
+    bounds: TimeBounds,
+) -> None:
+    """Create the view that a query reads."""
+    # pyarrow takes long to import.
+    from segplane.read.arrow_source import segments_dataset
+
+    columns = ", ".join(map(quoted, source.read.columns))
+    selects = []
+    if source.direct:
+        urls = ", ".join(literal(file.url) for file in source.direct)
+        parquet = f"read_parquet([{urls}], schema = {_schema(connection, opened)})"
+        selects.append(f"SELECT {columns} FROM {parquet}{_where(bounds)}")  # noqa: S608
+    if source.indirect or not selects:
+        hidden = f"$read {source.read.name}"
+        rest = segments_dataset(opened.columns, opened.bounds, source.indirect, opened.pin)
+        connection.register(hidden, rest)
+        selects.append(f"SELECT {columns} FROM {quoted(hidden)}")  # noqa: S608
+    body = " UNION ALL ".join(selects)
+    connection.execute(f"CREATE TEMPORARY VIEW {quoted(source.read.name)} AS {body}")
+
+
+def _where(bounds: TimeBounds) -> str:
+    """Return the condition of bounds that a caller set, exact to the nanosecond."""
+    conditions = []
+    for operator, nanos in ((">", bounds.start), ("<", bounds.end)):
+        if nanos is not None:
+            micros, rest = divmod(nanos, _NANOS_PER_MICRO)
+            time = f"make_timestamptz({micros})"
+            inclusive = ">=" if operator == ">" else "<"
+            exact = f"timestamp = {time} AND timestamp_nanos {inclusive} {rest}"
+            # The first term is what row groups are pruned by.
+            conditions.append(
+                f"timestamp {operator}= {time} AND (timestamp {operator} {time} OR ({exact}))"
+            )
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _schema(connection: duckdb.DuckDBPyConnection, opened: OpenDataset) -> str:
+    """Return columns by their ids in the files; a file that lacks one has null there."""
+    names = dict.fromkeys((*opened.schema.names, *_TIMES))
+    types = duckdb_types(connection, opened.columns.all)
+    entries = (
+        f"{opened.columns.field_id(name)}: "
+        f"{{name: {literal(name)}, type: {literal(types[name])}, default_value: NULL}}"
+        for name in names
+    )
+    return f"MAP {{{', '.join(entries)}}}"
+
+
+def duckdb_types(connection: duckdb.DuckDBPyConnection, schema: pa.Schema) -> dict[str, str]:
+    """Return DuckDB's names of the types of columns."""
+    relation = connection.from_arrow(schema.empty_table())
+    return dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL quotes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def direct_paths(sources: Sequence[DatasetSource]) -> list[str]:
+    """Return the paths that DuckDB itself has to open."""
+    return [file.url for source in sources for file in source.direct]

@@ -1,0 +1,69 @@
+"""The datasets and views that a query names, as the query language and SQL know them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from meta.client import MetaClient
+from meta.errors import NotFound
+from meta.v1 import catalog_pb2
+from segplane.kql.state import CheckedQuery
+from segplane.kql.typed import Table
+from segplane.lookup import all_datasets
+from segplane.query.errors import QueryError
+from segplane.view_sql import ViewUnreadable, all_views, compiled_view, table_of
+
+NamedTable = Table | CheckedQuery
+Found = TypeVar("Found")
+
+
+class CatalogTables(Mapping[str, NamedTable]):
+    """Datasets and views by name, read when they are first asked for.
+
+    A dataset comes before a view of the same name. Raises QueryError for a view that cannot be
+    read, MetaError if meta cannot be asked.
+    """
+
+    def __init__(self, client: MetaClient) -> None:
+        self._client = client
+        self._known: dict[str, NamedTable | None] = {}
+        self._names: tuple[str, ...] | None = None
+
+    def __getitem__(self, name: str) -> NamedTable:
+        if name not in self._known:
+            self._known[name] = self._find(name)
+        table = self._known[name]
+        if table is None:
+            raise KeyError(name)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        if self._names is None:
+            datasets = (dataset.name for dataset in all_datasets(self._client))
+            views = (view.name for view in all_views(self._client))
+            self._names = tuple(dict.fromkeys((*datasets, *views)))
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _find(self, name: str) -> NamedTable | None:
+        request = catalog_pb2.GetDatasetRequest(name=name)
+        dataset = _found(lambda: self._client.catalog.GetDataset(request))
+        if dataset is not None:
+            return table_of(self._client, dataset.id, name, is_complete=True)
+        try:
+            return _found(lambda: compiled_view(self._client, name, is_complete=True))
+        except ViewUnreadable as error:
+            raise QueryError(str(error)) from None
+
+
+def _found(get: Callable[[], Found]) -> Found | None:
+    try:
+        return get()
+    except NotFound:
+        return None
+
+
+def columns_of(tables: Iterable[NamedTable]) -> tuple[str, ...]:
+    """Return the names of all columns of tables, each once."""
+    return tuple(dict.fromkeys(name for table in tables for name in table.columns))

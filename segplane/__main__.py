@@ -15,11 +15,13 @@ from segplane.commands import (
     iceberg,
     losses,
     pins,
+    projections,
     quarantine,
     query,
     reading,
     rewrites,
     running,
+    schemas,
     segments,
     spark_env,
     stats,
@@ -70,6 +72,8 @@ app.add_typer(pins.app, name="pins")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(deletion.app, name="deletion")
 app.add_typer(catalog.app, name="catalog")
+app.add_typer(schemas.app, name="schemas")
+app.add_typer(projections.app, name="projections")
 app.add_typer(views.app, name="views")
 app.command("query")(query.query)
 app.add_typer(access.app, name="access")

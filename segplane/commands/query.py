@@ -4,7 +4,7 @@ import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -12,7 +12,9 @@ from meta.client import MetaClient
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect, usage
 
 if TYPE_CHECKING:
+    from segplane.query.output import Format
     from segplane.query.runs import Ask
+    from segplane.query.sources import QueryPlace
 
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
 
@@ -50,26 +52,14 @@ def query(
     nothing but the files of the datasets that the query names.
     """
     # DuckDB and sqlglot take long to import.
-    from segplane.query.engine import Limits
-    from segplane.query.output import BINARY, FORMATS
+    from segplane.query.engine import QueryLimits
     from segplane.query.runs import Ask, Language
-    from segplane.query.sources import Place
-    from segplane.read import ReadError
-    from segplane.read.bounds import time_bounds
 
-    if format_ not in FORMATS:
-        raise usage(f"--format is {format_!r}, not one of {', '.join(FORMATS)}")
-    if kql and sql:
-        raise usage("--kql and --sql exclude one another")
-    if format_ in BINARY and output is None and sys.stdout.isatty():
-        raise usage(f"--format {format_} is no text: name a file with --output, or use a pipe")
-    try:
-        place = Place(address, as_of, time_bounds(start, end))
-    except ReadError as error:
-        raise usage(str(error)) from None
+    _check_options(format_, kql, sql, output)
     language: Language | None = "kql" if kql else "sql" if sql else None
-    limits = Limits(memory * 2**20, timeout)
-    ask = Ask(language, format_, place, limits, max_rows, explain)
+    limits = QueryLimits(memory * 2**20, timeout)
+    place = _place(address, as_of, start, end)
+    ask = Ask(language, cast("Format", format_), place, limits, max_rows, explain)
     with connect(address) as client:
         if text is None:
             from segplane.query.shell import shell
@@ -77,6 +67,29 @@ def query(
             shell(client, ask)
             return
         _run_once(client, sys.stdin.read() if text == "-" else text, ask, output)
+
+
+def _check_options(format_: str, kql: bool, sql: bool, output: Path | None) -> None:
+    """Refuse options that make no sense together."""
+    from segplane.query.output import BINARY, FORMATS
+
+    if format_ not in FORMATS:
+        raise usage(f"--format is {format_!r}, not one of {', '.join(FORMATS)}")
+    if kql and sql:
+        raise usage("--kql and --sql exclude one another")
+    if format_ in BINARY and output is None and sys.stdout.isatty():
+        raise usage(f"--format {format_} is no text: name a file with --output, or use a pipe")
+
+
+def _place(address: str, as_of: int | None, start: str | None, end: str | None) -> "QueryPlace":
+    from segplane.query.sources import QueryPlace
+    from segplane.read import ReadError
+    from segplane.read.bounds import time_bounds
+
+    try:
+        return QueryPlace(address, as_of, time_bounds(start, end))
+    except ReadError as error:
+        raise usage(str(error)) from None
 
 
 def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) -> None:

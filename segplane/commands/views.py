@@ -4,6 +4,9 @@ from typing import Annotated, cast, get_args
 
 import typer
 
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2
+from segplane.commands.projections import schema_id
 from segplane.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -15,7 +18,10 @@ from segplane.connection import (
 from segplane.kql.sql.engines import EngineName
 from segplane.output import NONE, AsJson, print_json, print_table
 
-app = typer.Typer(no_args_is_help=True, help="List views, and print them as SQL.")
+app = typer.Typer(no_args_is_help=True, help="Create, link and list views, print them as SQL.")
+Name = Annotated[str, typer.Argument(help="The view.")]
+Dataset = Annotated[str, typer.Argument(help="The dataset that it reads.")]
+Projection = Annotated[str, typer.Argument(help="The projection that it reads it through.")]
 
 
 @app.command("list")
@@ -38,7 +44,7 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
 
 @app.command()
 def sql(
-    name: Annotated[str, typer.Argument(help="The view.")],
+    name: Name,
     dialect: Annotated[
         str, typer.Option(help=f"One of {', '.join(get_args(EngineName))}.")
     ] = "duckdb",
@@ -58,3 +64,59 @@ def sql(
         except ViewUnreadable as error:
             complain(str(error))
             raise typer.Exit(EXIT_REFUSED) from None
+
+
+@app.command()
+def create(
+    name: Name,
+    schema: Annotated[str | None, typer.Option(help="Schema that every link yields.")] = None,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Create a view, which reads nothing until it is linked to a dataset."""
+    with connect(address) as client:
+        request = catalog_pb2.CreateViewRequest(name=name)
+        if schema is not None:
+            request.schema_id = schema_id(client, schema)
+        print(client.catalog.CreateView(request).id)
+
+
+@app.command()
+def link(
+    name: Name, dataset: Dataset, projection: Projection, address: MetaAddress = DEFAULT_ADDRESS
+) -> None:
+    """Let a view read a dataset through a projection; that it fits is checked here."""
+    with connect(address) as client:
+        ids = _ids(client, name, dataset, projection)
+        client.catalog.LinkViewDatasetProjection(
+            catalog_pb2.LinkViewDatasetProjectionRequest(**ids)
+        )
+
+
+@app.command()
+def unlink(
+    name: Name, dataset: Dataset, projection: Projection, address: MetaAddress = DEFAULT_ADDRESS
+) -> None:
+    """Let a view no longer read a dataset through a projection."""
+    with connect(address) as client:
+        ids = _ids(client, name, dataset, projection)
+        client.catalog.UnlinkViewDatasetProjection(
+            catalog_pb2.UnlinkViewDatasetProjectionRequest(**ids)
+        )
+
+
+@app.command()
+def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Delete a view with its links; datasets and projections stay."""
+    with connect(address) as client:
+        client.catalog.DeleteView(catalog_pb2.DeleteViewRequest(name=name))
+
+
+def _ids(client: MetaClient, view: str, dataset: str, projection: str) -> dict[str, str]:
+    catalog = client.catalog
+    return {
+        "view_id": catalog.GetView(catalog_pb2.GetViewRequest(name=view)).id,
+        "dataset_id": catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=dataset)).id,
+        "projection_id": catalog.GetProjection(
+            catalog_pb2.GetProjectionRequest(name=projection)
+        ).id,
+    }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.plan import QueryPlan
-from segplane.query.sources import DatasetSource, Place, direct_paths, literal, open_sources
+from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, literal, open_sources
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,8 +27,8 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a query may take: DuckDB's buffers, and seconds until its last row. None = no limit."""
+class QueryLimits:
+    """QueryLimits of a query: DuckDB's buffers, and seconds until its last row. None = no limit."""
 
     memory_bytes: int | None = None
     timeout_secs: float | None = None
@@ -42,7 +42,7 @@ class RunningQuery:
         connection: duckdb.DuckDBPyConnection,
         plan: QueryPlan,
         sources: tuple[DatasetSource, ...],
-        limits: Limits,
+        limits: QueryLimits,
         progress: Progress | None,
     ) -> None:
         self.plan = plan
@@ -115,8 +115,8 @@ def _is_done(running: Future[Result]) -> bool:
 @contextmanager
 def opened_query(
     plan: QueryPlan,
-    place: Place,
-    limits: Limits | None = None,
+    place: QueryPlace,
+    limits: QueryLimits | None = None,
     progress: Progress | None = None,
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
 ) -> Iterator[RunningQuery]:
@@ -127,7 +127,7 @@ def opened_query(
     """
     import duckdb
 
-    limits = limits or Limits()
+    limits = limits or QueryLimits()
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="segplane-query-"))
         connection = stack.enter_context(duckdb.connect())
@@ -142,7 +142,7 @@ def opened_query(
         yield query
 
 
-def _configure(connection: duckdb.DuckDBPyConnection, folder: str, limits: Limits) -> None:
+def _configure(connection: duckdb.DuckDBPyConnection, folder: str, limits: QueryLimits) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = true")
     connection.execute("SET enable_progress_bar_print = false")
@@ -162,7 +162,7 @@ def _lock(connection: duckdb.DuckDBPyConnection, sources: tuple[DatasetSource, .
 
 
 @contextmanager
-def _refusals(limits: Limits) -> Iterator[None]:
+def _refusals(limits: QueryLimits) -> Iterator[None]:
     """Turn DuckDB's errors, and those of what it reads, into one line."""
     import duckdb
     import pyarrow as pa

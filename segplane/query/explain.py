@@ -1,4 +1,4 @@
-"""What a query reads and does not: SQL, files, row groups, bytes, and why no less."""
+"""Explanation of a query: SQL, files, row groups, bytes, and why no less is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query reads, planned before anything is opened: columns, times, SQL."""
+"""Plans of queries, made before anything is opened: columns, times, SQL."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

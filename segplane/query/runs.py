@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from meta.client import MetaClient
 from segplane.query import output
-from segplane.query.engine import Limits, Progress, RunningQuery, opened_query
+from segplane.query.engine import Progress, QueryLimits, RunningQuery, opened_query
 from segplane.query.explain import explanation
 from segplane.query.output import BINARY, Format
 from segplane.query.plan import QueryPlan, plan_kql
-from segplane.query.sources import Place
+from segplane.query.sources import QueryPlace
 from segplane.query.sql import is_sql, plan_sql, view_statements
 from segplane.query.tables import CatalogTables
 
@@ -29,12 +29,12 @@ _BAR = 30
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """How a caller wants queries run; language None tells KQL and SQL apart by the text."""
+    """A caller's options; language None tells KQL and SQL apart by the text."""
 
     language: Language | None
     format: Format
-    place: Place
-    limits: Limits
+    place: QueryPlace
+    limits: QueryLimits
     rows_max: int
     is_explained: bool = False
 

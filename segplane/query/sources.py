@@ -38,8 +38,8 @@ class DatasetSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What a query reads from: meta's address, a version, and records within bounds of time."""
+class QueryPlace:
+    """Meta's address, the version to read, and the bounds of time that hold for all records."""
 
     address: str | None = None
     as_of: int | None = None
@@ -49,7 +49,7 @@ class Place:
 def open_sources(
     connection: duckdb.DuckDBPyConnection,
     reads: Iterable[DatasetRead],
-    place: Place,
+    place: QueryPlace,
     stack: ExitStack,
 ) -> tuple[DatasetSource, ...]:
     """Open datasets at one version, and name a table after each. Raises QueryError.
@@ -70,7 +70,7 @@ def open_sources(
     return tuple(sources)
 
 
-def _open(read: DatasetRead, place: Place, as_of: int | None) -> OpenDataset:
+def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDataset:
     bounds = meet(read, place.bounds)
     return open_dataset(
         read.name,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from segplane.query.engine import Limits, RunningQuery, opened_query
+from segplane.query.engine import QueryLimits, RunningQuery, opened_query
 from segplane.query.plan import QueryPlan
 from segplane.query.runs import Language, define_views, plan
-from segplane.query.sources import Place
+from segplane.query.sources import QueryPlace
 from segplane.read.bounds import TimeBounds
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.catalog import CatalogDriver
@@ -37,10 +37,10 @@ class QueryDriver:
         *,
         as_of: int | None = None,
         bounds: TimeBounds | None = None,
-        limits: Limits | None = None,
+        limits: QueryLimits | None = None,
     ) -> Any:
         """Call something with the opened query."""
-        place = Place(self.address, as_of, bounds or TimeBounds())
+        place = QueryPlace(self.address, as_of, bounds or TimeBounds())
         with opened_query(planned, place, limits, prepare=define_views(planned)) as query:
             return call(query)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from segplane.query.engine import Limits, RunningQuery
+from segplane.query.engine import QueryLimits, RunningQuery
 from segplane.query.errors import QueryError, QueryStopped
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter
@@ -78,8 +78,8 @@ def test_a_runaway_query_is_stopped(segments: SegmentWriter, queries: QueryDrive
     large = f"SELECT list(a.body || b.body || c.body || d.body) FROM {tables}"
 
     with pytest.raises(QueryStopped, match=r"took longer than 1 s: ask for less"):
-        queries.rows(endless, limits=Limits(timeout_secs=1))
+        queries.rows(endless, limits=QueryLimits(timeout_secs=1))
     with pytest.raises(QueryStopped, match="more memory than it is allowed"):
-        queries.rows(large, limits=Limits(memory_bytes=100 * 2**20, timeout_secs=100))
+        queries.rows(large, limits=QueryLimits(memory_bytes=100 * 2**20, timeout_secs=100))
 
     assert queries.rows("web | count") == [(200,)]

@@ -127,7 +127,7 @@ def _create(
         selects.append(f"SELECT {columns} FROM {parquet}{_where(bounds)}")  # noqa: S608
     if source.indirect or not selects:
         hidden = f"$read {source.read.name}"
-        rest = segments_dataset(opened.columns, opened.bounds, source.indirect, opened.pin)
+        rest = segments_dataset(opened.columns, opened.bounds, source.indirect, None, opened.pin)
         connection.register(hidden, rest)
         selects.append(f"SELECT {columns} FROM {quoted(hidden)}")  # noqa: S608
     body = " UNION ALL ".join(selects)

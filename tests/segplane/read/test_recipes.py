@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -171,3 +173,22 @@ def test_readme_shows_reading_as_its_second_thing(
 
     assert readme.index("## Quick start") < readme.index("## Reading") < readme.index("## Guar")
     assert len(values["frame"]) == 40
+
+
+def test_the_commands_of_readme_run(
+    shop: Shop, meta_server: MetaServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SEGPLANE_META_ADDRESS", meta_server.address)
+    monkeypatch.chdir(tmp_path)
+    readme = Path(READING.parents[1], "README.md").read_text()
+    shell = readme.split("## Reading")[1].split("In a shell:")[1].split("```")[1]
+    commands = re.findall(r"^\$ segplane (.*)$", shell, re.MULTILINE)
+
+    for command in commands:
+        # The shop's records are older than those of the page.
+        arguments = shlex.split(command.replace("default", "web").replace("--start 1h", ""))
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, f"{command}: {done.stderr}"
+        assert "\n" in done.stdout or Path(arguments[-1]).stat().st_size, command
+
+    assert len(commands) == 4

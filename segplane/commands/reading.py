@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from segments.signals import SIGNALS
 from segplane.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -26,7 +27,7 @@ from segplane.read import MetaUnreachable, OpenDataset, ReadError, open_dataset
 AsJsonRows = Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")]
 Dataset = Annotated[str, typer.Argument(help="Dataset name.")]
 Signal = Annotated[
-    str | None, typer.Option(help="Only records of this signal: logs, metrics or traces.")
+    str | None, typer.Option(help=f"Only records of this signal: {', '.join(SIGNALS)}.")
 ]
 _TIME = "RFC 3339, or an age such as 90m or 7d."
 Start = Annotated[str | None, typer.Option(help=f"From this event time on. {_TIME}")]

@@ -178,6 +178,7 @@ def test_what_administrators_do_is_in_the_audit_log(
     with meta_server.running.database.read() as tx:
         rows = tx.exec_driver_sql("SELECT rpc, subject_id FROM audit_log ORDER BY id")
         assert [tuple(row) for row in rows] == [
+            ("CreateDataset", dataset),
             ("SetDatasetSettings", dataset),
             ("DeleteDataset", dataset),
             ("UndeleteDataset", dataset),

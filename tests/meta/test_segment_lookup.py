@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 
 import pytest
@@ -14,11 +15,14 @@ from meta.errors import (
     VersionExpired,
     VersionNotReached,
 )
+from meta.services import cursors
 from meta.services.segment_lookup import CheckedLookup
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class
+from meta.store.token_secrets import cursor_key
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
+from tests.support.meta.server import MetaServer
 
 SECOND = 1_000_000_000
 HOUR = 3_600 * SECOND
@@ -251,15 +255,24 @@ class TestExpiry:
         with pytest.raises(VersionExpired):
             writer.find(as_of_version=version)
 
-    def test_a_cursor_has_a_lifetime(self, writer: Writer, dataset: str) -> None:
+    def test_a_cursor_has_a_lifetime(
+        self, writer: Writer, dataset: str, meta_server: MetaServer
+    ) -> None:
         writer.save_many(dataset, 3)
         old = writer.find("web", limit=1).page.next_cursor
-        wanted = CheckedLookup.of(FindSegmentsRequest(dataset_names=["web"], limit=1, cursor=old))
-        assert wanted.cursor is not None
-        aged = replace(wanted.cursor, began_secs=wanted.cursor.began_secs - 61)
+        with meta_server.running.database.read() as tx:
+            key = cursor_key(tx)
 
-        with pytest.raises(CursorInvalid):
-            writer.find("web", limit=1, cursor=wanted.encode(aged))
+        def aged(secs: int) -> str:
+            cursors.sign_with(key)
+            request = FindSegmentsRequest(dataset_names=["web"], limit=1, cursor=old)
+            wanted = CheckedLookup.of(request)
+            assert wanted.cursor is not None
+            return wanted.encode(replace(wanted.cursor, began_secs=wanted.cursor.began_secs - secs))
+
+        assert len(writer.find("web", limit=1, cursor=copy_context().run(aged, 30)).segments) == 1
+        with pytest.raises(CursorInvalid, match="too old"):
+            writer.find("web", limit=1, cursor=copy_context().run(aged, 61))
 
 
 def test_a_registered_segment_is_found_at_once_by_everyone(writer: Writer, dataset: str) -> None:

@@ -58,6 +58,11 @@ class BoundedConnection(HttpToolsProtocol):
         if self._head_bytes > self._limits.head_bytes_max and not self.transport.is_closing():
             self.send_400_response(_TOO_LARGE)
 
+    def on_message_begin(self) -> None:
+        """Wait for the rest, also of a request that came along with the end of another."""
+        self._await_request()
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         """Refuse a head that came whole and is too large."""
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)

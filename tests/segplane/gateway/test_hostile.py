@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -62,9 +63,10 @@ def test_a_request_that_does_not_end_is_cut_off(hasty: GatewayServer) -> None:
         GET + b"Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
         GET + b"\r\n" + GET,
     )
-    for sent in unfinished:
-        answer = answer_to(hasty, sent)
+    with ThreadPoolExecutor(len(unfinished)) as pool:
+        answers = list(pool.map(lambda sent: answer_to(hasty, sent), unfinished))
 
+    for sent, answer in zip(unfinished, answers, strict=True):
         # What needs no body is answered before.
         assert answer.count(b"HTTP/1.1 200 ") == sent.count(b"\r\n\r\n"), sent
 

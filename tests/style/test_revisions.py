@@ -13,13 +13,11 @@ def test_each_revision_follows_the_one_of_the_number_before() -> None:
     assert len(files) >= 10
 
     before = None
-    for path in files:
-        # Changes under way together took numbers beforehand, so that there may be gaps.
-        number = path.name[:4]
+    for number, path in enumerate(files, start=1):
         text = path.read_text()
         revision, down = _REVISION.search(text), _BEFORE.search(text)
         assert revision is not None, path.name
         assert down is not None, path.name
-        assert path.name[4] == "_", path.name
-        assert (revision[1], down[1]) == (number, before), path.name
+        assert path.name.startswith(f"{number:04}_"), f"{path.name}: the next number is {number:04}"
+        assert (revision[1], down[1]) == (f"{number:04}", before), path.name
         before = revision[1]

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0035"
-down_revision = "0034"
+revision = "0031"
+down_revision = "0030"
 
 
 def upgrade() -> None:

@@ -28,7 +28,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """QueryLimits of a query: DuckDB's buffers, and seconds until its last row. None = no limit."""
+    """Limits of a query: DuckDB's buffers, and seconds until its last row. None = no limit."""
 
     memory_bytes: int | None = None
     timeout_secs: float | None = None

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,12 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from janitor.orphans import sweep
 from meta.client import MetaClient
+from meta.process import Shutdown
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest, ListMergeTasksRequest
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
 from meta.v1.operations_pb2 import CondemnObjectsRequest, GetServerStateRequest
+from segments.location import StoreLocation
+from segments.store.open import open_store
 from segplane.config import collector_environment
 from segplane.dataplane.readiness import is_serving
 from segplane.dev import Stack
@@ -40,8 +44,6 @@ DATASETS = ("shop", "billing", "mail")
 SIGNALS: tuple[Signal, ...] = ("logs", "metrics", "traces")
 RECORDS = 50_000
 SEND_SECS_MAX = 180.0
-# A file a dataset of the killed nursery, an output a task of the killed merge worker.
-KILLED_FILES_MAX = len(DATASETS) + 2
 # Midday, so that no record crosses into another UTC day.
 MIDDAY_NANOS = 1_780_056_000 * 10**9
 
@@ -88,10 +90,7 @@ def test_every_record_is_there_exactly_once_through_crashes(stack: Stack) -> Non
             n: bag.total() for n, bag in bags.items()
         }
         live = {path for segments in after.values() for path in paths(root, segments)}
-        wait_until(
-            lambda: _only_live_are_known(client, root, live),
-            "of all that was registered only live objects remain",
-        )
+        wait_until(lambda: _swept(client, root) == live, "only live objects remain", poll_secs=0.5)
         wait_until(lambda: not _objects(root / "ingest-stream"), "every baby is reaped")
         assert not _objects(root / "quarantine")
 
@@ -250,17 +249,20 @@ def _compact(stack: Stack, client: MetaClient) -> None:
     wait_until(done, "no merge is left to do", tick=stack.check, poll_secs=0.5)
 
 
-def _only_live_are_known(client: MetaClient, root: Path, live: set[str]) -> bool:
-    """Tell whether what is stored beside live objects was never registered, and is little.
+def _swept(client: MetaClient, root: Path) -> set[str]:
+    """Return the objects of the datasets, once what was never registered is deleted.
 
-    A writer that is killed between its file and the registration leaves one that no row knows,
-    which the janitor deletes after a day.
+    A writer that is killed between its file and the registration leaves an orphan. The janitor
+    deletes it after a day, by this sweep; here all writers are done.
     """
-    stored = _objects(root / "dataset")
-    keys = [str(Path(path).relative_to(root)) for path in stored - live]
-    request = CondemnObjectsRequest(object_keys=keys, dry_run=True)
-    orphans = client.operations.CondemnObjects(request).condemned_keys
-    return live <= stored and set(orphans) == set(keys) and len(keys) <= KILLED_FILES_MAX
+
+    def condemn(keys: Sequence[str], *, dry_run: bool) -> Sequence[str]:
+        request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
+        return client.operations.CondemnObjects(request).condemned_keys
+
+    store = open_store(StoreLocation.from_url(root.as_uri()))
+    sweep(store, condemn, store.now_nanos(), Shutdown())
+    return _objects(root / "dataset")
 
 
 def _objects(folder: Path) -> set[str]:

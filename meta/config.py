@@ -17,7 +17,7 @@ from meta.process import (
 )
 from meta.process.addresses import is_loopback_host
 from meta.store.engine import DatabaseSettings, is_encrypted
-from meta.store.pins import PinLimits
+from meta.store.pin_limits import PinLimits
 from meta.store.token_secrets import DATABASE_PEPPER, Peppers
 from segments.location import StoreLocation
 

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from sqlalchemy import Select, bindparam, func, literal_column, select, text
 
-from meta.store import dataset_scope, keyset
+from meta import access
+from meta.store import dataset_scope, keyset, pin_principals
 from meta.store.ages import NOW
 from meta.store.engine import Transaction
 from meta.store.pins import PIN_COLUMNS, PinRow
@@ -39,6 +40,7 @@ _LISTED: Select[*tuple[Any, ...]] = (
 )
 _OF_DATASET = datasets.c.name == bindparam("dataset_name")
 _OF_OWNER = pins.c.owner == bindparam("owner")
+_OF_PRINCIPAL = pins.c.principal == bindparam("principal")
 _BY_IDS = text(
     f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
     " WHERE p.id = ANY(:ids)"
@@ -54,8 +56,14 @@ _FORGET = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
 def list_page(
     tx: Transaction, window: keyset.Window, dataset_name: str | None, owner: str | None
 ) -> keyset.Page[PinRow]:
-    """One page of the pins that the caller may see: of a dataset, of an owner, or all."""
+    """One page of the pins that the caller may see: of a dataset, of an owner, or all.
+
+    An operator sees all of them, others see those that they took.
+    """
     statement = _LISTED
+    principal = None if pin_principals.is_operator() else access.current.get().subject
+    if principal is not None:
+        statement = statement.where(_OF_PRINCIPAL)
     if dataset_name is not None:
         statement = statement.where(_OF_DATASET)
     if owner is not None:
@@ -63,7 +71,7 @@ def list_page(
     visible = dataset_scope.visible_ids()
     if visible is not None:
         statement = statement.where(datasets.c.id.in_(visible))
-    values = {"dataset_name": dataset_name, "owner": owner}
+    values = {"dataset_name": dataset_name, "owner": owner, "principal": principal}
     page: keyset.Page[UUID] = keyset.read(
         tx, statement, window, {key: value for key, value in values.items() if value is not None}
     )

@@ -15,25 +15,15 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.errors import NameTaken, NotFound, QuotaExceeded, VersionExpired
-from meta.store import lookup, timelines
+from meta.errors import NameTaken, NotFound, VersionExpired
+from meta.store import lookup, pin_limits, pin_principals, timelines
 from meta.store.ages import NOW
 from meta.store.dataset_scope import is_visible
 from meta.store.engine import TimelineChanged, Transaction, run_in
+from meta.store.pin_limits import PinLimits
 
 # Any number, the same in every release: pins are counted and taken one after the other.
 LOCK_KEY = 7_310_579_241_902_116
-
-
-@dataclass(frozen=True, slots=True)
-class PinLimits:
-    """Bounds of pins: seconds, numbers, and compressed bytes of tombstoned segments."""
-
-    lease_secs: float = 3_600.0
-    age_secs: float = 86_400.0
-    per_owner: int = 1_000
-    total: int = 10_000
-    held_bytes_per_owner: int = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +55,17 @@ class PinRow:
     held_segments: int
     held_bytes: int
     holds_changes: bool
+    # Subject of the caller that took it; "" = none.
+    principal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Of a pin that was ended: who took it, under which name, and its version."""
+
+    owner: str
+    version: int
+    principal: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ PIN_COLUMNS = """
     (extract(epoch FROM p.expires_at) * 1000000)::bigint * 1000,
     (extract(epoch FROM p.ends_at) * 1000000)::bigint * 1000,
     greatest(0, floor(extract(epoch FROM p.expires_at - clock_timestamp())))::bigint,
-    p.held_segments, p.held_bytes, p.holds_changes
+    p.held_segments, p.held_bytes, p.holds_changes, p.principal
 """
 _TAKE_TURNS = text("SELECT pg_advisory_xact_lock(:key)")
 _FIND = text(
@@ -108,7 +109,6 @@ _FIND = text(
     f" WHERE p.id = :id AND p.expires_at > {NOW}"
 )
 _FORGET_EXPIRED = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
-_COUNT = text("SELECT count(*), count(*) FILTER (WHERE owner = :owner) FROM pins")
 _LOCK_HORIZONS = text(
     "SELECT key FROM datasets WHERE key = ANY(:keys) ORDER BY key FOR NO KEY UPDATE"
 )
@@ -133,9 +133,6 @@ _HELD = text("""
     FROM segments WHERE dataset_key = :key AND tombstone_version IS NOT NULL
       AND tombstone_version > :version AND (:holds_changes OR created_version <= :version)
 """)
-_HELD_BY_OTHERS = text(
-    "SELECT coalesce(sum(held_bytes), 0)::bigint FROM pins WHERE owner = :owner AND id <> :id"
-)
 # However often a version is pinned, nothing is held longer than the age after its grace.
 _INSERT = text("""
     WITH bound AS (
@@ -144,14 +141,15 @@ _INSERT = text("""
              + make_interval(secs => :age) AS ends_at
       FROM datasets WHERE key = :key)
     INSERT INTO pins (id, owner, dataset_key, version, created_at, expires_at, ends_at,
-                      held_segments, held_bytes, holds_changes)
+                      held_segments, held_bytes, holds_changes, principal)
     SELECT :id, :owner, :key, :version, clock_timestamp(),
            least(ends_at, clock_timestamp() + make_interval(secs => :lease)), ends_at,
-           :held_segments, :held_bytes, :holds_changes
+           :held_segments, :held_bytes, :holds_changes, :principal
     FROM bound WHERE ends_at > clock_timestamp()
 """)
 _LOCK = text(
-    "SELECT owner, dataset_key, version, holds_changes FROM pins WHERE id = :id FOR UPDATE"
+    "SELECT owner, principal, dataset_key, version, holds_changes FROM pins"
+    " WHERE id = :id FOR UPDATE"
 )
 _RENEW = text(f"""
     UPDATE pins SET held_segments = :held_segments, held_bytes = :held_bytes,
@@ -159,7 +157,10 @@ _RENEW = text(f"""
              expires_at, clock_timestamp() + make_interval(secs => :lease)))
     WHERE id = :id AND expires_at > {NOW}
 """)  # noqa: S608
-_RELEASE = text("DELETE FROM pins WHERE id = :id RETURNING owner, version")
+_RELEASE = text(
+    f"DELETE FROM pins WHERE id = :id AND {pin_principals.IS_OWN}"  # noqa: S608
+    " RETURNING owner, version, principal"
+)
 
 
 def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> PinRow:
@@ -172,13 +173,15 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
     if existing is not None:
         return _repeated(existing, new)
     tx.execute(_FORGET_EXPIRED)
-    _check_numbers(tx, new.owner, limits)
+    principal = pin_principals.of_caller()
+    pin_limits.check_number(tx, principal, new.owner, limits)
     key, version = _lock_readable(tx, new)
     held = _held(tx, key, version, new.holds_changes)
-    _check_bytes(tx, new.owner, new.id, held, limits)
+    pin_limits.check_bytes(tx, principal, new.owner, new.id, held.size_bytes, limits)
     values = {
         "id": new.id,
         "owner": new.owner,
+        "principal": principal,
         "key": key,
         "version": version,
         "oldest": held.oldest_tombstone_at,
@@ -200,9 +203,9 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
 def renew(tx: Transaction, pin_id: UUID, lease_secs: float, limits: PinLimits) -> PinRow:
     """Extend the lease of a pin, up to its end. Raises NotFound, QuotaExceeded."""
     row = tx.execute(_LOCK, {"id": pin_id}).one_or_none()
-    if row is not None:
+    if row is not None and pin_principals.is_own(row.principal):
         held = _held(tx, row.dataset_key, row.version, row.holds_changes)
-        _check_bytes(tx, row.owner, pin_id, held, limits)
+        pin_limits.check_bytes(tx, row.principal, row.owner, pin_id, held.size_bytes, limits)
         values = {
             "id": pin_id,
             "lease": min(lease_secs, limits.lease_secs),
@@ -213,10 +216,11 @@ def renew(tx: Transaction, pin_id: UUID, lease_secs: float, limits: PinLimits) -
     return _get(tx, pin_id)
 
 
-def release(tx: Transaction, pin_id: UUID) -> tuple[str, int] | None:
-    """End a pin at once; returns its owner and version, None if there was none."""
-    row = tx.execute(_RELEASE, {"id": pin_id}).one_or_none()
-    return None if row is None else (row.owner, row.version)
+def release(tx: Transaction, pin_id: UUID) -> Released | None:
+    """End a pin at once; None if there is none that the caller may end."""
+    values = {"id": pin_id, **pin_principals.values()}
+    row = tx.execute(_RELEASE, values).one_or_none()
+    return None if row is None else Released(*row)
 
 
 def find(tx: Transaction, pin_id: UUID) -> PinRow | None:
@@ -239,18 +243,10 @@ def lock_horizons(tx: Transaction, dataset_keys: Sequence[int]) -> Mapping[int, 
 
 def _repeated(existing: PinRow, new: NewPin) -> PinRow:
     same = (existing.owner, existing.dataset_name) == (new.owner, new.dataset_name)
-    same = same and new.holds_changes == existing.holds_changes
+    same = same and new.holds_changes == existing.holds_changes and _is_callers(existing)
     if not same or new.version not in (None, existing.version):
         raise NameTaken("another pin has this id", pin_id=new.id)
     return existing
-
-
-def _check_numbers(tx: Transaction, owner: str, limits: PinLimits) -> None:
-    total, own = tx.execute(_COUNT, {"owner": owner}).one()
-    if own >= limits.per_owner:
-        raise QuotaExceeded(f"{owner!r} has {own} pins already", limit=limits.per_owner)
-    if total >= limits.total:
-        raise QuotaExceeded(f"there are {total} pins already", limit=limits.total)
 
 
 def _lock_readable(tx: Transaction, new: NewPin) -> tuple[int, int]:
@@ -283,18 +279,12 @@ def _held(tx: Transaction, dataset_key: int, version: int, holds_changes: bool) 
     return Held(*tx.execute(_HELD, values).one())
 
 
-def _check_bytes(tx: Transaction, owner: str, pin_id: UUID, held: Held, limits: PinLimits) -> None:
-    others = int(tx.execute(_HELD_BY_OTHERS, {"owner": owner, "id": pin_id}).scalar_one())
-    if others + held.size_bytes > limits.held_bytes_per_owner:
-        raise QuotaExceeded(
-            f"pins of {owner!r} would hold {others + held.size_bytes} bytes of segments that are"
-            f" to be deleted, more than {limits.held_bytes_per_owner}",
-            limit=limits.held_bytes_per_owner,
-        )
-
-
 def _get(tx: Transaction, pin_id: UUID) -> PinRow:
     pin = find(tx, pin_id)
-    if pin is None or not is_visible(pin.dataset_id):
+    if pin is None or not _is_callers(pin):
         raise NotFound("there is no such pin: it has expired or was released", pin_id=pin_id)
     return pin
+
+
+def _is_callers(pin: PinRow) -> bool:
+    return pin_principals.is_own(pin.principal) and is_visible(pin.dataset_id)

@@ -2508,6 +2508,7 @@ class Pin(_message.Message):
     HELD_SEGMENTS_FIELD_NUMBER: _builtins.int
     HELD_BYTES_FIELD_NUMBER: _builtins.int
     HOLDS_CHANGES_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Pin id."""
     owner: _builtins.str
@@ -2534,6 +2535,10 @@ class Pin(_message.Message):
     """Their compressed bytes."""
     holds_changes: _builtins.bool
     """It holds what later versions removed as well."""
+    principal: _builtins.str
+    """Subject of the caller that took it, who alone renews and releases it beside an admin; empty if
+    no credential was needed.
+    """
     def __init__(
         self,
         *,
@@ -2549,10 +2554,11 @@ class Pin(_message.Message):
         held_segments: _builtins.int = ...,
         held_bytes: _builtins.int = ...,
         holds_changes: _builtins.bool = ...,
+        principal: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at_nanos", b"created_at_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ends_at_nanos", b"ends_at_nanos", "expires_at_nanos", b"expires_at_nanos", "held_bytes", b"held_bytes", "held_segments", b"held_segments", "holds_changes", b"holds_changes", "id", b"id", "left_secs", b"left_secs", "owner", b"owner", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at_nanos", b"created_at_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ends_at_nanos", b"ends_at_nanos", "expires_at_nanos", b"expires_at_nanos", "held_bytes", b"held_bytes", "held_segments", b"held_segments", "holds_changes", b"holds_changes", "id", b"id", "left_secs", b"left_secs", "owner", b"owner", "principal", b"principal", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -9,7 +9,7 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
-from segplane.output import AsJson, print_json, print_table, size_text, time_text
+from segplane.output import NONE, AsJson, print_json, print_table, size_text, time_text
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -31,7 +31,7 @@ def list_(
             return
         rows = [_row(pin) for pin in _all_pins(client, dataset, owner)]
     headers = ("id", "owner", "dataset", "version", "taken", "expires", "ends", "segments", "held")
-    print_table(headers, rows)
+    print_table((*headers, "principal"), rows)
 
 
 @app.command()
@@ -70,4 +70,5 @@ def _row(pin: pb.Pin) -> tuple[object, ...]:
         time_text(pin.ends_at_nanos),
         pin.held_segments,
         size_text(pin.held_bytes),
+        pin.principal or NONE,
     )

@@ -2,11 +2,12 @@
 
 import grpc
 
+from meta import access
 from meta.config import Settings
 from meta.services import checks, pages
 from meta.store import audit, dataset_scope, pin_lists, pins
 from meta.store.engine import Transaction
-from meta.store.pins import NewPin, PinRow
+from meta.store.pins import NewPin, PinRow, Released
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
@@ -59,9 +60,11 @@ class PinCalls(operations_pb2_grpc.OperationsServiceServicer):
             if pin is not None and not dataset_scope.is_visible(pin.dataset_id):
                 return False
             released = pins.release(tx, pin_id)
-            if released is not None and request.by_operator:
-                owner, version = released
-                audit.note(tx, "ReleasePin", pin_id, f"owner {owner!r}, version {version}")
+            if released is not None and (request.by_operator or _is_anothers(released)):
+                detail = f"owner {released.owner!r}, version {released.version}"
+                if released.principal:
+                    detail += f", principal {released.principal!r}"
+                audit.note(tx, "ReleasePin", pin_id, detail)
             return released is not None
 
         return pb.ReleasePinResponse(success=self._transactions.write(work))
@@ -89,6 +92,10 @@ def _lease_secs(value: int) -> int:
     return checks.limit(value, "lease_secs", default=LEASE_SECS, most=LEASE_SECS_MAX)
 
 
+def _is_anothers(pin: Released) -> bool:
+    return pin.principal not in ("", access.current.get().subject)
+
+
 def _message(pin: PinRow) -> pb.Pin:
     return pb.Pin(
         id=str(pin.id),
@@ -103,4 +110,5 @@ def _message(pin: PinRow) -> pb.Pin:
         held_segments=pin.held_segments,
         held_bytes=pin.held_bytes,
         holds_changes=pin.holds_changes,
+        principal=pin.principal,
     )

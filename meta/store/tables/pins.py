@@ -31,6 +31,8 @@ pins = Table(
     Column("ends_at", DateTime(timezone=True), nullable=False),
     # It holds what later versions removed as well.
     Column("holds_changes", Boolean, nullable=False, server_default=text("false")),
+    # Subject of the caller that took it; empty = none.
+    Column("principal", Text, nullable=False, server_default=text("''")),
     # Tombstoned segments that it holds, as of the last renewal.
     Column("held_segments", BigInteger, nullable=False),
     Column("held_bytes", BigInteger, nullable=False),
@@ -38,3 +40,4 @@ pins = Table(
 )
 Index("pins_dataset_index", pins.c.dataset_key, pins.c.version)
 Index("pins_owner_index", pins.c.owner)
+Index("pins_principal_index", pins.c.principal)

@@ -31,9 +31,9 @@ from collector.quotas import Quotas
 from collector.retry import Backoff
 from collector.token_activity import TokenLimits
 from meta import metrics
+from meta.addresses import is_loopback_host
 from meta.errors import MetaError
 from meta.process import ConfigError, Shutdown
-from meta.process.addresses import is_loopback_host
 from meta.process.supervision import watch_parent
 from segments.store.open import open_store
 from segplane.dataplane import meta_connection

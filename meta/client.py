@@ -62,8 +62,9 @@ class MetaClient:
     """A connection to one meta; safe for many threads, closed by `close` or `with`.
 
     `auth_token` is an access token or the META_AUTH_TOKEN of the server, empty if it needs none;
-    instead, `auth_token_file` names a file that holds it and is read again when it changes. `tls`
-    says how to connect to a server with TLS. Raises ValueError if a file cannot be used.
+    instead, `auth_token_file` names a file that holds it and is read again when it changes, or
+    `credentials` returns the metadata of each call. `tls` says how to connect to a server with TLS.
+    Raises ValueError if a file cannot be used.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class MetaClient:
         *,
         auth_token: str = "",
         auth_token_file: str = "",
+        credentials: Callable[[], Metadata] | None = None,
         deadline_secs: float = DEADLINE_SECS,
         tls: ClientTls | None = None,
     ) -> None:
@@ -83,7 +85,7 @@ class MetaClient:
         self.target = target
         self._connection = Connection(target, options, tls, drain_secs=deadline_secs)
         metadata = TokenFile(auth_token_file) if auth_token_file else bearer_token.fixed(auth_token)
-        checked = _TypedChannel(self._connection, deadline_secs, metadata)
+        checked = _TypedChannel(self._connection, deadline_secs, credentials or metadata)
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(checked)
         self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(checked)
         self.ingest_token = ingest_token_pb2_grpc.IngestTokenServiceStub(checked)

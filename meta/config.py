@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meta import identities
+from meta.addresses import is_loopback_host
 from meta.identities import CertificateRules, Oidc
 from meta.planner import Policy
 from meta.process import (
@@ -15,7 +16,6 @@ from meta.process import (
     ServerTls,
     production,
 )
-from meta.process.addresses import is_loopback_host
 from meta.store.engine import DatabaseSettings, is_encrypted
 from meta.store.pin_limits import PinLimits
 from meta.store.token_secrets import DATABASE_PEPPER, Peppers

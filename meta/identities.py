@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from meta.access import Principal, Role
+from meta.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls
-from meta.process.addresses import is_loopback_host
 
 # Names in a verified certificate, as gRPC calls them; the common name counts where it is alone.
 _NAMES = ("x509_subject_alternative_name", "x509_common_name")

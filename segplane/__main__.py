@@ -13,6 +13,7 @@ from segplane.commands import (
     demo,
     fsck,
     iceberg,
+    login,
     losses,
     pins,
     projections,
@@ -80,6 +81,9 @@ app.add_typer(access.app, name="access")
 app.command("read")(reading.read)
 app.command("sql")(reading.sql)
 app.command("test-send")(delivery.send_and_wait)
+app.command("login")(login.login)
+app.command("logout")(login.logout)
+app.command("whoami")(login.whoami)
 app.command("audit")(access.audit)
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)

@@ -9,9 +9,11 @@ import grpc
 import typer
 
 from meta.client import MetaClient, typed_error
-from meta.errors import InvalidArgument, MetaError, NotFound, Unavailable
+from meta.errors import InvalidArgument, MetaError, NotFound, Unauthenticated, Unavailable
 from meta.process import ConfigError, environment
 from segplane.dataplane.settings import client_tls
+from segplane.login import credentials
+from segplane.login.saved import LoginError
 from segplane.suggestions import with_suggestion
 
 DEFAULT_ADDRESS = "127.0.0.1:9500"
@@ -34,11 +36,12 @@ MetaAddress = Annotated[
 def connect(address: str) -> Iterator[MetaClient]:
     """Open a client; a refusal becomes one line on stderr and an exit code.
 
-    SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent where meta asks for one; SEGPLANE_META_CA_FILE
-    and its companions say how to connect over TLS.
+    SEGPLANE_META_AUTH_TOKEN (or ..._FILE) is sent where meta asks for one, without them the
+    credential of `segplane login`; SEGPLANE_META_CA_FILE and its companions say how to connect over
+    TLS.
     """
     try:
-        with _open(address) as client:
+        with open_client(address, None) as client:
             try:
                 yield client
             except NotFound as error:
@@ -51,12 +54,29 @@ def connect(address: str) -> Iterator[MetaClient]:
         raise refused(typed_error(error), address) from None
 
 
-def _open(address: str) -> MetaClient:
-    env = environment("SEGPLANE_")
+def open_client(address: str, token: str | None = None) -> MetaClient:
+    """Open a client with a token, None = with that of the environment or the saved login.
+
+    Raises ConfigError.
+    """
+    env, login, file = environment("SEGPLANE_"), None, ""
     try:
-        return MetaClient(address, auth_token=env.text("META_AUTH_TOKEN", ""), tls=client_tls(env))
+        if token is None:
+            file = env.file_of("META_AUTH_TOKEN")
+            if not env.is_set("META_AUTH_TOKEN"):
+                login = credentials.of_server(address)
+            token = "" if file else env.text("META_AUTH_TOKEN", "")
+        return MetaClient(
+            address,
+            auth_token=token,
+            auth_token_file=file,
+            credentials=login,
+            tls=client_tls(env),
+        )
     except ValueError as error:
-        raise ConfigError(f"TLS to meta: {error}") from error
+        raise ConfigError(f"connection to meta: {error}") from error
+    except LoginError as error:
+        raise ConfigError(str(error)) from error
 
 
 def refused(error: MetaError, address: str) -> typer.Exit:
@@ -67,6 +87,9 @@ def refused(error: MetaError, address: str) -> typer.Exit:
             f"or set SEGPLANE_META_ADDRESS ({error.reason})"
         )
         return typer.Exit(EXIT_UNREACHABLE)
+    if isinstance(error, Unauthenticated) and "segplane login" not in error.message:
+        complain(f"{error.message}: see `segplane login` ({error.reason})")
+        return typer.Exit(EXIT_REFUSED)
     field = f"{error.field}: " if isinstance(error, InvalidArgument) and error.field else ""
     complain(f"{field}{error.message} ({error.reason})")
     return typer.Exit(EXIT_UNREACHABLE if isinstance(error, Unavailable) else EXIT_REFUSED)

@@ -1786,6 +1786,7 @@ class GetServerStateResponse(_message.Message):
     ORPHAN_MIN_AGE_FIELD_NUMBER: _builtins.int
     BUCKET_FIELD_NUMBER: _builtins.int
     DELETION_HELD_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """Current version."""
     deletion_horizon: _builtins.int
@@ -1810,6 +1811,10 @@ class GetServerStateResponse(_message.Message):
     def bucket(self) -> _common_pb2.CloudBucket:
         """Location of the objects."""
 
+    @_builtins.property
+    def caller(self) -> Global___Caller:
+        """Who made this call."""
+
     def __init__(
         self,
         *,
@@ -1821,14 +1826,47 @@ class GetServerStateResponse(_message.Message):
         orphan_min_age: _duration_pb2.Duration | None = ...,
         bucket: _common_pb2.CloudBucket | None = ...,
         deletion_held: _builtins.bool = ...,
+        caller: Global___Caller | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "cursor_lifetime", b"cursor_lifetime", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "cursor_lifetime", b"cursor_lifetime", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "deletion_horizon", b"deletion_horizon", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "deletion_horizon", b"deletion_horizon", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetServerStateResponse: _TypeAlias = GetServerStateResponse  # noqa: Y015
+
+@_typing.final
+class Caller(_message.Message):
+    """A caller, as the server knows it by the credential that the call carried."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    DATASET_IDS_FIELD_NUMBER: _builtins.int
+    subject: _builtins.str
+    """Name that outlives its credentials."""
+    role: _builtins.str
+    """Role, as docs/access.md has them."""
+    @_builtins.property
+    def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the only datasets that it may see, at most 100; empty = it may see all."""
+
+    def __init__(
+        self,
+        *,
+        subject: _builtins.str = ...,
+        role: _builtins.str = ...,
+        dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "role", b"role", "subject", b"subject"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Caller: _TypeAlias = Caller  # noqa: Y015
 
 @_typing.final
 class ReleaseSegmentRequest(_message.Message):

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from meta.addresses import is_loopback_host
 from meta.channel import SYSTEM_CA, ClientTls
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress, production
-from meta.process.addresses import is_loopback_host
 from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, SparkSettings, parse_conf
 

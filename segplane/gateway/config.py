@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from meta.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls, production
-from meta.process.addresses import is_loopback_host
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 
 PORT_MAX = 65_535

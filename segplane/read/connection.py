@@ -5,6 +5,8 @@ from pathlib import Path
 
 from meta.channel import ClientTls
 from meta.client import MetaClient
+from segplane.login import credentials
+from segplane.login.saved import LoginError
 from segplane.read.errors import ReadError
 
 DEFAULT_ADDRESS = "127.0.0.1:9500"
@@ -14,8 +16,8 @@ _PREFIX = "SEGPLANE_META_"
 def connect(address: str | None, token: str | None, ca: str | Path | None) -> MetaClient:
     """Open a client of meta; raises ReadError if a file cannot be used.
 
-    None takes SEGPLANE_META_ADDRESS, SEGPLANE_META_AUTH_TOKEN (or ..._FILE) and
-    SEGPLANE_META_CA_FILE with its companions.
+    None takes SEGPLANE_META_ADDRESS, SEGPLANE_META_AUTH_TOKEN (or ..._FILE, or else what `segplane
+    login` has saved for the address) and SEGPLANE_META_CA_FILE with its companions.
     """
     ca_file = _variable("CA_FILE") if ca is None else str(ca)
     tls = None
@@ -23,14 +25,19 @@ def connect(address: str | None, token: str | None, ca: str | Path | None) -> Me
         tls = ClientTls(
             ca_file, _variable("CERT_FILE"), _variable("KEY_FILE"), _variable("SERVER_NAME")
         )
+    address = address or _variable("ADDRESS") or DEFAULT_ADDRESS
     token_file = _variable("AUTH_TOKEN_FILE") if token is None else ""
+    has_token = token is not None or token_file or _PREFIX + "AUTH_TOKEN" in os.environ
     try:
         return MetaClient(
-            address or _variable("ADDRESS") or DEFAULT_ADDRESS,
+            address,
             auth_token="" if token_file else _variable("AUTH_TOKEN") if token is None else token,
             auth_token_file=token_file,
+            credentials=None if has_token else credentials.of_server(address),
             tls=tls,
         )
+    except LoginError as error:
+        raise ReadError(str(error)) from error
     except ValueError as error:
         raise ReadError(f"connection to meta: {error}") from error
 

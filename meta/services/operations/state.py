@@ -3,6 +3,8 @@
 import grpc
 from google.protobuf.duration_pb2 import Duration
 
+from meta import access
+from meta.access import Principal
 from meta.config import Settings
 from meta.services import convert
 from meta.store import server_state
@@ -32,6 +34,7 @@ class StateCalls(operations_pb2_grpc.OperationsServiceServicer):
             orphan_min_age=_duration(lifetimes.orphan_min_age),
             bucket=convert.bucket(self._settings.location),
             deletion_held=state.deletion_held,
+            caller=_caller(access.current.get()),
         )
 
     def ReleaseDeletionHold(
@@ -40,6 +43,14 @@ class StateCalls(operations_pb2_grpc.OperationsServiceServicer):
         """Release the hold on deletion after a failover or restore."""
         released = self._transactions.write(server_state.release_deletion_hold)
         return operations_pb2.ReleaseDeletionHoldResponse(success=released)
+
+
+def _caller(principal: Principal) -> operations_pb2.Caller:
+    return operations_pb2.Caller(
+        subject=principal.subject,
+        role=principal.role.value,
+        dataset_ids=sorted(map(str, principal.dataset_ids or ())),
+    )
 
 
 def _duration(seconds: float) -> Duration:

@@ -1,14 +1,18 @@
-"""An OpenID Connect issuer of a test: discovery and keys over real HTTP, and its tokens."""
+"""An OpenID Connect issuer of a test, over real HTTP: discovery, keys, tokens, device grants."""
 
 import json
 import threading
 import time
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
+
+from tests.support.meta.device_grants import DeviceGrants
 
 AUDIENCE = "segplane"
 
@@ -20,6 +24,8 @@ class Issuer:
         self.requests = 0
         self.keys: dict[str, ec.EllipticCurvePrivateKey] = {}
         self._port = 0
+        self.lock = threading.Lock()
+        self.devices = DeviceGrants(self)
         self.rotate("first")
         self.start()
 
@@ -37,9 +43,18 @@ class Issuer:
 
         class _Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                self._answer(HTTPStatus.OK, issuer.documents()[self.path])
+
+            def do_POST(self) -> None:
+                text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                with issuer.lock:
+                    answer = issuer.devices.answer(self.path, dict(parse_qsl(text)))
+                self._answer(*answer)
+
+            def _answer(self, status: HTTPStatus, document: dict[str, Any]) -> None:
                 issuer.requests += 1
-                body = json.dumps(issuer.documents()[self.path]).encode()
-                self.send_response(200)
+                body = json.dumps(document).encode()
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -68,6 +83,7 @@ class Issuer:
             "/.well-known/openid-configuration": {
                 "issuer": self.url,
                 "jwks_uri": f"{self.url}/keys",
+                **self.devices.endpoints(),
             },
             "/keys": {"keys": keys},
         }

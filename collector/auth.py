@@ -1,7 +1,9 @@
 """TTL cache of token validations.
 
 A revocation takes effect within the TTL. When a validation has expired and meta is unreachable, the
-export is refused as UNAVAILABLE: no export is accepted on an expired validation.
+export is refused as UNAVAILABLE: no export is accepted on an expired validation. A host that shows
+many unknown tokens gets the same answer without a call to meta; tokens that were valid when meta
+was last asked are always checked.
 """
 
 import asyncio
@@ -15,11 +17,13 @@ import structlog
 from collector.ingestion import Ingestion, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
 from meta.errors import Code, InvalidArgument, MetaError, TokenUnknown
+from meta.failed_attempts import FailedAttempts
 
 log = structlog.get_logger()
 
 TOKENS_MAX = 10_000
 TOKEN_CHARS_MAX = 256
+CHECK_LATER = "ingest token cannot be checked now"
 UNKNOWN = Refused(Refusal(Code.UNAUTHENTICATED, "ingest token is missing, unknown or revoked"))
 
 
@@ -38,21 +42,30 @@ class TokenCache:
     ingestion: Ingestion
     trust_secs: float
     clock: Callable[[], float] = time.monotonic
-    _validations: OrderedDict[str, _Validation] = field(default_factory=OrderedDict, repr=False)
+    # Apart from each other, so that no flood of guesses displaces a valid token.
+    _valid: OrderedDict[str, _Validation] = field(default_factory=OrderedDict, repr=False)
+    _unknown: OrderedDict[str, _Validation] = field(default_factory=OrderedDict, repr=False)
+    _attempts: FailedAttempts = field(init=False, repr=False)
     _refreshes: dict[str, asyncio.Task[_Validation]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._attempts = FailedAttempts(self.clock)
 
     def peek(self, token_secret: str) -> ValidToken | None:
         """Return the token if a cached validation holds, without a call to meta."""
         validation = self._fresh(token_secret)
         return validation.token if validation else None
 
-    async def check(self, token_secret: str) -> ValidToken:
-        """Return the token behind a token_secret; raises Refused."""
+    async def check(self, token_secret: str, host: Callable[[], str] | None = None) -> ValidToken:
+        """Return the token behind a token_secret; raises Refused.
+
+        `host` returns who shows it; None = nobody, it was admitted before.
+        """
         if not token_secret or len(token_secret) > TOKEN_CHARS_MAX or not token_secret.isascii():
             raise UNKNOWN
         validation = self._fresh(token_secret)
         if validation is None:
-            validation = await asyncio.shield(self._refresh(token_secret))
+            validation = await self._ask(token_secret, host)
         elif validation.token and self.clock() - validation.asked_at > self.trust_secs / 2:
             # Refreshed before it expires, so that a busy token never waits for meta.
             self._refresh(token_secret)
@@ -61,9 +74,26 @@ class TokenCache:
         return validation.token
 
     def _fresh(self, token_secret: str) -> _Validation | None:
-        validation = self._validations.get(token_secret)
+        validation = self._valid.get(token_secret) or self._unknown.get(token_secret)
         if validation is None or self.clock() - validation.asked_at >= self.trust_secs:
             return None
+        return validation
+
+    async def _ask(self, token_secret: str, host: Callable[[], str] | None) -> _Validation:
+        is_known = token_secret in self._valid or token_secret in self._refreshes
+        if host is None or is_known:
+            return await asyncio.shield(self._refresh(token_secret))
+        caller = host()
+        if not self._attempts.may_try(caller):
+            raise unavailable(CHECK_LATER)
+        try:
+            validation = await asyncio.shield(self._refresh(token_secret))
+        except Refused:
+            # Meta is away, which is not the caller's doing.
+            self._attempts.succeeded(caller)
+            raise
+        if validation.token is not None:
+            self._attempts.succeeded(caller)
         return validation
 
     def _refresh(self, token_secret: str) -> asyncio.Task[_Validation]:
@@ -89,10 +119,12 @@ class TokenCache:
             token = None
         except MetaError as error:
             log.warning("token_check_failed", reason=error.reason, error=error.message)
-            raise unavailable("ingest token cannot be checked now") from error
+            raise unavailable(CHECK_LATER) from error
         validation = _Validation(token, asked_at)
-        self._validations[token_secret] = validation
-        self._validations.move_to_end(token_secret)
-        while len(self._validations) > TOKENS_MAX:
-            self._validations.popitem(last=False)
+        for validations in (self._valid, self._unknown):
+            validations.pop(token_secret, None)
+        validations = self._unknown if token is None else self._valid
+        validations[token_secret] = validation
+        if len(validations) > TOKENS_MAX:
+            validations.popitem(last=False)
         return validation

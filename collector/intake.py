@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
@@ -116,12 +117,17 @@ class Intake:
         await self.conversions.close()
         await self.validations.close()
 
-    async def admit(self, signal: Signal, token_secret: str) -> AdmittedExport:
-        """Check what can be checked before the body is read; enter the result while reading it."""
+    async def admit(
+        self, signal: Signal, token_secret: str, host: Callable[[], str]
+    ) -> AdmittedExport:
+        """Check what can be checked before the body is read; enter the result while reading it.
+
+        `host` returns who sends the export.
+        """
         self._require_open()
         if self._activities.num_in_flight >= self.limits.concurrent_exports_max:
             raise unavailable("too many exports are under way")
-        token = await self.tokens.check(token_secret)
+        token = await self.tokens.check(token_secret, host)
         dataset_id = token.routing.dataset_id(signal)
         if not dataset_id:
             raise Refused(not_routed(signal))

@@ -20,6 +20,7 @@ from collector.export_counters import count_refused
 from collector.intake import AdmittedExport, Intake
 from collector.refusal import Refused, malformed, unavailable
 from collector.responses import protobuf_answer
+from meta.addresses import host_of
 from segments.signals import TRAITS, Signal
 
 METHODS: dict[str, Signal] = {row.grpc_method: signal for signal, row in TRAITS.items()}
@@ -58,8 +59,12 @@ class OtlpHandler(grpc.GenericRpcHandler):
     def _handler(self, signal: Signal) -> grpc.RpcMethodHandler[bytes, bytes]:
         async def export(_: object, context: Context) -> bytes:
             token_secret = token_of(context.invocation_metadata())
+
+            def host() -> str:
+                return host_of(context.peer())
+
             try:
-                with await self._intake.admit(signal, token_secret) as admission:
+                with await self._intake.admit(signal, token_secret, host) as admission:
                     payload = await self._read(context, admission)
                     result = await self._intake.accept(admission, payload)
             except Refused as refused:

@@ -22,6 +22,7 @@ from collector.partial_success import PartialSuccess
 from collector.refusal import TOKEN_LIMIT, Refusal, Refused, malformed, too_large, unavailable
 from collector.responses import json_answer, protobuf_answer
 from collector.unread_bodies import UnreadBodies
+from meta.addresses import network_of
 from meta.errors import Code, QuotaExceeded
 from segments.signals import TRAITS, Signal
 
@@ -93,7 +94,11 @@ class OtlpHttp:
 
     async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> PartialSuccess:
         token_secret = token_of([(name.lower(), value) for name, value in request.headers.items()])
-        with await self.intake.admit(signal, token_secret) as admission:
+
+        def host() -> str:
+            return network_of(request.remote or "")
+
+        with await self.intake.admit(signal, token_secret, host) as admission:
             body = await self._body(request, admission.charge)
             if is_json:
                 return await self.intake.accept_json(admission, body)

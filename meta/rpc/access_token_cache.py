@@ -8,7 +8,7 @@ import structlog
 
 from meta.access import Principal, Role
 from meta.errors import MetaError
-from meta.rpc.failed_attempts import FailedAttempts
+from meta.failed_attempts import FailedAttempts
 from meta.store import access_tokens, token_secrets
 from meta.store.access_tokens import ValidAccess
 from meta.store.engine import Transaction
@@ -54,6 +54,8 @@ class AccessTokens:
         if known is None and self._attempts.may_try(host):
             # It may be new.
             known = await self._look_up(digests)
+            if known is not None:
+                self._attempts.succeeded(host)
         if known is None:
             return None
         access, principal = known

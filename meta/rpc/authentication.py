@@ -7,11 +7,11 @@ import grpc
 
 from meta import access
 from meta.access import ANONYMOUS, HEALTH_METHODS, SHARED_TOKEN, Origin, Principal
+from meta.addresses import host_of
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.rpc import json_web_tokens, request_id
 from meta.rpc.access_token_cache import AccessTokens
-from meta.rpc.denials import host_of
 from meta.rpc.json_web_tokens import JsonWebTokens
 from meta.store import token_secrets
 from meta.store.token_secrets import TokenHasher

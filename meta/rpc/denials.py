@@ -6,28 +6,13 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from meta.addresses import host_of
+
 log = structlog.get_logger()
 WINDOW_SECS = 60.0
 # Of host and reason in a window; the rest is counted as other hosts.
 KEYS_MAX = 500
 OTHERS = "others"
-
-
-def host_of(peer: str) -> str:
-    """The host of gRPC's name of a peer, such as `ipv4:10.0.0.1:5000`; of IPv6 its network."""
-    kind, _, rest = peer.partition(":")
-    if kind == "ipv6":
-        address = rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]")
-        # A host has a /64 of addresses for itself.
-        return f"{':'.join(_ipv6_groups(address)[:4])}::/64"
-    return rest.rpartition(":")[0] if kind == "ipv4" else kind
-
-
-def _ipv6_groups(address: str) -> list[str]:
-    head, _, tail = address.partition("::")
-    groups = head.split(":") if head else []
-    behind = tail.split(":") if tail else []
-    return [*groups, *["0"] * (8 - len(groups) - len(behind)), *behind]
 
 
 @dataclass(slots=True)

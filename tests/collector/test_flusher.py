@@ -81,7 +81,7 @@ async def turns_are_over() -> None:
 
 async def accept(intake: Intake, token_secret: str, payload: bytes) -> None:
     """Export as a protocol's handler does."""
-    with await intake.admit("logs", token_secret) as admission:
+    with await intake.admit("logs", token_secret, lambda: "a host") as admission:
         await intake.accept(admission, payload)
 
 

@@ -14,8 +14,8 @@ from meta.access import Role
 from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import Unauthenticated
+from meta.failed_attempts import HOST_BURST
 from meta.rpc.access_token_cache import AccessTokens
-from meta.rpc.failed_attempts import HOST_BURST
 from meta.store import token_secrets
 from meta.store.engine import Database, Transaction
 from meta.store.token_secrets import Peppers, TokenHasher

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import pytest
 from structlog.testing import capture_logs
 
-from meta.rpc.denials import KEYS_MAX, OTHERS, WINDOW_SECS, Denials, host_of
-from meta.rpc.failed_attempts import HOST_BURST, HOST_PER_SEC, HOSTS_MAX, TOTAL_BURST
-from meta.rpc.failed_attempts import FailedAttempts as Attempts
+from meta.addresses import host_of
+from meta.failed_attempts import HOST_BURST, HOST_PER_SEC, HOSTS_MAX, TOTAL_BURST
+from meta.failed_attempts import FailedAttempts as Attempts
+from meta.rpc.denials import KEYS_MAX, OTHERS, WINDOW_SECS, Denials
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,8 @@ from meta.rpc.failed_attempts import FailedAttempts as Attempts
         ("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:5000", "2001:db8:1:2::/64"),
         ("ipv6:[2001:db8::1]:5000", "2001:db8:0:0::/64"),
         ("ipv6:%5B::1%5D:5000", "0:0:0:0::/64"),
+        ("ipv6:%5B::ffff:10.1.2.3%5D:5000", "10.1.2.3"),
+        ("ipv6:%5Bfe80::1%25eth0%5D:5000", "fe80:0:0:0::/64"),
         ("unix:/run/meta", "unix"),
         ("", ""),
     ],

@@ -27,12 +27,14 @@ class FailedAttempts:
     """Bounds what unknown credentials cost the database; a known one never comes here.
 
     The hosts that tried last are remembered, `HOSTS_MAX` of them: a new host begins with a full
-    allowance, but all together have one as well.
+    allowance. All hosts together have one as well, and those with a full allowance have another:
+    hosts that guess do not keep the first credential of a new caller from being looked up.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._total = _Allowance(TOTAL_BURST, clock())
+        self._newcomers = _Allowance(TOTAL_BURST, clock())
         self._hosts: dict[str, _Allowance] = {}
 
     def __len__(self) -> int:
@@ -47,10 +49,21 @@ class FailedAttempts:
         self._hosts[host] = allowance
         if len(self._hosts) > HOSTS_MAX:
             del self._hosts[next(iter(self._hosts))]
-        if allowance.refill(now, HOST_PER_SEC, HOST_BURST) < 1:
-            return False
-        if self._total.refill(now, TOTAL_PER_SEC, TOTAL_BURST) < 1:
+        left = allowance.refill(now, HOST_PER_SEC, HOST_BURST)
+        total = self._total_of(allowance)
+        if left < 1 or total.refill(now, TOTAL_PER_SEC, TOTAL_BURST) < 1:
             return False
         allowance.left -= 1
-        self._total.left -= 1
+        total.left -= 1
         return True
+
+    def succeeded(self, host: str) -> None:
+        """Give a lookup back: the credential was good, or could not be looked up."""
+        allowance = self._hosts.get(host)
+        if allowance is not None:
+            allowance.left = min(HOST_BURST, allowance.left + 1)
+            total = self._total_of(allowance)
+            total.left = min(TOTAL_BURST, total.left + 1)
+
+    def _total_of(self, allowance: _Allowance) -> _Allowance:
+        return self._newcomers if allowance.left >= HOST_BURST else self._total

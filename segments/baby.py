@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from itertools import repeat
 from operator import itemgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import google_crc32c
 from google.protobuf.message import DecodeError
@@ -42,16 +43,15 @@ class BabyKind(IntEnum):
     FILLER = pb.BABY_KIND_FILLER
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(NamedTuple):
     """The stamp of one export: how a retried export is known, and when it came (nanoseconds)."""
 
     digest: bytes
     received_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPart:
+# A baby of many datasets has thousands, and a frozen dataclass takes five times as long to make.
+class TokenPart(NamedTuple):
     """The exports of one token and signal.
 
     `slices` are OTLP LogsData, TracesData or MetricsData messages in the order of arrival.
@@ -269,8 +269,10 @@ def _kind(value: int) -> BabyKind:
 
 def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPart]:
     is_stamped = message.HasField("stamp")
+    # A token has parts of several signals, mostly of one dataset.
+    is_wanted = cache(is_wanted)
     for token_id, entry in sorted(message.token_signals.items(), key=itemgetter(0)):
-        exports: list[tuple[int, Export]] = []
+        exports: dict[int, list[Export]] | None = None
         for signal, kind in _KINDS.items():
             slices: Sequence[bytes] = getattr(entry, signal)
             if not slices:
@@ -279,19 +281,18 @@ def _parts(message: pb.CombinedSignals, is_wanted: IsWanted) -> Iterator[TokenPa
             dataset_id = stamp.dataset_id or None
             if is_stamped and not is_wanted(dataset_id):
                 continue
-            exports = exports or [
-                (e.signal, Export(e.digest, e.received_at)) for e in entry.exports
-            ]
-            yield TokenPart(
-                token_id=token_id,
-                signal=signal,
-                slices=tuple(slices),
-                dataset_id=dataset_id,
-                num_records=stamp.num_records,
-                start_time=stamp.start_time,
-                end_time=stamp.end_time,
-                exports=tuple(export for of_kind, export in exports if of_kind == kind),
-            )
+            if exports is None:
+                exports = _exports_by_kind(entry)
+            counted = stamp.num_records, stamp.start_time, stamp.end_time
+            own = tuple(exports.get(kind, ()))
+            yield TokenPart(token_id, signal, tuple(slices), dataset_id, *counted, own)
+
+
+def _exports_by_kind(entry: pb.TokenSignals) -> dict[int, list[Export]]:
+    exports: dict[int, list[Export]] = {}
+    for export in entry.exports:
+        exports.setdefault(export.signal, []).append(Export(export.digest, export.received_at))
+    return exports
 
 
 def _stamp(entry: pb.TokenSignals, signal: Signal) -> pb.SignalStamp:

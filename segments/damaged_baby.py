@@ -55,8 +55,7 @@ def _checked(part: TokenPart, entry: pb.TokenSignals) -> TokenPart:
     if len(stamps) != len(part.slices) or not all(s.HasField("crc32c") for s in stamps):
         raise CorruptObject(f"{len(part.slices)} payloads of {part.signal} have other checksums")
     checksums = [stamp.crc32c for stamp in stamps]
-    return replace(
-        part,
+    return part._replace(
         damaged=frozenset(
             index
             for index, (body, checksum) in enumerate(zip(part.slices, checksums, strict=True))

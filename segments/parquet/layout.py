@@ -61,9 +61,8 @@ class WriterSettings:
         }
         bloom = {"ndv": shape.bloom_values, "fpp": BLOOM_FALSE_POSITIVES}
         self._options: dict[str, Any] = {
-            "compression": {
-                path: "zstd" if path in levels else "none" for c in columns for path in _leaves(c)
-            },
+            # Whatever is not named is not compressed.
+            "compression": dict.fromkeys(levels, "zstd") or "none",
             "compression_level": levels or None,
             "use_dictionary": [
                 c.name for c in columns if c.encoding is None and shape.has_dictionaries

@@ -57,7 +57,8 @@ class Column:
 
     Statistics serve filters on ids and numbers; on long text they cost more than the data.
     `encoding` is a Parquet encoding, or None for dictionary coding. A column that is not compressed
-    is one of codes of which compression leaves as much as there is; format 1 compresses all.
+    is one of codes of which compression leaves as much as there is; format 1 compresses all. Bounds
+    of random ids exclude no page: only format 1 has statistics of them.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Column:
     field_id: int | None = None
     has_bloom_filter: bool = False
     is_compressed: bool = True
+    is_random: bool = False
 
 
 def _time(name: str) -> Column:
@@ -77,6 +79,10 @@ def _time(name: str) -> Column:
 
 def _id(name: str) -> Column:
     return Column(name, pa.string(), has_statistics=True, encoding="DELTA_LENGTH_BYTE_ARRAY")
+
+
+def _random_id(name: str) -> Column:
+    return replace(_id(name), is_random=True)
 
 
 def _name(name: str) -> Column:
@@ -130,7 +136,7 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
     "logs": (
         _time("observed_timestamp"),
         replace(_id("trace_id"), has_bloom_filter=True),
-        _id("span_id"),
+        _random_id("span_id"),
         _number("severity_number", pa.int32()),
         _name("severity_text"),
         _name("event_name"),
@@ -168,8 +174,8 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
         _time("end_timestamp"),
         _number("duration_ns", pa.int64(), "DELTA_BINARY_PACKED"),
         replace(_id("trace_id"), has_bloom_filter=True),
-        _id("span_id"),
-        _id("parent_span_id"),
+        _random_id("span_id"),
+        _random_id("parent_span_id"),
         _name("trace_state"),
         _name("name"),
         _number("kind", pa.int32()),

@@ -257,8 +257,8 @@ def test_records_survive_their_stream_being_stopped_under_them(
 
 def _with_export(like: Baby, payload: bytes, token_id: str) -> Baby:
     digest = digest_of(token_id, "logs", payload)
-    part = replace(
-        like.parts[0], slices=(payload,), num_records=1, exports=(Export(digest, like.received_at),)
+    part = like.parts[0]._replace(
+        slices=(payload,), num_records=1, exports=(Export(digest, like.received_at),)
     )
     return replace(like, parts=(part,), flush_id=uuid4().bytes)
 

@@ -63,8 +63,8 @@ def test_a_reader_that_knows_only_the_contract_sees_one_merged_message_per_signa
 
 def test_only_the_parts_of_wanted_datasets_are_decoded() -> None:
     part = TokenPart("a", "logs", (logs("x"),), "mine", 1)
-    parts = (part, replace(part, token_id="b", dataset_id="other"), replace(part, token_id="c"))
-    unnamed = replace(part, token_id="d", dataset_id=None)
+    parts = (part, part._replace(token_id="b", dataset_id="other"), part._replace(token_id="c"))
+    unnamed = part._replace(token_id="d", dataset_id=None)
     body = encode_baby(Baby(parts=(*parts, unnamed)))
 
     mine = decode_baby(body, lambda dataset_id: dataset_id == "mine")

@@ -40,7 +40,7 @@ def test_a_flipped_bit_in_a_payload_damages_that_payload_alone(number: int) -> N
     for part in recovered.parts:
         original = originals[part.token_id, part.signal]
         assert _intact(part).items() <= dict(enumerate(original.slices)).items()
-        assert replace(part, slices=original.slices, damaged=frozenset()) == original
+        assert part._replace(slices=original.slices, damaged=frozenset()) == original
 
 
 @given(st.data())
@@ -76,7 +76,7 @@ def test_a_damaged_baby_of_0_1_0_cannot_be_recovered() -> None:
 
 
 def test_a_payload_without_a_stamp_of_its_own_cannot_be_recovered() -> None:
-    unstamped = replace(SAMPLE.parts[0], exports=())
+    unstamped = SAMPLE.parts[0]._replace(exports=())
 
     with pytest.raises(CorruptObject, match="other checksums"):
         recover_baby(encode_baby(replace(SAMPLE, parts=(unstamped,))))

@@ -268,7 +268,7 @@ def test_a_flipped_byte_in_a_baby_is_healed_by_a_replay_of_the_sound_bytes(
     collector = CollectorDriver(meta_server.client, dataset(meta_server.client))
     baby = collector.put("first", "second")
     stamps = tuple(Export(bytes([number]) * 16, NOW) for number in range(2))
-    baby = replace(baby, parts=(replace(baby.parts[0], exports=stamps),))
+    baby = replace(baby, parts=(baby.parts[0]._replace(exports=stamps),))
     body = bytearray(encode_baby(baby))
     collector.commit(baby)
     body[body.index(b"second")] ^= 1

@@ -83,7 +83,7 @@ def damaged(body: bytes) -> bytes:
 BABIES: dict[str, bytes] = {
     "stamped": encode_baby(BABY),
     "stamped without exports": encode_baby(
-        replace(BABY, parts=tuple(replace(p, exports=()) for p in BABY.parts))
+        replace(BABY, parts=tuple(p._replace(exports=()) for p in BABY.parts))
     ),
     "stamped with a long part": encode_baby(replace(BABY, parts=(*BABY.parts, LONG_PART))),
     "stop": encode_baby(Baby(kind=BabyKind.STOP)),

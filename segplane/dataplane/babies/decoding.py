@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -29,8 +29,7 @@ class DecodedDataset(Protocol):
 Taker = TypeVar("Taker", bound=DecodedDataset)
 
 
-@dataclass(frozen=True, slots=True)
-class RoutedPayload(Generic[Taker]):
+class RoutedPayload(NamedTuple, Generic[Taker]):
     """A payload and the dataset that its records belong to."""
 
     dataset: Taker

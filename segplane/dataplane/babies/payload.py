@@ -1,7 +1,7 @@
 """OTLP payloads: what a baby segment holds, one export's slice each."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from segments.otlp.split import RECORDS_MAX, cut
 from segments.signals import Signal
@@ -10,8 +10,7 @@ from segments.signals import Signal
 ROW_BYTES = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """One OTLP payload and its position. `received_at` is the time of records without one.
 
     `decoded_bytes` estimates the size of its columns, to bound memory. A validated payload
@@ -43,4 +42,4 @@ class Payload:
                 yield self
             else:
                 decoded_bytes = max(len(body), RECORDS_MAX * ROW_BYTES)
-                yield replace(self, body=body, decoded_bytes=decoded_bytes)
+                yield self._replace(body=body, decoded_bytes=decoded_bytes)

@@ -111,8 +111,10 @@ def _first(owned: _OwnedOffsets[Target]) -> int:
 
 def _payloads(part: TokenPart, baby: Baby, read: TaskRead, received_at: int) -> Iterator[Payload]:
     stamped_records = part.num_records // len(part.slices)
+    # A collector stamps a baby only after it has parsed the payloads.
+    is_validated = baby.is_stamped
     for index, body in enumerate(part.slices):
-        records = stamped_records if baby.is_stamped else records_at_most(part.signal, body)
+        records = stamped_records if is_validated else records_at_most(part.signal, body)
         yield Payload(
             read.stream_id,
             read.offset,
@@ -122,8 +124,7 @@ def _payloads(part: TokenPart, baby: Baby, read: TaskRead, received_at: int) -> 
             body,
             part.received_at(index, received_at),
             max(len(body), records * ROW_BYTES),
-            # A collector stamps a baby only after it has parsed the payloads.
-            is_validated=baby.is_stamped,
+            is_validated,
         )
 
 

@@ -10,12 +10,22 @@ import typer
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
+from segplane.plain_text import NONE, print_table, size_text
+
+__all__ = [
+    "NONE",
+    "AsJson",
+    "message_dict",
+    "print_facts",
+    "print_json",
+    "print_table",
+    "size_text",
+    "time_text",
+]
+
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON (64-bit numbers as text, as proto3 has it).")
 ]
-
-NONE = "-"
-_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def print_json(messages: Message | Iterable[Message], **parts: Message) -> None:
@@ -35,34 +45,11 @@ def print_json(messages: Message | Iterable[Message], **parts: Message) -> None:
     print("[]" if is_empty else "\n]")
 
 
-def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under headers; numbers to the right, never cut to the terminal's width."""
-    texts = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(headers, *texts, strict=True)]
-    right = [all(_is_figure(row[i]) for row in texts) for i in range(len(headers))]
-    for row in ([header.upper() for header in headers], *texts):
-        cells = (
-            text.rjust(width) if is_right else text.ljust(width)
-            for text, width, is_right in zip(row, widths, right, strict=True)
-        )
-        print("  ".join(cells).rstrip())
-
-
 def print_facts(facts: Sequence[tuple[str, object]]) -> None:
     """Print names and values, one pair a line."""
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         print(f"{name.ljust(width)}  {value}")
-
-
-def size_text(size_bytes: int) -> str:
-    """Write a size with three figures and a binary unit."""
-    size = float(size_bytes)
-    for unit in _BYTE_UNITS:
-        if size < 1024 or unit == _BYTE_UNITS[-1]:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.3g} {unit}"
-        size /= 1024
-    raise AssertionError(size_bytes)
 
 
 def time_text(nanos: int) -> str:
@@ -83,7 +70,3 @@ def message_dict(message: Message) -> dict[str, object]:
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
     return plain
-
-
-def _is_figure(text: str) -> bool:
-    return text == NONE or text[:1].isdigit() or text[:2].lstrip("-").isdigit()

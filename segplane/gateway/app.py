@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import structlog
 from anyio import CapacityLimiter, to_thread
@@ -15,6 +15,7 @@ from starlette.routing import Route
 from segplane.gateway import metrics
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.catalog import IcebergCatalog
+from segplane.gateway.queries.service import QueryService
 
 log = structlog.get_logger()
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
@@ -25,11 +26,16 @@ class Gateway:
     """The routes of one gateway; an empty `auth_token` asks for none."""
 
     def __init__(
-        self, catalog: IcebergCatalog, auth_token: str, is_meta_ready: Callable[[], bool]
+        self,
+        catalog: IcebergCatalog,
+        auth_token: str,
+        is_meta_ready: Callable[[], bool],
+        queries: QueryService | None = None,
     ) -> None:
         self._catalog = catalog
         self._auth_token = auth_token.encode()
         self._is_meta_ready = is_meta_ready
+        self._queries = queries
         self.is_draining = False
         self._check: asyncio.Future[bool] | None = None
         self._one_thread = CapacityLimiter(1)
@@ -40,11 +46,21 @@ class Gateway:
             routes=[
                 Route("/healthz", self._health),
                 Route("/iceberg/{path:path}", self._iceberg, methods=_METHODS),
+                *self._query_routes(),
             ]
         )
         # A redirect would name the host that the caller claims.
         application.router.redirect_slashes = False
         return application
+
+    def _query_routes(self) -> Iterator[Route]:
+        if self._queries is not None:
+            yield Route("/v1/query", _measured(self._queries.respond), methods=_METHODS)
+
+    def close(self) -> None:
+        """End what outlives requests."""
+        if self._queries is not None:
+            self._queries.close()
 
     async def _health(self, _: Request) -> Response:
         """200 while the gateway can serve; needs no token."""
@@ -62,12 +78,7 @@ class Gateway:
         return await asyncio.shield(self._check)
 
     async def _iceberg(self, request: Request) -> Response:
-        started = time.monotonic()
-        route, response = await self._respond(request)
-        metrics.REQUEST_SECONDS.labels(route, str(response.status_code)).observe(
-            time.monotonic() - started
-        )
-        return response
+        return await _measured(self._respond)(request)
 
     async def _respond(self, request: Request) -> tuple[str, Response]:
         if not self._is_known(request.headers.get("authorization", "")):
@@ -89,3 +100,19 @@ class Gateway:
         scheme, _, token = header.partition(" ")
         is_same = hmac.compare_digest(token.strip().encode(), self._auth_token)
         return scheme.lower() == "bearer" and is_same
+
+
+def _measured(
+    respond: Callable[[Request], Awaitable[tuple[str, Response]]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that counts its answers, by the name of what was asked for."""
+
+    async def endpoint(request: Request) -> Response:
+        started = time.monotonic()
+        route, response = await respond(request)
+        metrics.REQUEST_SECONDS.labels(route, str(response.status_code)).observe(
+            time.monotonic() - started
+        )
+        return response
+
+    return endpoint

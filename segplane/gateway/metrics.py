@@ -9,6 +9,25 @@ REQUEST_SECONDS = Histogram(
     ["route", "status"],
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
 )
+QUERIES = Counter(
+    "segplane_gateway_queries_total",
+    "Queries by how they ended: done, broken (its result was cut off), gone (its caller left), or"
+    " the type of a refusal. A rise of QueryStopped or TooManyQueries: callers reach their limits.",
+    ["outcome"],
+)
+QUERY_SECONDS = Histogram(
+    "segplane_gateway_query_seconds",
+    "Seconds that a query had a process, from its start to the last byte of its result.",
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300),
+)
+RUNNING_QUERIES = Gauge(
+    "segplane_gateway_running_queries",
+    "Queries that have a process now. At GATEWAY_QUERY_CONCURRENT others wait.",
+)
+SCANNED_BYTES = Counter(
+    "segplane_gateway_scanned_bytes_total",
+    "Bytes that queries read of files, spilled ones included.",
+)
 WRITTEN_OBJECTS = Counter(
     "segplane_gateway_written_objects_total",
     "Objects of table metadata that this process wrote. A rise: more tables are read, or change"

@@ -21,6 +21,7 @@ from segplane.gateway.config import Settings
 from segplane.gateway.connection import BoundedConnection, ConnectionLimits
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.tables import Tables
+from segplane.gateway.queries.service import QueryService
 
 log = structlog.get_logger()
 # More connections, or requests at a time, are answered 503.
@@ -38,7 +39,10 @@ def serve(settings: Settings, shutdown: Shutdown) -> None:
         gateway = build(settings, meta, locator)
         server = http_server(settings, gateway)
         log.info("gateway_started", port=listener.getsockname()[1])
-        asyncio.run(_run(server, gateway, listener, shutdown))
+        try:
+            asyncio.run(_run(server, gateway, listener, shutdown))
+        finally:
+            gateway.close()
     log.info("gateway_stopped")
 
 
@@ -48,7 +52,17 @@ def build(settings: Settings, meta: MetaClient, locator: Locator) -> Gateway:
     readiness = MetaReadiness(settings.meta_address, locator, health)
     tables = Tables(meta, locator, settings.segments_max)
     catalog = IcebergCatalog(meta, tables, lambda: locator.store_location, settings.refresh_secs)
-    return Gateway(catalog, settings.auth_token, readiness.check)
+    queries = QueryService(
+        settings.queries, settings.auth_token, partial(_client, settings), settings.object_store
+    )
+    return Gateway(catalog, settings.auth_token, readiness.check, queries)
+
+
+def _client(settings: Settings, token: str) -> MetaClient:
+    """Open a client of meta with a caller's token; "" = the gateway's own."""
+    if not token:
+        return meta_connection.connect(settings)
+    return MetaClient(settings.meta_address, auth_token=token, tls=settings.meta_tls)
 
 
 async def _run(

@@ -28,10 +28,15 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """Limits of a query: DuckDB's buffers, and seconds until its last row. None = no limit."""
+    """Limits of a query: DuckDB's buffers, seconds until its last row, threads, spilled bytes.
+
+    None = no limit; of threads, one a core.
+    """
 
     memory_bytes: int | None = None
     timeout_secs: float | None = None
+    threads: int | None = None
+    spill_bytes: int = SPILL_BYTES_MAX
 
 
 class RunningQuery:
@@ -147,9 +152,11 @@ def _configure(connection: duckdb.DuckDBPyConnection, folder: str, limits: Query
     connection.execute("SET enable_progress_bar = true")
     connection.execute("SET enable_progress_bar_print = false")
     connection.execute(f"SET temp_directory = {literal(folder)}")
-    connection.execute(f"SET max_temp_directory_size = '{SPILL_BYTES_MAX}B'")
+    connection.execute(f"SET max_temp_directory_size = '{limits.spill_bytes}B'")
     if limits.memory_bytes is not None:
         connection.execute(f"SET memory_limit = '{limits.memory_bytes}B'")
+    if limits.threads is not None:
+        connection.execute(f"SET threads = {limits.threads}")
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, sources: tuple[DatasetSource, ...]) -> None:

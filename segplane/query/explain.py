@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from segplane.kql.bounds import ANY
-from segplane.output import size_text
+from segplane.plain_text import size_text
 from segplane.query.engine import RunningQuery
 from segplane.query.sources import DatasetSource, literal
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, Literal
 
 from meta.client import MetaClient
+from segplane.kql.types import KqlType
 from segplane.query import output
 from segplane.query.engine import Progress, QueryLimits, RunningQuery, opened_query
 from segplane.query.explain import explanation
@@ -18,10 +19,11 @@ from segplane.query.output import BINARY, Format
 from segplane.query.plan import QueryPlan, plan_kql
 from segplane.query.sources import QueryPlace
 from segplane.query.sql import is_sql, plan_sql, view_statements
-from segplane.query.tables import CatalogTables
+from segplane.query.tables import CatalogTables, NamedTable
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 Language = Literal["kql", "sql"]
 _BAR = 30
@@ -41,7 +43,13 @@ class Ask:
 
 def plan(client: MetaClient, text: str, language: Language | None, now: datetime) -> QueryPlan:
     """Check and plan a query. Raises QueryError, MetaError."""
-    tables = CatalogTables(client)
+    return plan_over(CatalogTables(client), text, language, now)
+
+
+def plan_over(
+    tables: Mapping[str, NamedTable], text: str, language: Language | None, now: datetime
+) -> QueryPlan:
+    """Check and plan a query over these tables. Raises QueryError."""
     if language == "sql" or (language is None and is_sql(text)):
         return plan_sql(text, tables)
     return plan_kql(text, tables, int(now.timestamp() * 1_000_000))
@@ -58,7 +66,7 @@ def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] 
             for line in explanation(query):
                 print(line)
             return
-        _write(query, ask, file)
+        write_result(query, ask.format, ask.rows_max, file)
 
 
 def define_views(planned: QueryPlan) -> Callable[[duckdb.DuckDBPyConnection], None]:
@@ -74,26 +82,35 @@ def define_views(planned: QueryPlan) -> Callable[[duckdb.DuckDBPyConnection], No
     return define
 
 
-def _write(query: RunningQuery, ask: Ask, file: IO[bytes] | None) -> None:
-    reader = query.reader()
-    columns = query.plan.columns
-    types = list(columns.values()) if columns is not None else output.kql_types(reader.schema)
-    if ask.format in BINARY:
-        write = output.write_arrow if ask.format == "arrow" else output.write_parquet
+def write_result(
+    query: RunningQuery, format_: Format, rows_max: int, file: IO[bytes] | None
+) -> None:
+    """Run a query and write its rows, to standard output without a file. Raises QueryError."""
+    reader, types = typed_rows(query)
+    if format_ in BINARY:
+        write = output.write_arrow if format_ == "arrow" else output.write_parquet
         write(reader, types, file or sys.stdout.buffer)
         return
-    if ask.format == "table" and file is None:
-        rows, is_all = output.print_rows(reader, types, ask.rows_max)
+    if format_ == "table" and file is None:
+        rows, is_all = output.print_rows(reader, types, rows_max)
         if not is_all:
             hint = "take or --format csv gives others"
             print(f"the first {rows:,} rows, there are more: {hint}", file=sys.stderr)
         return
     text = sys.stdout if file is None else io.TextIOWrapper(file, "utf-8", newline="")
-    write_text = output.write_json if ask.format == "json" else output.write_csv
+    write_text = output.write_json if format_ == "json" else output.write_csv
     write_text(reader, types, text)
     text.flush()
     if file is not None:
         text.detach()  # type: ignore[union-attr]
+
+
+def typed_rows(query: RunningQuery) -> tuple[pa.RecordBatchReader, list[KqlType]]:
+    """Run a query; return its rows and the types of their columns. Raises QueryError."""
+    reader, columns = query.reader(), query.plan.columns
+    return reader, (
+        list(columns.values()) if columns is not None else output.kql_types(reader.schema)
+    )
 
 
 @contextmanager

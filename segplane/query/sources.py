@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _NANOS_PER_MICRO = 1_000
 _ALWAYS = TimeBounds()
 _TIMES = ("timestamp", "timestamp_nanos")
+Opener = Callable[[DatasetRead, TimeBounds, int | None], OpenDataset]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,16 @@ class DatasetSource:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlace:
-    """Meta's address, the version to read, and the bounds of time that hold for all records."""
+    """Meta's address, the version to read, and the bounds of time that hold for all records.
+
+    `opener` opens datasets in another way than by the address, with the times to read and the
+    version; it raises ReadError.
+    """
 
     address: str | None = None
     as_of: int | None = None
     bounds: TimeBounds = _ALWAYS
+    opener: Opener | None = None
 
 
 def open_sources(
@@ -72,6 +78,8 @@ def open_sources(
 
 def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDataset:
     bounds = meet(read, place.bounds)
+    if place.opener is not None:
+        return place.opener(read, bounds, as_of)
     return open_dataset(
         read.name,
         start=bounds.start,

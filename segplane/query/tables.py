@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from meta.client import MetaClient
-from meta.errors import NotFound
+from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.kql.state import CheckedQuery
 from segplane.kql.typed import Table
@@ -39,7 +39,7 @@ class CatalogTables(Mapping[str, NamedTable]):
     def __iter__(self) -> Iterator[str]:
         if self._names is None:
             datasets = (dataset.name for dataset in all_datasets(self._client))
-            views = (view.name for view in all_views(self._client))
+            views = _allowed(lambda: [view.name for view in all_views(self._client)]) or []
             self._names = tuple(dict.fromkeys((*datasets, *views)))
         return iter(self._names)
 
@@ -52,7 +52,9 @@ class CatalogTables(Mapping[str, NamedTable]):
         if dataset is not None:
             return table_of(self._client, dataset.id, name, is_complete=True)
         try:
-            return _found(lambda: compiled_view(self._client, name, is_complete=True))
+            return _found(
+                lambda: _allowed(lambda: compiled_view(self._client, name, is_complete=True))
+            )
         except ViewUnreadable as error:
             raise QueryError(str(error)) from None
 
@@ -61,6 +63,14 @@ def _found(get: Callable[[], Found]) -> Found | None:
     try:
         return get()
     except NotFound:
+        return None
+
+
+def _allowed(get: Callable[[], Found]) -> Found | None:
+    """Return None to a caller who is limited to datasets: views do not exist for it."""
+    try:
+        return get()
+    except RoleRefused:
         return None
 
 

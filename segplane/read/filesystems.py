@@ -15,6 +15,12 @@ from segplane.read.errors import ReadError
 from segplane.read.files import DatasetFile
 
 DEFAULT_REGION = "us-east-1"
+_OTHERS: dict[str, fs.FileSystem] = {}
+
+
+def provide(provider: str, system: fs.FileSystem) -> None:
+    """Read the files of stores of a kind through this file system, in the whole process."""
+    _OTHERS[provider] = system
 
 
 def path_of(file: DatasetFile) -> str:
@@ -30,6 +36,8 @@ def filesystem(store: StoreLocation) -> fs.FileSystem:
     """Open a store with the credentials that AWS's tools would use; raises ReadError."""
     if store.provider == "file":
         return fs.LocalFileSystem()
+    if store.provider in _OTHERS:
+        return _OTHERS[store.provider]
     if store.provider != "s3":
         raise ReadError(f"the objects are in a store of kind {store.provider!r}: upgrade segplane")
     region = store.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")

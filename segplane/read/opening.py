@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import getpass
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from meta.client import MetaClient
 from meta.errors import VersionExpired
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
-from segplane.read.bounds import Moment, time_bounds
+from segments.signals import SIGNALS, Signal
+from segplane.read.bounds import Moment, TimeBounds, time_bounds
 from segplane.read.connection import connect
 from segplane.read.dataset import OpenDataset, Progress
-from segplane.read.errors import meta_refusals
+from segplane.read.errors import ReadError, meta_refusals
 from segplane.read.files import find_files, signals_of
 from segplane.read.fresh import find_fresh
 from segplane.read.pins import VersionPin
@@ -46,25 +47,55 @@ def open_dataset(
     call. `progress` is called with rows read and rows to read at most. Raises ReadError.
     """
     signals, bounds = signals_of(signal), time_bounds(start, end)
+    access = {"token": token or "", "ca": str(ca or "")}
     for is_last in (*[False] * (_TRIES_MAX - 1), True):
-        pin = _pinned(connect(meta_address, token, ca), name, as_of)
+        client = connect(meta_address, token, ca)
         try:
-            with meta_refusals(pin.client):
-                files = find_files(pin.client, name, pin.version, signals, bounds)
-                promoted = _promoted_columns(pin)
-                beyond = find_fresh(pin.client, pin.dataset_id, pin.version) if fresh else None
-            access = {"token": token or "", "ca": str(ca or "")}
-            dataset = OpenDataset(
-                name, pin, signals, bounds, files, promoted, columns, progress, access, beyond
+            return open_through(
+                client,
+                name,
+                bounds,
+                columns,
+                as_of,
+                signals,
+                fresh=fresh,
+                progress=progress,
+                access=access,
             )
-            # Names of columns are checked where the columns are known: by pyarrow's schema.
-            return dataset if columns is None else dataset.checked()
-        except BaseException as error:
-            pin.close()
+        except ReadError as error:
             # A baby without stamps was merged since the pin: its routing is forgotten.
             if is_last or as_of is not None or not isinstance(error.__cause__, VersionExpired):
                 raise
     raise AssertionError("the last try returns or raises")
+
+
+def open_through(
+    client: MetaClient,
+    name: str,
+    bounds: TimeBounds,
+    columns: Sequence[str] | None,
+    as_of: int | None = None,
+    signals: tuple[Signal, ...] = SIGNALS,
+    *,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    access: Mapping[str, str] | None = None,
+) -> OpenDataset:
+    """Open a dataset by a client, which belongs to the dataset then. Raises ReadError."""
+    pin = _pinned(client, name, as_of)
+    try:
+        with meta_refusals(client):
+            files = find_files(client, name, pin.version, signals, bounds)
+            promoted = _promoted_columns(pin)
+            beyond = find_fresh(client, pin.dataset_id, pin.version) if fresh else None
+        dataset = OpenDataset(
+            name, pin, signals, bounds, files, promoted, columns, progress, access or {}, beyond
+        )
+        # Names of columns are checked where the columns are known: by pyarrow's schema.
+        return dataset if columns is None else dataset.checked()
+    except BaseException:
+        pin.close()
+        raise
 
 
 def _pinned(client: MetaClient, name: str, as_of: int | None) -> VersionPin:

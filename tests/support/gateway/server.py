@@ -54,12 +54,17 @@ class GatewayServer:
         locator.ask()
         self._listener = listen(self.settings)
         self.port = int(self._listener.getsockname()[1])
-        gateway = build(self.settings, self._meta, locator)
-        self._server = http_server(self.settings, gateway, limits or ConnectionLimits())
+        self._gateway = build(self.settings, self._meta, locator)
+        self._server = http_server(self.settings, self._gateway, limits or ConnectionLimits())
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._server.serve([self._listener]))
         )
         self._thread.start()
+
+    @property
+    def server(self) -> str:
+        """The server's address."""
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def uri(self) -> str:
@@ -69,12 +74,29 @@ class GatewayServer:
     def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
         """Send one request below /iceberg."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        request = Request(f"{self.uri}/{path}", method=method, headers=named)
+        return self._answer(Request(f"{self.uri}/{path}", method=method, headers=named))
+
+    def _answer(self, request: Request) -> Answer:
         try:
             with urlopen(request, timeout=DEADLINE_SECS) as reply:
                 return Answer(reply.status, dict(reply.headers), reply.read())
         except HTTPError as error:
             return Answer(error.code, dict(error.headers), error.read())
+
+    def post(self, path: str, content: Any, **headers: str) -> Answer:
+        """Send JSON to a path of the server, or bytes as they are."""
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        request = Request(f"{self.server}/{path}", body, headers, method="POST")
+        return self._answer(request)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Ask for a path of the server."""
+        return self._answer(Request(f"{self.server}/{path}", headers=headers))
+
+    def query(self, text: str, **fields: Any) -> Answer:
+        """Run a query."""
+        headers = fields.pop("headers", {})
+        return self.post("v1/query", {"query": text, **fields}, **headers)
 
     def is_healthy(self) -> bool:
         """Ask for its health."""
@@ -92,4 +114,5 @@ class GatewayServer:
         """Stop it and wait."""
         self._server.should_exit = True
         self._thread.join(DEADLINE_SECS)
+        self._gateway.close()
         self._meta.close()

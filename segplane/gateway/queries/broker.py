@@ -1,0 +1,167 @@
+"""Answers to what one query's process asks for; the process may ask for anything."""
+
+import json
+import pickle
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from meta.client import MetaClient
+from meta.errors import (
+    DeadlineExceeded,
+    MetaError,
+    Overloaded,
+    RoleRefused,
+    Unauthenticated,
+    Unavailable,
+)
+from segments.errors import SegmentsError
+from segments.keys import join_key
+from segments.location import StoreLocation
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from segplane.gateway.queries import wire
+from segplane.gateway.queries.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal
+from segplane.gateway.queries.remote import PROVIDER, RemoteDataset
+from segplane.query.errors import QueryError
+from segplane.query.tables import CatalogTables
+from segplane.read.bounds import TimeBounds
+from segplane.read.dataset import OpenDataset
+from segplane.read.errors import PinLost, ReadError
+from segplane.read.files import DatasetFile
+from segplane.read.opening import open_through
+
+DATASETS_MAX = 64
+FILES_MAX = 100_000
+_RETRY_SECS = 2
+
+
+class Broker:
+    """Reads the catalog with a caller's rights, and the files that its query opens.
+
+    `failure` is the reason why meta or the store did not answer, if they did not.
+    """
+
+    def __init__(self, connect: Callable[[], MetaClient], store: StoreLocation | None) -> None:
+        self._connect = connect
+        self._store = store
+        self._client = connect()
+        self._tables = CatalogTables(self._client)
+        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        self._stack = ExitStack()
+        self._stack.callback(self._client.close)
+        self._opened: list[OpenDataset] = []
+        self._files: dict[str, tuple[ObjectStore, int]] = {}
+        # Called when the process begins with the query.
+        self.on_begin: Callable[[], None] = lambda: None
+        self.read_bytes = 0
+        self.outcome: dict[str, str] | None = None
+        self.failure: QueryRefusal | None = None
+
+    def serve(self, lane: socket.socket) -> None:
+        """Answer the requests of one connection until it ends."""
+        while True:
+            try:
+                request = json.loads(wire.receive(lane, wire.REQUEST_BYTES_MAX))
+                wire.send(lane, *self._reply(request))
+            except (EOFError, OSError, ValueError):
+                return
+
+    def _reply(self, request: Any) -> tuple[bytes, bytes]:
+        try:
+            return wire.DONE, self._answer(request)
+        except (QueryError, ReadError, MetaError, SegmentsError) as error:
+            self.failure = self.failure or _failure(error)
+            return wire.REFUSED, str(error).encode()
+        except (KeyError, TypeError) as error:
+            return wire.REFUSED, f"this is no request: {error!r}".encode()
+
+    def _answer(self, request: Any) -> bytes:
+        match request["op"]:
+            case "read":
+                return self._read(request["path"], request["offset"], request["length"])
+            case "table":
+                with self._lock:
+                    return pickle.dumps(self._tables.get(str(request["name"])))
+            case "names":
+                with self._lock:
+                    return pickle.dumps(tuple(self._tables))
+            case "open":
+                with self._lock:
+                    return pickle.dumps(self._open(request))
+            case "begin":
+                self.on_begin()
+                return b""
+            case "end":
+                self.outcome = {n: str(request[n]) for n in ("kind", "message", "excerpt")}
+                return b""
+        raise KeyError(request["op"])
+
+    def _open(self, request: Any) -> RemoteDataset:
+        if len(self._opened) == DATASETS_MAX:
+            raise ReadError(f"a query reads at most {DATASETS_MAX} datasets")
+        bounds = TimeBounds(request["start"], request["end"])
+        columns = [str(name) for name in request["columns"]]
+        opened = open_through(
+            self._connect(), str(request["name"]), bounds, columns, request["as_of"]
+        )
+        self._stack.callback(opened.close)
+        self._opened.append(opened)
+        files = opened.files()
+        if len(files) > FILES_MAX:
+            raise ReadError(
+                f"the query has to read {len(files):,} files, at most {FILES_MAX:,} can be: ask"
+                " for less time"
+            )
+        shown = tuple(map(self._shown, files))
+        return RemoteDataset(opened.dataset_id, opened.version, shown, opened.promoted_columns)
+
+    def _shown(self, file: DatasetFile) -> DatasetFile:
+        """Return a file as the process sees it: local ones as they are, others by their key."""
+        store = self._store or file.store
+        if store.provider == "file":
+            return replace(file, store=store, url="/" + join_key(store.path, file.key))
+        self._files[file.key] = open_store(store), file.size_bytes
+        return replace(file, store=StoreLocation(PROVIDER, "", "", "", ""), url=file.key)
+
+    def _read(self, path: str, offset: int, length: int) -> bytes:
+        store, size = self._files[path]
+        if not (0 <= offset <= size and 0 < length <= wire.READ_BYTES_MAX):
+            raise KeyError("range")
+        piece = store.get_range(path, offset, length)
+        with self._counting:
+            self.read_bytes += len(piece)
+        return piece
+
+    def check(self) -> str:
+        """Return why the query must end, "" if it need not: its files may have been deleted."""
+        try:
+            for opened in tuple(self._opened):
+                opened.check()
+        except PinLost as error:
+            return str(error)
+        return ""
+
+    def close(self) -> None:
+        """Release what was opened."""
+        with self._lock:
+            self._stack.close()
+
+
+def _failure(error: Exception) -> QueryRefusal | None:
+    """Return the refusal of a request that failed for a reason beyond the query."""
+    cause = error if isinstance(error, MetaError) else error.__cause__
+    match cause if isinstance(cause, MetaError) else error:
+        case Unavailable() | Overloaded() | DeadlineExceeded():
+            return NotNow(f"the metadata server cannot answer now: {error}", "", _RETRY_SECS)
+        case Unauthenticated():
+            return NotKnown("the token is unknown, expired or revoked: create another one")
+        case RoleRefused():
+            return NotAllowed(str(error))
+        case SegmentsError():
+            return NotNow(f"the object store cannot be used now: {error}", "", _RETRY_SECS)
+    return None

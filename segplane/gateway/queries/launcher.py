@@ -1,0 +1,86 @@
+"""`python -m segplane.gateway.queries.launcher FD`: starts the processes of queries, by fork.
+
+Libraries are imported once, here, which takes longer than most queries do. The gateway alone talks
+to it, over the socket FD: each message is a process to start, with the ends of its connections, or
+one to wait for. It ends with the gateway.
+"""
+
+import ctypes
+import gc
+import os
+import shutil
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from segplane.gateway.queries import sandbox
+from segplane.gateway.queries.child import run_query
+from segplane.gateway.queries.wire import MESSAGE, START
+from segplane.parent_death import PR_SET_PDEATHSIG
+
+FOLDER_PREFIX = "query-"
+_FDS_MAX = 16
+
+
+def main() -> None:
+    """Serve the gateway until it is gone."""
+    sandbox.lower_priority()
+    control = socket.socket(fileno=int(sys.argv[1]))
+    _import_all()
+    # What is there now is never collected in a fork, so its memory stays shared.
+    gc.freeze()
+    while True:
+        message, fds, *_ = socket.recv_fds(control, MESSAGE.size, _FDS_MAX)
+        if len(message) < MESSAGE.size:
+            return
+        kind, pid = MESSAGE.unpack(message)
+        answer = _start(control, fds) if kind == START else _wait(pid)
+        control.sendall(MESSAGE.pack(kind, answer))
+
+
+def _import_all() -> None:
+    # Queries import them where they are first used.
+    import duckdb  # noqa: F401
+    import pyarrow.dataset
+    import pyarrow.parquet  # noqa: F401
+
+    import segplane.query.sql
+    import segplane.read.arrow_source
+    import segplane.read.duckdb_functions  # noqa: F401
+
+
+def _start(control: socket.socket, fds: list[int]) -> int:
+    launcher = os.getpid()
+    pid = os.fork()
+    if pid:
+        for fd in fds:
+            os.close(fd)
+        return pid
+    try:
+        control.close()
+        os.setpgid(0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == launcher:
+            folder = _folder(os.getpid())
+            folder.mkdir(mode=0o700)
+            os.environ["TMPDIR"] = os.environ["HOME"] = str(folder)
+            output, *lanes = fds
+            run_query([socket.socket(fileno=lane) for lane in lanes], output)
+    finally:
+        os._exit(1)
+
+
+def _wait(pid: int) -> int:
+    """Wait for a process that was killed or ends; remove what it wrote."""
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    shutil.rmtree(_folder(pid), ignore_errors=True)
+    return code
+
+
+def _folder(pid: int) -> Path:
+    return Path(os.environ["TMPDIR"], f"{FOLDER_PREFIX}{pid}")
+
+
+if __name__ == "__main__":
+    main()

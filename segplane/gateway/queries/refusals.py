@@ -1,0 +1,73 @@
+"""Refusals of queries: each is one sentence, a status, and a name that a program can compare."""
+
+
+class QueryRefusal(Exception):
+    """A request that is not answered; `retry_secs` says when it is worth another try."""
+
+    status = 400
+    type = "BadRequest"
+
+    def __init__(self, message: str, excerpt: str = "", retry_secs: int = 0) -> None:
+        super().__init__(message)
+        self.excerpt = excerpt
+        self.retry_secs = retry_secs
+
+
+class NotKnown(QueryRefusal):
+    """The caller has no valid token."""
+
+    status = 401
+    type = "Unauthenticated"
+
+
+class NotAllowed(QueryRefusal):
+    """The caller's role may not do this."""
+
+    status = 403
+    type = "Forbidden"
+
+
+class NotThere(QueryRefusal):
+    """There is no such route."""
+
+    status = 404
+    type = "NotFound"
+
+
+class TooLong(QueryRefusal):
+    """The request is larger than any that makes sense."""
+
+    status = 413
+    type = "RequestTooLarge"
+
+
+class Stopped(QueryRefusal):
+    """The query took longer or more than it was allowed."""
+
+    status = 422
+    type = "QueryStopped"
+
+
+class Busy(QueryRefusal):
+    """The caller has too many queries, or has used up what it may in an hour."""
+
+    status = 429
+    type = "TooManyQueries"
+
+
+class NotNow(QueryRefusal):
+    """Meta or the object store does not answer."""
+
+    status = 503
+    type = "Unavailable"
+
+
+class Broken(QueryRefusal):
+    """A mistake of ours, of which the log says more."""
+
+    status = 500
+    type = "InternalError"
+
+
+class CallerGone(Exception):
+    """The caller has left; nobody reads an answer."""

@@ -1,0 +1,229 @@
+"""Requests of a query's process to the gateway: tables, opened datasets, bytes of files."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import queue
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from meta.v1 import common_pb2
+from segments.signals import SIGNALS
+from segplane.gateway.queries.wire import (
+    DONE,
+    READ_BYTES_MAX,
+    REPLY_BYTES_MAX,
+    receive,
+    send,
+)
+from segplane.query.errors import QueryError
+from segplane.query.plan import DatasetRead
+from segplane.query.tables import NamedTable
+from segplane.read.bounds import TimeBounds
+from segplane.read.dataset import OpenDataset
+from segplane.read.errors import ReadError
+from segplane.read.files import DatasetFile
+from segplane.read.filesystems import path_of, provide
+from segplane.read.pins import VersionPin
+
+# Stores of this kind are read through the gateway.
+PROVIDER = "gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteDataset:
+    """A dataset that the gateway has opened and keeps from deletion."""
+
+    dataset_id: str
+    version: int
+    files: tuple[DatasetFile, ...]
+    promoted: tuple[common_pb2.PromotedColumn, ...]
+
+
+class Lanes:
+    """Connections to the gateway; each carries one request at a time."""
+
+    def __init__(self, lanes: Sequence[socket.socket]) -> None:
+        self._free: queue.SimpleQueue[socket.socket] = queue.SimpleQueue()
+        for lane in lanes:
+            self._free.put(lane)
+
+    def ask(self, **request: Any) -> bytes:
+        """Return the reply to a request. Raises QueryError with the gateway's reason."""
+        lane = self._free.get()
+        try:
+            send(lane, json.dumps(request).encode())
+            reply = receive(lane, REPLY_BYTES_MAX)
+        finally:
+            self._free.put(lane)
+        if reply[:1] != DONE:
+            raise QueryError(reply[1:].decode())
+        return bytes(memoryview(reply)[1:])
+
+    def ask_value(self, **request: Any) -> Any:
+        """Return the value that a request asks for. Raises QueryError."""
+        # The gateway's own: it trusts us with nothing, and we it with everything.
+        return pickle.loads(self.ask(**request))  # noqa: S301
+
+
+class RemoteTables(Mapping[str, NamedTable]):
+    """Datasets and views by name, as the caller may see them."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+        self._known: dict[str, NamedTable | None] = {}
+        self._names: tuple[str, ...] | None = None
+
+    def __getitem__(self, name: str) -> NamedTable:
+        if name not in self._known:
+            self._known[name] = self._lanes.ask_value(op="table", name=name)
+        table = self._known[name]
+        if table is None:
+            raise KeyError(name)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        if self._names is None:
+            self._names = self._lanes.ask_value(op="names")
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _RemotePin(VersionPin):
+    """A pin that the gateway keeps: it ends this process if it is lost."""
+
+    def __init__(self, dataset_id: str, version: int) -> None:
+        self.dataset_id, self.version = dataset_id, version
+
+    def check(self) -> None:
+        """Do nothing."""
+
+    def verify(self) -> None:
+        """Do nothing."""
+
+    def keep_for(self, user: object, *, is_lazy: bool = False) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def open_remote(
+    lanes: Lanes, read: DatasetRead, bounds: TimeBounds, as_of: int | None
+) -> OpenDataset:
+    """Open a dataset through the gateway. Raises ReadError."""
+    try:
+        opened: RemoteDataset = lanes.ask_value(
+            op="open",
+            name=read.name,
+            columns=list(read.columns),
+            start=bounds.start,
+            end=bounds.end,
+            as_of=as_of,
+        )
+    except QueryError as error:
+        raise ReadError(str(error)) from None
+    sizes = {path_of(f): f.size_bytes for f in opened.files if f.store.provider == PROVIDER}
+    _RemoteFiles.of(lanes).sizes.update(sizes)
+    pin = _RemotePin(opened.dataset_id, opened.version)
+    return OpenDataset(
+        read.name, pin, SIGNALS, bounds, opened.files, opened.promoted, read.columns
+    ).checked()
+
+
+class _RemoteFiles(fs.FileSystemHandler):
+    """Files that the gateway reads for this process; no others are there."""
+
+    _only: _RemoteFiles | None = None
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+        self.sizes: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, lanes: Lanes) -> _RemoteFiles:
+        """Return the process's one, known to readers from its first use on."""
+        if cls._only is None:
+            cls._only = cls(lanes)
+            provide(PROVIDER, fs.PyFileSystem(cls._only))
+        return cls._only
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        """Open a file by its key."""
+        return pa.PythonFile(_RemoteFile(self._lanes, path, self.sizes[path]), "r")
+
+    def open_input_stream(self, path: str) -> pa.NativeFile:
+        """Open a file by its key."""
+        return self.open_input_file(path)
+
+    def get_type_name(self) -> str:
+        """Return the kind of the store."""
+        return PROVIDER
+
+    def normalize_path(self, path: str) -> str:
+        """Return the key."""
+        return path
+
+    def get_file_info(self, paths: str | list[str]) -> list[fs.FileInfo]:
+        """Return sizes."""
+        paths = [paths] if isinstance(paths, str) else paths
+        return [fs.FileInfo(path, fs.FileType.File, size=self.sizes[path]) for path in paths]
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("files are read, and nothing else")
+
+    get_file_info_selector = create_dir = delete_dir = delete_dir_contents = _refuse
+    delete_root_dir_contents = delete_file = move = copy_file = _refuse
+    open_output_stream = open_append_stream = _refuse
+
+
+class _RemoteFile(io.RawIOBase):
+    """One file, read piece by piece."""
+
+    def __init__(self, lanes: Lanes, path: str, size: int) -> None:
+        self._lanes, self._path, self._size = lanes, path, size
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
+        self._place = max(0, start + offset)
+        return self._place
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read so many bytes, or all. Raises OSError."""
+        rest = max(0, self._size - self._place)
+        rest = rest if size is None or size < 0 else min(size, rest)
+        pieces = []
+        while rest:
+            piece = self._piece(min(rest, READ_BYTES_MAX))
+            pieces.append(piece)
+            self._place += len(piece)
+            rest -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _piece(self, length: int) -> bytes:
+        try:
+            piece = self._lanes.ask(op="read", path=self._path, offset=self._place, length=length)
+        except QueryError as error:
+            raise OSError(str(error)) from None
+        if not piece:
+            raise OSError(f"{self._path} ends before its size")
+        return piece

@@ -1,0 +1,66 @@
+"""Answers over HTTP: results piece by piece, refusals as JSON."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+
+import structlog
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from segplane.gateway.queries.refusals import NotKnown, QueryRefusal
+from segplane.gateway.queries.run import QueryRun
+
+log = structlog.get_logger()
+
+
+def refuse(refusal: QueryRefusal) -> Response:
+    """Return a refusal in the form of the gateway's others."""
+    error: dict[str, object] = {
+        "message": str(refusal),
+        "type": refusal.type,
+        "code": refusal.status,
+    }
+    if refusal.excerpt:
+        error["excerpt"] = refusal.excerpt
+    headers = {"Retry-After": str(refusal.retry_secs)} if refusal.retry_secs else {}
+    if isinstance(refusal, NotKnown):
+        headers["WWW-Authenticate"] = "Bearer"
+    body = json.dumps({"error": error}, separators=(",", ":"))
+    return Response(body, refusal.status, headers, "application/json")
+
+
+class ResultResponse(Response):
+    """A result that begins with `head`; the rest is sent as fast as it is read.
+
+    A result that cannot be had whole ends without the end of its encoding, so that no client takes
+    a part for all.
+    """
+
+    def __init__(
+        self,
+        head: bytes,
+        run: QueryRun,
+        media_type: str,
+        finish: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._head, self._run, self._finish = head, run, finish
+        super().__init__(media_type=media_type)
+        # Its length is not known.
+        self.raw_headers = [(n, v) for n, v in self.raw_headers if n != b"content-length"]
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Send it."""
+        outcome = "broken"
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            piece = self._head
+            while piece:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                piece = await self._run.piece()
+            outcome = "done"
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except QueryRefusal as refusal:
+            log.warning("result_cut_off", reason=str(refusal))
+        finally:
+            await asyncio.shield(self._finish(outcome))

@@ -1,0 +1,157 @@
+"""One query under way: its process, its limits, the pieces of its result."""
+
+import asyncio
+import os
+import time
+
+import structlog
+
+from segplane.gateway.queries.broker import Broker
+from segplane.gateway.queries.process import QueryProcess
+from segplane.gateway.queries.refusals import Broken, QueryRefusal, Stopped
+from segplane.gateway.queries.settings import QuerySettings
+from segplane.gateway.queries.wire import QueryTask
+
+log = structlog.get_logger()
+# A failure in the first bytes of a result is answered with a status of its own.
+HEAD_BYTES = 256 * 1024
+_PIECE_BYTES = 64 * 1024
+_WATCH_SECS = 0.1
+# Then a query is no short one, and lets others go first.
+_FIRST_CPU_SECS = 3.0
+_LESS = "ask for less time, fewer columns or groups"
+
+
+class QueryRun:
+    """A query in its process, watched from its start on; closed at the end."""
+
+    def __init__(
+        self,
+        process: QueryProcess,
+        broker: Broker,
+        settings: QuerySettings,
+        scanned_bytes_max: int,
+        deadline: float,
+    ) -> None:
+        self._process = process
+        self._broker = broker
+        self._settings = settings
+        self._scanned_bytes_max = scanned_bytes_max
+        self._deadline = deadline
+        self._started_at = time.monotonic()
+        # What it reads before is its libraries.
+        self._read_before: int | None = None
+        self._scanned = 0
+        self._stopped: QueryRefusal | None = None
+        self._written = 0
+        self._reader = asyncio.StreamReader(limit=_PIECE_BYTES)
+        self._transport: asyncio.BaseTransport | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The id of its process."""
+        return self._process.pid
+
+    async def start(self, task: QueryTask) -> None:
+        """Begin; the time has begun before."""
+        protocol = asyncio.StreamReaderProtocol(self._reader)
+        loop = asyncio.get_running_loop()
+        output = os.fdopen(self._process.output, "rb", 0)
+        self._transport, _ = await loop.connect_read_pipe(lambda: protocol, output)
+        self._broker.on_begin = self._begin
+        self._process.start(task, self._broker.serve)
+        self._watch = asyncio.create_task(self._watched())
+        self._watch.add_done_callback(lambda _: self._process.kill())
+
+    def _begin(self) -> None:
+        self._read_before = self._process.read_bytes()
+
+    async def head(self) -> bytes:
+        """Return the first bytes of the result, all if they are few. Raises QueryRefusal."""
+        head = bytearray()
+        while len(head) < HEAD_BYTES and (piece := await self.piece()):
+            head += piece
+        return bytes(head)
+
+    async def piece(self) -> bytes:
+        """Return more bytes of the result, b"" at its end. Raises QueryRefusal if it has none."""
+        piece = await self._reader.read(_PIECE_BYTES)
+        self._written += len(piece)
+        if self._written > self._settings.result_bytes:
+            self.stop(
+                f"the result has more than {self._settings.result_bytes:,} bytes: take fewer rows"
+                " or columns"
+            )
+        refusal = self._stopped if piece else await self._refusal()
+        if refusal is not None:
+            raise refusal
+        return piece
+
+    def stop(self, reason: str) -> None:
+        """End the process; what is left of the result is not had."""
+        self._stopped = self._stopped or Stopped(reason)
+        self._process.kill()
+
+    async def close(self) -> tuple[int, float]:
+        """End what is under way; returns the bytes that were scanned and the seconds it took."""
+        if self._watch is not None:
+            self._watch.cancel()
+        self._count()
+        secs = time.monotonic() - self._started_at
+        self._process.kill()
+        if self._transport is not None:
+            self._transport.close()
+        else:
+            os.close(self._process.output)
+        await asyncio.to_thread(self._process.close)
+        await asyncio.to_thread(self._broker.close)
+        return self._scanned, secs
+
+    async def _refusal(self) -> QueryRefusal | None:
+        outcome = self._broker.outcome
+        if self._stopped is not None:
+            return self._stopped
+        if outcome is None:
+            code = await asyncio.to_thread(self._process.close)
+            log.warning("query_process_died", exit_code=code)
+            return Stopped(f"the query needs more memory than it is allowed: {_LESS}")
+        if outcome["kind"] == "done":
+            return None
+        if self._broker.failure is not None:
+            return self._broker.failure
+        return _refusal_of(outcome)
+
+    async def _watched(self) -> None:
+        while True:
+            self._count()
+            if time.monotonic() > self._deadline:
+                secs = self._settings.secs
+                self.stop(f"the query took longer than {secs:g} s: {_LESS}")
+            elif self._scanned > self._scanned_bytes_max:
+                self.stop(f"the query read more than {self._scanned_bytes_max:,} bytes: {_LESS}")
+            elif lost := self._broker.check():
+                self.stop(lost)
+            elif self._process.cpu_secs() > _FIRST_CPU_SECS:
+                self._process.yield_to_others()
+            await asyncio.sleep(_WATCH_SECS)
+
+    def _count(self) -> None:
+        before, now = self._read_before, self._process.read_bytes()
+        own = 0 if before is None else now - before
+        # Of a process that has ended nothing can be read any more.
+        self._scanned = max(self._scanned, own + self._broker.read_bytes)
+
+
+def _refusal_of(outcome: dict[str, str]) -> QueryRefusal:
+    """Return what a process says of itself, as it is shown to the caller alone."""
+    message = outcome["message"]
+    match outcome["kind"]:
+        case "refused":
+            return QueryRefusal(message, outcome["excerpt"])
+        case "stopped":
+            return Stopped(message)
+        case "memory":
+            return Stopped(f"the query needs more memory than it is allowed: {_LESS}")
+    log.error("query_failed", error=message)
+    return Broken("the gateway made a mistake: its log says more")

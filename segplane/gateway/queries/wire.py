@@ -1,0 +1,62 @@
+"""Messages between the gateway and a query's process: a length, then so many bytes.
+
+Requests are JSON from the process, which runs what a caller asked for, and are never unpickled.
+Replies come from the gateway: a byte that says how it went, then bytes, or a pickle to unpickle.
+"""
+
+import socket
+import struct
+from dataclasses import dataclass
+
+REQUEST_BYTES_MAX = 2**20
+# One read of a file; a process asks for larger ones piece by piece.
+READ_BYTES_MAX = 4 * 2**20
+REPLY_BYTES_MAX = 2**30
+DONE, REFUSED = b"+", b"-"
+# To the launcher: a letter and a process id; its answer is an id, or an exit code.
+MESSAGE = struct.Struct(">cq")
+START, WAIT = b"s", b"w"
+_LENGTH = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTask:
+    """A query, and the limits within which its process runs it.
+
+    `system_bytes` is the memory that the kernel gives it beyond what it has at its start, of which
+    DuckDB may use `memory_bytes` for its buffers.
+    """
+
+    text: str
+    language: str | None
+    format: str
+    memory_bytes: int
+    system_bytes: int
+    spill_bytes: int
+    threads: int
+
+
+def send(lane: socket.socket, *parts: bytes) -> None:
+    """Send one message; raises OSError."""
+    lane.sendall(_LENGTH.pack(sum(map(len, parts))))
+    for part in parts:
+        lane.sendall(part)
+
+
+def receive(lane: socket.socket, bytes_max: int) -> bytearray:
+    """Receive one message; raises EOFError at the end, ValueError if it is too long, OSError."""
+    (length,) = _LENGTH.unpack(_exactly(lane, _LENGTH.size))
+    if length > bytes_max:
+        raise ValueError(f"a message has {length:,} bytes, at most {bytes_max:,} are taken")
+    return _exactly(lane, length)
+
+
+def _exactly(lane: socket.socket, length: int) -> bytearray:
+    message = bytearray(length)
+    rest = memoryview(message)
+    while rest:
+        count = lane.recv_into(rest)
+        if not count:
+            raise EOFError
+        rest = rest[count:]
+    return message

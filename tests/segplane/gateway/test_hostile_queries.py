@@ -1,0 +1,266 @@
+"""Queries that ask for what is not there, take too much, or are left by their callers."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segplane.gateway.queries.service import BODY_BYTES_MAX
+from segplane.gateway.queries.settings import MIB, QuerySettings
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.gateway.server import GatewayServer
+from tests.support.meta.server import MetaServer
+from tests.support.process_tree import children_of, command_of, is_alive
+from tests.support.waiting import wait_until
+
+TABLES = "web a, web b, web c, web d, web e"
+ENDLESS = f"SELECT count(*) FROM {TABLES} WHERE a.body || b.body || e.body = c.body || d.body"  # noqa: S608
+LARGE = f"SELECT list(a.body || b.body || c.body || d.body) FROM {TABLES}"  # noqa: S608
+ROWS = "SELECT range, repeat('x', 1000) AS pad FROM range(100000000)"
+Start = Callable[..., GatewayServer]
+
+
+@pytest.fixture
+def start(meta_server: MetaServer) -> Iterator[Start]:
+    """Give a function that starts a gateway with other limits of queries."""
+    running: list[GatewayServer] = []
+
+    def started(**limits: Any) -> GatewayServer:
+        running.append(GatewayServer(meta_server.address, queries=QuerySettings(**limits)))
+        return running[-1]
+
+    yield started
+    for gateway in running:
+        gateway.close()
+
+
+def processes() -> list[int]:
+    """Return the processes of queries that run."""
+    launchers = [pid for pid in children_of(os.getpid()) if "queries.launcher" in command_of(pid)]
+    return [pid for launcher in launchers for pid in children_of(launcher) if is_alive(pid)]
+
+
+REFUSED: tuple[tuple[Any, int, str], ...] = (
+    ({"query": "wbe | count"}, 400, "1:1: there is no dataset or view 'wbe'; did you mean"),
+    ({"query": "SELECT * FROM wbe"}, 400, "did you mean 'web'?"),
+    ({"query": "web | where bodi == ''"}, 400, "1:13: there is no column 'bodi'"),
+    ({"query": "web | where timestamp == 'x'"}, 400, "1:"),
+    ({"query": "SELECT 1; SELECT 2"}, 400, "a query is one SELECT"),
+    ({"query": "COPY web TO '/tmp/x'", "language": "sql"}, 400, "a query is one SELECT"),
+    ({"query": "SELECT * FROM read_text('/etc/passwd')", "language": "sql"}, 400, "no table"),
+    ({"query": "SELECT getenv('HOME')"}, 400, "'getenv' is not available"),
+    ({"query": "PRAGMA database_list", "language": "sql"}, 400, "a query is one SELECT"),
+    ({"query": "\n" * 100_000}, 400, "query is no text"),
+    ({"query": "web" + "\n" * 100_000}, 400, "the text has 100,003 characters"),
+    ({"query": " "}, 400, "query is no text"),
+    ({"query": 7}, 400, "query is no text"),
+    ({"query": "web", "language": "prql"}, 400, "expected kql or sql"),
+    ({"query": "web", "format": "table"}, 400, "expected one of json, csv, arrow"),
+    ({"query": "web", "as": 1}, 400, "'as' is not known"),
+    (["web"], 400, "the body is no object"),
+    (b"web", 400, "the body is no JSON"),
+    (b"[" * 100_000, 400, "the body is no JSON"),
+    ({"query": "web\n" * 1_000_000}, 413, f"more than {BODY_BYTES_MAX:,} bytes"),
+)
+
+
+def test_what_cannot_be_asked_is_said_in_one_line(shared: GatewayServer) -> None:
+    for asked, status, message in REFUSED:
+        answer = shared.post("v1/query", asked)
+
+        assert (answer.status, message in answer.message) == (status, True), answer.body
+        assert "\n" not in answer.message
+        assert "Traceback" not in answer.message
+
+
+def test_a_body_may_be_as_long_as_the_limit(shared: GatewayServer) -> None:
+    content = json.dumps({"query": "print 1"}).encode()
+
+    assert shared.post("v1/query", content.ljust(BODY_BYTES_MAX)).status == 200
+    assert shared.post("v1/query", content.ljust(BODY_BYTES_MAX + 1)).status == 413
+
+
+def test_a_runaway_query_is_stopped(start: Start, segments: SegmentWriter) -> None:
+    segments.write(rows=200)
+    gateway = start(secs=3.0, memory_bytes=256 * MIB, spill_bytes=64 * MIB)
+    patient = start(secs=60.0, memory_bytes=256 * MIB, spill_bytes=64 * MIB)
+
+    late, large = gateway.query(ENDLESS), patient.query(LARGE)
+
+    assert (late.status, late.json["error"]["type"]) == (422, "QueryStopped")
+    assert late.message.startswith("the query took longer than 3 s: ask for less time")
+    assert (large.status, "needs more memory than it is allowed" in large.message) == (422, True)
+    wait_until(lambda: not processes(), "the processes are gone")
+    assert patient.query("web | count").json == [{"Count": 200}]
+
+
+def test_a_query_reads_no_more_bytes_than_it_may(start: Start, segments: SegmentWriter) -> None:
+    for _ in range(5):
+        segments.write(rows=2_000)
+    text = "web | summarize max(strlen(attributes)), max(strlen(body))"
+    size = sum(path.stat().st_size for path in segments.folder.rglob("*.parquet"))
+    gateway, strict = start(scanned_bytes=20 * size), start(scanned_bytes=1)
+
+    assert gateway.query(text).status == 200
+    refused = strict.query(f"{text} | extend x = 1")
+    assert (refused.status, "read more than 1 bytes" in refused.message) == (422, True)
+
+
+def test_a_result_that_is_too_large_is_cut_off(start: Start) -> None:
+    gateway = start(result_bytes=2 * MIB)
+
+    with pytest.raises(http.client.IncompleteRead):
+        gateway.query(ROWS)
+    assert start(result_bytes=1_000).query(ROWS).message.startswith("the result has more than")
+
+
+def test_a_callers_hour_ends(start: Start) -> None:
+    gateway = start(caller_secs=0.1)
+    assert gateway.query("print 1").status == 200
+    gateway.query("SELECT max(range) FROM range(300000000)")
+
+    refused = gateway.query("print 1")
+
+    assert (refused.status, "what they may in an hour" in refused.message) == (429, True)
+    assert int(refused.headers["retry-after"]) > 1
+
+
+@pytest.mark.parametrize("text", [ENDLESS, ROWS], ids=["before its result", "amid its result"])
+def test_a_query_ends_when_its_caller_leaves(
+    gateway: GatewayServer, segments: SegmentWriter, text: str
+) -> None:
+    segments.write(rows=200)
+    before = set(processes())
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.port)
+    with closing(connection):
+        connection.request("POST", "/v1/query", json.dumps({"query": text}))
+        wait_until(lambda: bool(set(processes()) - before), "the query runs")
+        (pid,) = set(processes()) - before
+
+    left_at = time.monotonic()
+    wait_until(lambda: not is_alive(pid), "the process is gone")
+    assert time.monotonic() - left_at < 5
+    assert gateway.query("print 1").status == 200
+
+
+def test_the_process_knows_no_secret(
+    gateway: GatewayServer, segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    segments.write(rows=200)
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.port)
+    with closing(connection):
+        connection.request("POST", "/v1/query", json.dumps({"query": ENDLESS}))
+        wait_until(lambda: bool(processes()), "the query runs")
+        (pid,) = processes()
+        names = {
+            line.partition("=")[0]
+            for line in Path(f"/proc/{pid}/environ").read_text().split("\0")
+            if line
+        }
+        wait_until(
+            lambda: "Seccomp:\t2" in Path(f"/proc/{pid}/status").read_text(), "calls are filtered"
+        )
+        files = {os.readlink(path) for path in Path(f"/proc/{pid}/fd").glob("*")}
+
+    assert names <= {
+        "PATH", "PYTHONPATH", "LANG", "TMPDIR", "HOME", "ARROW_DEFAULT_MEMORY_POOL",
+        "MALLOC_ARENA_MAX", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_IO_THREADS",
+    }  # fmt: skip
+    # Four lanes, and no connection of the gateway's.
+    assert len([name for name in files if name.startswith("socket:")]) == 4
+
+
+def test_a_process_cannot_get_out_or_take_more() -> None:
+    script = """
+import os, socket, subprocess
+from segplane.gateway.queries import sandbox
+sandbox.enter(64 << 20, 1 << 20)
+for attempt in (socket.socket, lambda: subprocess.run(["true"]), lambda: os.kill(os.getppid(), 0)):
+    try:
+        attempt()
+        print("done")
+    except PermissionError:
+        print("refused")
+try:
+    bytearray(128 << 20)
+    print("done")
+except MemoryError:
+    print("refused")
+print(len(bytearray(16 << 20)))
+"""
+    shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+    assert shown.stdout.decode().split() == ["refused"] * 4 + [str(16 << 20)]
+
+
+def test_many_callers_at_once_are_answered_or_told_to_wait(
+    start: Start, segments: SegmentWriter
+) -> None:
+    segments.write(rows=20)
+    gateway = start(concurrent=2, caller_concurrent=2)
+
+    with ThreadPoolExecutor(70) as pool:
+        answers = list(pool.map(lambda _: gateway.query("web | count"), range(70)))
+
+    statuses = [answer.status for answer in answers]
+    assert set(statuses) <= {200, 429}
+    assert statuses.count(200) >= 66
+    assert {answer.body for answer in answers if answer.status == 200} == {
+        b'[\n {"Count": 20}\n]\n'
+    }
+    wait_until(lambda: not processes(), "no process is left")
+
+
+def test_a_neighbour_is_not_slowed_down(start: Start, segments: SegmentWriter) -> None:
+    segments.write(rows=200)
+    gateway = start(secs=60.0, caller_concurrent=4)
+    work = "SELECT sum(hash(range)) FROM range(60000000)"
+    gateway.query(work)
+
+    def cpu_share() -> float:
+        """Return the share of the time that a query had a processor."""
+        connection = http.client.HTTPConnection("127.0.0.1", gateway.port)
+        others = set(processes())
+        with closing(connection):
+            began, used = time.monotonic(), 0.0
+            connection.request("POST", "/v1/query", json.dumps({"query": work}))
+            wait_until(lambda: bool(set(processes()) - others), "it runs", poll_secs=0.002)
+            (pid,) = set(processes()) - others
+            while is_alive(pid):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") or used
+                time.sleep(0.005)
+            assert connection.getresponse().status == 200
+            return used / (time.monotonic() - began)
+
+    alone = cpu_share()
+    hostile = [http.client.HTTPConnection("127.0.0.1", gateway.port) for _ in range(3)]
+    for connection in hostile:
+        connection.request("POST", "/v1/query", json.dumps({"query": ENDLESS}))
+    wait_until(lambda: sum(map(_is_last, processes())) == 3, "the long ones have given way")
+    beside = cpu_share()
+    for connection in hostile:
+        connection.close()
+
+    assert beside > alone / 2, (alone, beside)
+
+
+def _is_last(pid: int) -> bool:
+    return os.getpriority(os.PRIO_PROCESS, pid) == 19
+
+
+@pytest.fixture
+def shared(gateway: GatewayServer, segments: SegmentWriter) -> GatewayServer:
+    """Give a gateway over a dataset with a record."""
+    segments.write(rows=1)
+    return gateway

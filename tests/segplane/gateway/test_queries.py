@@ -1,0 +1,35 @@
+"""POST /v1/query: queries in KQL and SQL, as JSON, CSV and Arrow."""
+
+import pyarrow as pa
+
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.gateway.server import GatewayServer
+
+
+def test_a_query_is_answered_in_each_format(
+    gateway: GatewayServer, segments: SegmentWriter
+) -> None:
+    segments.write(rows=30)
+    segments.write(rows=12, signals=("traces",), format_version=1)
+    kql = "web | summarize n = count() by signal | sort by signal asc"
+    sql = "SELECT signal, count(*) AS n FROM web GROUP BY signal ORDER BY signal"
+
+    for text, language in ((kql, "kql"), (sql, "sql"), (kql, None), (sql, None)):
+        answer = gateway.query(text, language=language)
+        assert (answer.status, answer.headers["content-type"]) == (200, "application/json"), answer
+        assert answer.json == [{"signal": "logs", "n": 30}, {"signal": "traces", "n": 12}]
+
+    assert gateway.query(kql, format="csv").body == b"signal,n\nlogs,30\ntraces,12\n"
+    table = pa.ipc.open_stream(gateway.query(kql, format="arrow").body).read_all()
+    assert table.to_pydict() == {"signal": ["logs", "traces"], "n": [30, 12]}
+
+
+def test_a_result_of_many_pieces_comes_whole(
+    gateway: GatewayServer, segments: SegmentWriter
+) -> None:
+    segments.write(rows=3)
+    text = "SELECT r.range AS n, repeat('x', 100) AS pad FROM range(50000) r"
+
+    rows = gateway.query(text).json
+
+    assert [row["n"] for row in rows] == list(range(50_000))

@@ -1,0 +1,74 @@
+"""Callers of queries: each has the rights of its own token."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from meta.access import Role
+from meta.config import Settings
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.gateway.server import GatewayServer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.guarded import GuardedServer, guarded
+
+OWN = {"Authorization": "Bearer of-the-gateway"}
+
+
+@pytest.fixture
+def guard(meta_settings: Settings, tmp_path: Path) -> Iterator[GuardedServer]:
+    with guarded(meta_settings) as guard:
+        Path(urlsplit(meta_settings.location.url()).path).mkdir(parents=True, exist_ok=True)
+        catalog = CatalogDriver(guard.admin)
+        for number, name in enumerate(("mine", "other"), 1):
+            SegmentWriter(guard.admin, catalog.dataset(name), tmp_path).write(rows=number)
+        yield guard
+
+
+@pytest.fixture
+def gateway(guard: GuardedServer) -> Iterator[GatewayServer]:
+    token = guard.token(Role.GATEWAY).plaintext_token
+    server = GatewayServer(guard.address, token, meta_auth_token=token, auth_token="of-the-gateway")
+    yield server
+    server.close()
+
+
+def shown_by(guard: GuardedServer, role: Role, *datasets: str) -> dict[str, str]:
+    """Return the header of a new token's holder."""
+    token = guard.token(role, f"{role} {datasets}", dataset_names=datasets).plaintext_token
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_a_caller_sees_what_its_token_may_see(guard: GuardedServer, gateway: GatewayServer) -> None:
+    every, limited = shown_by(guard, Role.READER), shown_by(guard, Role.READER, "mine")
+    counts = {
+        (name, text): gateway.query(text, headers=headers)
+        for name, headers in (("own", OWN), ("every", every), ("limited", limited))
+        for text in ("mine | count", "other | count", "othr | count", "SELECT count(*) FROM other")
+    }
+
+    for name in ("own", "every", "limited"):
+        assert counts[name, "mine | count"].json == [{"Count": 1}]
+    for name in ("own", "every"):
+        assert counts[name, "other | count"].json == [{"Count": 2}]
+        assert "did you mean 'other'" in counts[name, "othr | count"].message
+    for text in ("other | count", "SELECT count(*) FROM other"):
+        assert counts["limited", text].status == 400
+        assert "there is no dataset or view 'other'" in counts["limited", text].message
+    assert "'other'" not in counts["limited", "othr | count"].message
+
+
+def test_a_caller_without_a_valid_token_is_refused(gateway: GatewayServer) -> None:
+    refused = ("", "Bearer", "Bearer ", "Basic b3RoZXI6", "Bearer segp_unknown", "Bearer \xe9")
+    for header in refused:
+        headers = {"Authorization": header} if header else {}
+        answer = gateway.query("mine | count", headers=headers)
+
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer"), header
+
+
+def test_a_role_that_may_not_read_is_refused(guard: GuardedServer, gateway: GatewayServer) -> None:
+    answer = gateway.query("mine | count", headers=shown_by(guard, Role.INGEST))
+
+    assert (answer.status, answer.json["error"]["type"]) == (403, "Forbidden")

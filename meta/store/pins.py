@@ -9,14 +9,14 @@ is a row holds all of its segments, whatever the clocks say.
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import text
 
 from meta.errors import NameTaken, NotFound, VersionExpired
-from meta.store import lookup, pin_limits, pin_principals, timelines
+from meta.store import lookup, pin_limits, pin_principals, timelines, version_times
 from meta.store.ages import NOW
 from meta.store.dataset_scope import is_visible
 from meta.store.engine import TimelineChanged, Transaction, run_in
@@ -28,7 +28,7 @@ LOCK_KEY = 7_310_579_241_902_116
 
 @dataclass(frozen=True, slots=True)
 class NewPin:
-    """A pin to take; `version` None means the current one."""
+    """A pin to take; `version` None means the current one, or that of a time."""
 
     id: UUID
     owner: str
@@ -36,6 +36,7 @@ class NewPin:
     version: int | None
     lease_secs: float
     holds_changes: bool = False
+    as_of_nanos: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,9 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
     tx.execute(_FORGET_EXPIRED)
     principal = pin_principals.of_caller()
     pin_limits.check_number(tx, principal, new.owner, limits)
+    if new.as_of_nanos is not None:
+        version = version_times.find(tx, new.dataset_name, new.as_of_nanos, grace_secs)
+        new = replace(new, version=version)
     key, version = _lock_readable(tx, new)
     held = _held(tx, key, version, new.holds_changes)
     pin_limits.check_bytes(tx, principal, new.owner, new.id, held.size_bytes, limits)

@@ -2470,6 +2470,7 @@ class PinVersionRequest(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     LEASE_SECS_FIELD_NUMBER: _builtins.int
     HOLDS_CHANGES_FIELD_NUMBER: _builtins.int
+    AS_OF_NANOS_FIELD_NUMBER: _builtins.int
     pin_id: _builtins.str
     """UUID that the caller chooses. The same one again returns the same pin while its lease lasts."""
     owner: _builtins.str
@@ -2484,6 +2485,11 @@ class PinVersionRequest(_message.Message):
     """Hold what later versions removed as well, so that ListDatasetChanges since the version is
     answered and what it names can be read, as long as the pin lasts.
     """
+    as_of_nanos: _builtins.int
+    """Pin the version that the dataset had at this time (nanoseconds since the unix epoch, the
+    database's clock); excludes version. The dataset is the one that has the name now. A change
+    counts from the beginning of its transaction. VERSION_EXPIRED beyond the deletion grace.
+    """
     def __init__(
         self,
         *,
@@ -2493,13 +2499,19 @@ class PinVersionRequest(_message.Message):
         version: _builtins.int | None = ...,
         lease_secs: _builtins.int = ...,
         holds_changes: _builtins.bool = ...,
+        as_of_nanos: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "version", b"version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_as_of_nanos", b"_as_of_nanos", "_version", b"_version", "as_of_nanos", b"as_of_nanos", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "dataset_name", b"dataset_name", "holds_changes", b"holds_changes", "lease_secs", b"lease_secs", "owner", b"owner", "pin_id", b"pin_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_as_of_nanos", b"_as_of_nanos", "_version", b"_version", "as_of_nanos", b"as_of_nanos", "dataset_name", b"dataset_name", "holds_changes", b"holds_changes", "lease_secs", b"lease_secs", "owner", b"owner", "pin_id", b"pin_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__as_of_nanos: _TypeAlias = _typing.Literal["as_of_nanos"]  # noqa: Y015
+    _WhichOneofArgType__as_of_nanos: _TypeAlias = _typing.Literal["_as_of_nanos", b"_as_of_nanos"]  # noqa: Y015
     _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
     _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__as_of_nanos) -> _WhichOneofReturnType__as_of_nanos | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
 
 Global___PinVersionRequest: _TypeAlias = PinVersionRequest  # noqa: Y015

@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
 
+AsOf = Annotated[
+    str | None, typer.Option(help=f"Read at this version, or that of a time: {TIME_HELP}")
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
+]
+
 
 def query(
     text: Annotated[
@@ -29,7 +36,8 @@ def query(
         str, typer.Option("--format", help="table, json, csv, arrow or parquet.")
     ] = "table",
     output: Annotated[Path | None, typer.Option(help="Write to this new file.")] = None,
-    as_of: Annotated[int | None, typer.Option(help="Read at this version.")] = None,
+    as_of: AsOf = None,
+    fresh: Fresh = False,
     start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
     end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
     explain: Annotated[
@@ -58,7 +66,7 @@ def query(
     _check_options(format_, kql, sql, output)
     language: Language | None = "kql" if kql else "sql" if sql else None
     limits = QueryLimits(memory * 2**20, timeout)
-    place = _place(address, as_of, start, end)
+    place = _place(address, as_of, start, end, is_fresh=fresh)
     ask = Ask(language, cast("Format", format_), place, limits, max_rows, explain)
     with connect(address) as client:
         if text is None:
@@ -81,15 +89,31 @@ def _check_options(format_: str, kql: bool, sql: bool, output: Path | None) -> N
         raise usage(f"--format {format_} is no text: name a file with --output, or use a pipe")
 
 
-def _place(address: str, as_of: int | None, start: str | None, end: str | None) -> "QueryPlace":
+def _place(
+    address: str, as_of: str | None, start: str | None, end: str | None, *, is_fresh: bool
+) -> "QueryPlace":
     from segplane.query.sources import QueryPlace
     from segplane.read import ReadError
-    from segplane.read.bounds import time_bounds
+    from segplane.read.bounds import moment_nanos, time_bounds
 
+    if is_fresh and as_of is not None:
+        raise usage("--as-of and --fresh exclude one another: fresh records have no version yet")
     try:
-        return QueryPlace(address, as_of, time_bounds(start, end))
+        bounds = time_bounds(start, end)
+        if as_of is None or (as_of.isascii() and as_of.isdigit()):
+            return QueryPlace(address, None if as_of is None else _number(as_of), bounds, is_fresh)
+        # An age counts from here, for every dataset and query.
+        micros = moment_nanos("as_of", as_of) // 1_000
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+        return QueryPlace(address, moment, bounds)
     except ReadError as error:
         raise usage(str(error)) from None
+
+
+def _number(version: str) -> int:
+    if len(version) > 18:
+        raise usage(f"--as-of is {version}, which is no version")
+    return int(version)
 
 
 def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) -> None:

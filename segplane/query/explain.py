@@ -43,6 +43,9 @@ def _of_source(query: RunningQuery, source: DatasetSource) -> Iterator[str]:
     yield from (f"              {file.url}" for file in files[:_FILES_SHOWN])
     if len(files) > _FILES_SHOWN:
         yield f"              ... and {len(files) - _FILES_SHOWN:,} more"
+    if source.fresh is not None:
+        babies = len(source.fresh.babies)
+        yield f"  fresh       {babies:,} baby segments with {source.fresh.rows:,} rows at most"
     if source.direct:
         yield f"  row groups  {_groups(query, source)}"
     yield from (f"  not pruned  {reason}" for reason in _reasons(source))
@@ -68,6 +71,8 @@ def _reasons(source: DatasetSource) -> Iterator[str]:
             "by time: no condition on timestamp with constants reaches the dataset"
             " (a limit, a change of the column or an outer join between may hide one)"
         )
+    if source.fresh is not None and source.fresh.babies:
+        yield "fresh records: they are decoded whole, then filtered"
     if source.indirect:
         yield (
             f"{len(source.indirect):,} files by Parquet's filters: they are of format 1, lack a"

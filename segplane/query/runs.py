@@ -14,6 +14,7 @@ from meta.client import MetaClient
 from segplane.kql.types import KqlType
 from segplane.query import output
 from segplane.query.engine import Progress, QueryLimits, RunningQuery, opened_query
+from segplane.query.errors import QueryError
 from segplane.query.explain import explanation
 from segplane.query.output import BINARY, Format
 from segplane.query.plan import QueryPlan, plan_kql
@@ -41,9 +42,23 @@ class Ask:
     is_explained: bool = False
 
 
-def plan(client: MetaClient, text: str, language: Language | None, now: datetime) -> QueryPlan:
+def plan(
+    client: MetaClient,
+    text: str,
+    language: Language | None,
+    now: datetime,
+    *,
+    is_fresh: bool = False,
+) -> QueryPlan:
     """Check and plan a query. Raises QueryError, MetaError."""
-    return plan_over(CatalogTables(client), text, language, now)
+    tables = CatalogTables(client)
+    planned = plan_over(tables, text, language, now)
+    if is_fresh and tables.views:
+        raise QueryError(
+            f"there are no fresh views, and {tables.views[0]!r} is one: ask its datasets, or leave"
+            " out --fresh"
+        )
+    return planned
 
 
 def plan_over(
@@ -57,7 +72,7 @@ def plan_over(
 
 def run(client: MetaClient, text: str, ask: Ask, now: datetime, file: IO[bytes] | None) -> None:
     """Run a query and write its result, to standard output without a file. Raises QueryError."""
-    planned = plan(client, text, ask.language, now)
+    planned = plan(client, text, ask.language, now, is_fresh=ask.place.is_fresh)
     with (
         _progress(ask) as progress,
         opened_query(planned, ask.place, ask.limits, progress, define_views(planned)) as query,

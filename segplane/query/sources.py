@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from segplane.query.errors import QueryError
 from segplane.query.plan import DatasetRead
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import NANOS_MAX, NANOS_MIN, TimeBounds
+from segplane.read.fresh import FreshRecords
+from segplane.read.opening import version_at
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,6 +34,8 @@ class DatasetSource:
     bounds: TimeBounds
     direct: tuple[DatasetFile, ...] = ()
     indirect: tuple[DatasetFile, ...] = ()
+    # Baby segments, which are read for DuckDB too; None without `--fresh`.
+    fresh: FreshRecords | None = None
 
     @property
     def files(self) -> tuple[DatasetFile, ...]:
@@ -42,28 +47,30 @@ class DatasetSource:
 class QueryPlace:
     """Meta's address, the version to read, and the bounds of time that hold for all records.
 
+    `as_of` is a version's number, or a time; `is_fresh` adds what is committed and not merged yet.
     `opener` opens datasets in another way than by the address, with the times to read and the
     version; it raises ReadError.
     """
 
     address: str | None = None
-    as_of: int | None = None
+    as_of: int | datetime | None = None
     bounds: TimeBounds = _ALWAYS
+    is_fresh: bool = False
     opener: Opener | None = None
 
 
 def open_sources(
     connection: duckdb.DuckDBPyConnection,
-    reads: Iterable[DatasetRead],
+    reads: Sequence[DatasetRead],
     place: QueryPlace,
     stack: ExitStack,
 ) -> tuple[DatasetSource, ...]:
     """Open datasets at one version, and name a table after each. Raises QueryError.
 
-    The version is that of the first one.
+    The version is that of the first one, or the last one that any of them had at a time.
     """
     sources: list[DatasetSource] = []
-    as_of = place.as_of
+    as_of = _version(reads, place, stack)
     for read in reads:
         try:
             opened = stack.enter_context(_open(read, place, as_of))
@@ -76,6 +83,15 @@ def open_sources(
     return tuple(sources)
 
 
+def _version(reads: Sequence[DatasetRead], place: QueryPlace, stack: ExitStack) -> int | None:
+    """Return the version to read, None for the current one. Raises QueryError."""
+    try:
+        names = [read.name for read in reads]
+        return stack.enter_context(version_at(names, place.as_of, place.address))
+    except ReadError as error:
+        raise QueryError(str(error)) from None
+
+
 def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDataset:
     bounds = meet(read, place.bounds)
     if place.opener is not None:
@@ -86,6 +102,7 @@ def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDatase
         end=bounds.end,
         columns=read.columns,
         as_of=as_of,
+        fresh=place.is_fresh,
         meta_address=place.address,
     )
 
@@ -114,7 +131,9 @@ def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
     for file in opened.files():
         is_direct = file.store.provider == "file" and opened.columns.has_as_stored(file)
         (direct if is_direct else indirect).append(file)
-    return DatasetSource(read, opened.version, opened.bounds, tuple(direct), tuple(indirect))
+    return DatasetSource(
+        read, opened.version, opened.bounds, tuple(direct), tuple(indirect), opened.fresh
+    )
 
 
 def _create(
@@ -133,9 +152,11 @@ def _create(
         urls = ", ".join(literal(file.url) for file in source.direct)
         parquet = f"read_parquet([{urls}], schema = {_schema(connection, opened)})"
         selects.append(f"SELECT {columns} FROM {parquet}{_where(bounds)}")  # noqa: S608
-    if source.indirect or not selects:
+    if source.indirect or source.fresh is not None or not selects:
         hidden = f"$read {source.read.name}"
-        rest = segments_dataset(opened.columns, opened.bounds, source.indirect, None, opened.pin)
+        rest = segments_dataset(
+            opened.columns, opened.bounds, source.indirect, source.fresh, opened.pin
+        )
         connection.register(hidden, rest)
         selects.append(f"SELECT {columns} FROM {quoted(hidden)}")  # noqa: S608
     body = " UNION ALL ".join(selects)

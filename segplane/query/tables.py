@@ -28,6 +28,11 @@ class CatalogTables(Mapping[str, NamedTable]):
         self._known: dict[str, NamedTable | None] = {}
         self._names: tuple[str, ...] | None = None
 
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The views that were asked for, by name."""
+        return tuple(n for n, table in self._known.items() if isinstance(table, CheckedQuery))
+
     def __getitem__(self, name: str) -> NamedTable:
         if name not in self._known:
             self._known[name] = self._find(name)

@@ -61,3 +61,10 @@ def _nanos(name: str, moment: Moment | None, now: datetime) -> int | None:
         return parse_time(moment, now)
     except ValueError as error:
         raise ReadError(f"{name}: {error}") from None
+
+
+def moment_nanos(name: str, moment: str | datetime) -> int:
+    """Read one time as nanoseconds, as the bounds are read. Raises ReadError."""
+    nanos = _nanos(name, moment, datetime.now(UTC))
+    assert nanos is not None
+    return nanos

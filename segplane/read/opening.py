@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import getpass
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from meta.client import MetaClient
@@ -12,7 +13,7 @@ from meta.errors import VersionExpired
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.signals import SIGNALS, Signal
-from segplane.read.bounds import Moment, TimeBounds, time_bounds
+from segplane.read.bounds import Moment, TimeBounds, moment_nanos, time_bounds
 from segplane.read.connection import connect
 from segplane.read.dataset import OpenDataset, Progress
 from segplane.read.errors import ReadError, meta_refusals
@@ -32,7 +33,7 @@ def open_dataset(
     end: Moment | None = None,
     columns: Sequence[str] | None = None,
     *,
-    as_of: int | None = None,
+    as_of: Moment | None = None,
     fresh: bool = False,
     meta_address: str | None = None,
     token: str | None = None,
@@ -41,6 +42,7 @@ def open_dataset(
 ) -> OpenDataset:
     """Open a dataset at a version, the current one unless `as_of` names another.
 
+    `as_of` is the version's number, or a time: the version of then, to a transaction's length.
     `start` and `end` are event times, [start, end): RFC 3339, an age such as "90m", an aware
     datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds what is
     committed and not merged yet: with it these are all records that were acknowledged before the
@@ -74,7 +76,7 @@ def open_through(
     name: str,
     bounds: TimeBounds,
     columns: Sequence[str] | None,
-    as_of: int | None = None,
+    as_of: Moment | None = None,
     signals: tuple[Signal, ...] = SIGNALS,
     *,
     fresh: bool = False,
@@ -98,10 +100,37 @@ def open_through(
         raise
 
 
-def _pinned(client: MetaClient, name: str, as_of: int | None) -> VersionPin:
+@contextmanager
+def version_at(
+    names: Sequence[str],
+    as_of: Moment | None,
+    meta_address: str | None = None,
+    token: str | None = None,
+    ca: str | Path | None = None,
+) -> Iterator[int | None]:
+    """Give the version at which to read several datasets, None for the current one.
+
+    Versions rise with time, so the greatest that one of them had at a time shows each as it was.
+    It is kept from deletion meanwhile. Raises ReadError.
+    """
+    if as_of is None or isinstance(as_of, int):
+        yield as_of
+        return
+    with ExitStack() as stack:
+        versions = []
+        for name in names:
+            pin = _pinned(connect(meta_address, token, ca), name, as_of)
+            stack.callback(pin.close)
+            versions.append(pin.version)
+        yield max(versions, default=None)
+
+
+def _pinned(client: MetaClient, name: str, as_of: Moment | None) -> VersionPin:
     try:
         with meta_refusals(client):
-            return VersionPin.take(client, name, as_of, owner())
+            if as_of is None or isinstance(as_of, int):
+                return VersionPin.take(client, name, as_of, owner())
+            return VersionPin.take(client, name, None, owner(), moment_nanos("as_of", as_of))
     except BaseException:
         client.close()
         raise

@@ -41,9 +41,17 @@ class VersionPin:
 
     @classmethod
     def take(
-        cls, client: MetaClient, dataset_name: str, version: int | None, owner: str
+        cls,
+        client: MetaClient,
+        dataset_name: str,
+        version: int | None,
+        owner: str,
+        as_of_nanos: int | None = None,
     ) -> "VersionPin":
-        """Pin a dataset at a version, None = the current one. Raises MetaError."""
+        """Pin a dataset at a version or that of a time, None = the current one.
+
+        Raises MetaError.
+        """
         taken_at = time.monotonic()
         request = pb.PinVersionRequest(
             pin_id=str(uuid4()),
@@ -51,6 +59,7 @@ class VersionPin:
             dataset_name=dataset_name,
             version=version,
             lease_secs=LEASE_SECS,
+            as_of_nanos=as_of_nanos,
         )
         return cls(client, client.operations.PinVersion(request).pin, taken_at)
 

@@ -4,6 +4,7 @@ import grpc
 
 from meta import access
 from meta.config import Settings
+from meta.errors import InvalidArgument
 from meta.services import checks, pages
 from meta.store import audit, dataset_scope, pin_lists, pins
 from meta.store.engine import Transaction
@@ -28,6 +29,11 @@ class PinCalls(operations_pb2_grpc.OperationsServiceServicer):
     ) -> pb.PinVersionResponse:
         """Keep a dataset readable at a version for a lease."""
         version = checks.count(request.version, "version")
+        as_of_nanos = checks.count(request.as_of_nanos, "as_of_nanos")
+        if request.HasField("version") and request.HasField("as_of_nanos"):
+            raise InvalidArgument(
+                "version and as_of_nanos exclude one another", field="as_of_nanos"
+            )
         new = NewPin(
             id=checks.uuid(request.pin_id, "pin_id"),
             owner=checks.name(request.owner, "owner"),
@@ -35,6 +41,7 @@ class PinCalls(operations_pb2_grpc.OperationsServiceServicer):
             version=version if request.HasField("version") else None,
             lease_secs=_lease_secs(request.lease_secs),
             holds_changes=request.holds_changes,
+            as_of_nanos=as_of_nanos if request.HasField("as_of_nanos") else None,
         )
         limits, grace_secs = self._settings.pins, self._settings.lifetimes.tombstone_grace
         pin = self._transactions.write(lambda tx: pins.take(tx, new, limits, grace_secs))

@@ -23,6 +23,7 @@ class QueryDriver:
     """Runs queries against a meta."""
 
     def __init__(self, server: MetaServer) -> None:
+        self.server = server
         self.client = server.client
         self.address = server.address
 
@@ -35,7 +36,7 @@ class QueryDriver:
         planned: QueryPlan,
         call: Callable[[RunningQuery], Any],
         *,
-        as_of: int | None = None,
+        as_of: int | datetime | None = None,
         bounds: TimeBounds | None = None,
         limits: QueryLimits | None = None,
     ) -> Any:

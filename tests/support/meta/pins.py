@@ -22,6 +22,7 @@ class PinDriver:
         pin_id: str = "",
         lease_secs: int = 60,
         holds_changes: bool = False,
+        as_of_nanos: int | None = None,
     ) -> pb.Pin:
         request = pb.PinVersionRequest(
             pin_id=pin_id or str(uuid4()),
@@ -30,6 +31,7 @@ class PinDriver:
             version=version,
             lease_secs=lease_secs,
             holds_changes=holds_changes,
+            as_of_nanos=as_of_nanos,
         )
         return self.client.operations.PinVersion(request).pin
 

@@ -23,3 +23,17 @@ def make_view(client: MetaClient, name: str = "v", **fields: str) -> str:
 def make_projection(client: MetaClient, name: str = "p", text: str = PROJECTION, **f: str) -> str:
     request = pb.CreateProjectionRequest(name=name, projection=text, **f)
     return client.catalog.CreateProjection(request).id
+
+
+def link_view(client: MetaClient, dataset_id: str, name: str, *projections: str, **f: str) -> str:
+    """Create a view that reads a dataset through projections; returns its id."""
+    view = make_view(client, name, **f)
+    for number, text in enumerate(projections):
+        client.catalog.LinkViewDatasetProjection(
+            pb.LinkViewDatasetProjectionRequest(
+                dataset_id=dataset_id,
+                view_id=view,
+                projection_id=make_projection(client, f"{name}-{number}", text),
+            )
+        )
+    return view

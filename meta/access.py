@@ -101,7 +101,8 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     "IngestionService": {
         # The location of the objects, which every process asks for; it holds no credential.
         "DownloadConfig": _EVERY,
-        "SaveSegments": (_I,),
+        # Registers merged segments of any dataset, which collectors do not have.
+        "SaveSegments": (_N,),
         "RegisterForStream": (_I,),
         # A nursery commits what a dead collector has put.
         "CommitOffset": (_I, _N),

@@ -1,0 +1,155 @@
+"""A hostile principal of each role reads, changes and breaks nothing beyond its row.
+
+It knows the ids, names and collector of others, sends forged cursors, damaged and huge messages to
+every RPC, and keeps slow connections open. `docs/access.md` has the rows.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Event
+
+import pytest
+
+from meta.access import Role
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.errors import RoleRefused
+from meta.store.tables import metadata
+from meta.v1 import catalog_pb2
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.meta.hostile import (
+    Hostile,
+    Victim,
+    good_caller,
+    hostile_client,
+    live_beside,
+    table_digests,
+    victims_rows,
+)
+
+CALLS = 200_000
+_CATALOG = frozenset(
+    {
+        "access_tokens",
+        "ingest_tokens",
+        "link_columns",
+        "projections",
+        "promoted_columns",
+        "promoted_field_ids",
+        "schema_columns",
+        "schemas",
+        "sharding_fields",
+        "view_dataset_projections",
+        "views",
+    }
+)
+# What only a person decides.
+_DECISIONS = frozenset({"access_tokens", "losses", "replays"})
+_STREAMS = frozenset(
+    {
+        "baby_segments",
+        "ingest_streams",
+        "offset_checkpoints",
+        "parked_streams",
+        "stream_datasets",
+        "stream_heads",
+        "stream_removals",
+        "stream_tokens",
+    }
+)
+_TABLES = frozenset({"table_objects", "table_snapshots"})
+_ALL = frozenset(metadata.tables)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A role, whether its token is limited to the dataset `web`, and the tables it may write."""
+
+    role: Role
+    writes: frozenset[str]
+    is_limited: bool = False
+    # False where its row lets it change what belongs to others.
+    spares_victim: bool = True
+
+
+_READER = frozenset({"audit_log", "datasets"})
+_GATEWAY = _TABLES | {"object_identities", "datasets"}
+_COMMITS = _STREAMS | {"dataset_stats", "dataset_usage", "excess_allowances", "meta_state"}
+CASES = (
+    Case(Role.READER, _READER, is_limited=True),
+    Case(Role.READER, _READER),
+    Case(Role.GATEWAY, _GATEWAY, is_limited=True),
+    Case(Role.GATEWAY, _GATEWAY, spares_victim=False),
+    Case(Role.INGEST, _COMMITS | {"routing_periods", "dataset_visibility"}),
+    Case(Role.MERGE, _ALL - _CATALOG - _DECISIONS - _STREAMS - _TABLES),
+    Case(Role.JANITOR, _ALL - _CATALOG - _DECISIONS - _STREAMS, spares_victim=False),
+    Case(Role.NURSERY, _ALL - _CATALOG - _DECISIONS - _TABLES, spares_victim=False),
+    Case(Role.CATALOG, _ALL - _DECISIONS - _STREAMS - _TABLES, spares_victim=False),
+)
+
+
+@pytest.fixture
+def guard(meta_settings: Settings) -> Iterator[GuardedServer]:
+    """A deletion grace that is over at once."""
+    lifetimes = replace(meta_settings.lifetimes, tombstone_grace=0.0)
+    with guarded(replace(meta_settings, lifetimes=lifetimes)) as running:
+        yield running
+
+
+def _attack(
+    guard: GuardedServer, victim: Victim, calls: int
+) -> dict[tuple[Role, bool], "Counter[str]"]:
+    """Let a principal of each role attack, one after the other; returns what each heard."""
+    told: dict[tuple[Role, bool], Counter[str]] = {}
+    catalog = CatalogDriver(guard.admin)
+    web = guard.admin.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="web")).id
+    for number, case in enumerate(CASES):
+        token = hostile_client(guard, case.role, *(["web"] if case.is_limited else []))
+        own = catalog.token(web).plaintext
+        hostile = Hostile(guard, victim, case.role, token, case.is_limited, own)
+        rows, tables = victims_rows(guard, victim), table_digests(guard)
+
+        told[case.role, case.is_limited] = hostile.attack(calls, seed=number)
+
+        changed = {name for name, digest in table_digests(guard).items() if digest != tables[name]}
+        assert changed <= case.writes, (case, changed - case.writes)
+        assert not case.spares_victim or victims_rows(guard, victim) == rows, case
+    return told
+
+
+def _go_on(client: MetaClient, is_over: Event) -> int:
+    """A good reader, whose every call is to be answered."""
+    answers = 0
+    while not is_over.is_set():
+        assert good_caller(client)
+        answers += 1
+        is_over.wait(0.05)
+    return answers
+
+
+def _attack_beside_a_good_reader(guard: GuardedServer, calls: int) -> None:
+    victim, is_over = live_beside(guard), Event()
+    with guard.client(Role.READER, "good") as client, ThreadPoolExecutor(1) as pool:
+        answers = pool.submit(_go_on, client, is_over)
+        try:
+            told = _attack(guard, victim, calls)
+        finally:
+            is_over.set()
+        assert answers.result(60) > len(CASES)
+    assert set(told) == {(case.role, case.is_limited) for case in CASES}
+    for heard in told.values():
+        # Otherwise the calls would test nothing but the first check.
+        assert heard["OK"]
+        assert heard[RoleRefused.reason]
+
+
+def test_no_hostile_principal_gets_beyond_its_row(guard: GuardedServer) -> None:
+    _attack_beside_a_good_reader(guard, 80)
+
+
+@pytest.mark.slow
+def test_200_000_calls_of_hostile_principals(guard: GuardedServer) -> None:
+    _attack_beside_a_good_reader(guard, CALLS // len(CASES))

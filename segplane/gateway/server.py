@@ -21,6 +21,7 @@ from segplane.gateway.config import Settings
 from segplane.gateway.connection import BoundedConnection, ConnectionLimits
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.tables import Tables
+from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.service import QueryService
 
 log = structlog.get_logger()
@@ -46,14 +47,20 @@ def serve(settings: Settings, shutdown: Shutdown) -> None:
     log.info("gateway_stopped")
 
 
-def build(settings: Settings, meta: MetaClient, locator: Locator) -> Gateway:
+def build(
+    settings: Settings, meta: MetaClient, locator: Locator, pool: ProcessPool | None = None
+) -> Gateway:
     """Compose a gateway from its connections."""
     health = partial(find_health, tls=settings.meta_tls)
     readiness = MetaReadiness(settings.meta_address, locator, health)
     tables = Tables(meta, locator, settings.segments_max)
     catalog = IcebergCatalog(meta, tables, lambda: locator.store_location, settings.refresh_secs)
     queries = QueryService(
-        settings.queries, settings.auth_token, partial(_client, settings), settings.object_store
+        settings.queries,
+        settings.auth_token,
+        partial(_client, settings),
+        settings.object_store,
+        pool or ProcessPool(settings.queries.threads_each),
     )
     return Gateway(catalog, settings.auth_token, readiness.check, queries)
 

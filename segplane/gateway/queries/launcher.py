@@ -6,6 +6,7 @@ one to wait for. It ends with the gateway.
 """
 
 import ctypes
+import errno
 import gc
 import os
 import shutil
@@ -25,7 +26,6 @@ _FDS_MAX = 16
 
 def main() -> None:
     """Serve the gateway until it is gone."""
-    sandbox.lower_priority()
     control = socket.socket(fileno=int(sys.argv[1]))
     _import_all()
     # What is there now is never collected in a fork, so its memory stays shared.
@@ -51,8 +51,13 @@ def _import_all() -> None:
 
 
 def _start(control: socket.socket, fds: list[int]) -> int:
+    """Fork; returns the process's id, or an error's number below 0."""
     launcher = os.getpid()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        # Processes that run are not to end for one that cannot be started.
+        pid = -(error.errno or errno.EAGAIN)
     if pid:
         for fd in fds:
             os.close(fd)
@@ -62,6 +67,8 @@ def _start(control: socket.socket, fds: list[int]) -> int:
         os.setpgid(0, 0)
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == launcher:
+            # Not before: libraries are imported while the first query waits.
+            sandbox.lower_priority()
             folder = _folder(os.getpid())
             folder.mkdir(mode=0o700)
             os.environ["TMPDIR"] = os.environ["HOME"] = str(folder)

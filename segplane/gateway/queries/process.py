@@ -21,6 +21,8 @@ from segplane.parent_death import tied_command
 
 # Reads of files at a time.
 LANES = 4
+# Most that the launcher takes for an answer; importing its libraries comes before the first.
+_ANSWER_SECS = 120.0
 _LOWEST_PRIORITY = 19
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -101,9 +103,10 @@ class QueryProcess:
 class Launcher:
     """The process that starts those of queries; made in a thread that lives as long as it may."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, answer_secs: float = _ANSWER_SECS) -> None:
         self._folder = tempfile.mkdtemp(prefix="segplane-queries-")
         self._control, other = socket.socketpair()
+        self._control.settimeout(answer_secs)
         self._lock = threading.Lock()
         number = other.fileno()
         command = [sys.executable, "-m", "segplane.gateway.queries.launcher", str(number)]
@@ -118,13 +121,21 @@ class Launcher:
         )
         other.close()
 
+    @property
+    def pid(self) -> int:
+        """Its id."""
+        return self._popen.pid
+
     def is_alive(self) -> bool:
         """True until it has ended."""
         return self._popen.poll() is None
 
     def start(self, fds: list[int]) -> int:
         """Start a process with these file descriptors; returns its id. Raises OSError."""
-        return self._ask(START, 0, fds)
+        pid = self._ask(START, 0, fds)
+        if pid < 0:
+            raise OSError(-pid, os.strerror(-pid))
+        return pid
 
     def wait(self, pid: int) -> int:
         """Wait until a process has ended; returns its exit code."""
@@ -136,8 +147,13 @@ class Launcher:
 
     def _ask(self, kind: bytes, pid: int, fds: list[int]) -> int:
         with self._lock:
-            socket.send_fds(self._control, [MESSAGE.pack(kind, pid)], fds)
-            reply = self._control.recv(MESSAGE.size, socket.MSG_WAITALL)
+            try:
+                socket.send_fds(self._control, [MESSAGE.pack(kind, pid)], fds)
+                reply = self._control.recv(MESSAGE.size, socket.MSG_WAITALL)
+            except TimeoutError:
+                # Its next answer would be taken for that to another question: it is replaced.
+                self._popen.kill()
+                raise
         if len(reply) < MESSAGE.size:
             raise ConnectionResetError("the launcher of queries has ended")
         return int(MESSAGE.unpack(reply)[1])

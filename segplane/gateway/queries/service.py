@@ -19,7 +19,14 @@ from segplane.gateway import metrics
 from segplane.gateway.queries.broker import Broker
 from segplane.gateway.queries.callers import Account, Accounts, Caller, identify
 from segplane.gateway.queries.process import ProcessPool
-from segplane.gateway.queries.refusals import Broken, CallerGone, NotThere, QueryRefusal, TooLong
+from segplane.gateway.queries.refusals import (
+    Broken,
+    CallerGone,
+    NotNow,
+    NotThere,
+    QueryRefusal,
+    TooLong,
+)
 from segplane.gateway.queries.responses import ResultResponse, refuse
 from segplane.gateway.queries.run import QueryRun
 from segplane.gateway.queries.settings import QuerySettings
@@ -35,6 +42,7 @@ MEDIA_TYPES = {
 }
 _DROPPED_BYTES_MAX = 32 * 2**20
 _CALLER_GONE = 499
+_RETRY_SECS = 2
 _LANGUAGES = (None, "kql", "sql")
 # What DuckDB's buffers may take of a query's memory; the rest is for what it does not count.
 _BUFFERS_SHARE = 0.6
@@ -60,13 +68,14 @@ class QueryService:
         auth_token: str,
         connect: Callable[[str], MetaClient],
         store: StoreLocation | None,
+        pool: ProcessPool,
     ) -> None:
         self._settings = settings
         self._auth_token = auth_token
         self._connect = connect
         self._store = store
         self._accounts = Accounts(settings)
-        self._pool = ProcessPool(settings.threads_each)
+        self._pool = pool
 
     def close(self) -> None:
         """End the process that waits for a query."""
@@ -129,8 +138,11 @@ class QueryService:
         )
         try:
             process = await self._pool.take()
-        except BaseException:
-            broker.close()
+        except BaseException as error:
+            await to_thread.run_sync(broker.close)
+            if isinstance(error, OSError):
+                message = f"no process can be started for the query now: {error}"
+                raise NotNow(message, "", _RETRY_SECS) from error
             raise
         scanned_bytes_max = self._accounts.scanned_bytes_left(account)
         run = QueryRun(process, broker, self._settings, scanned_bytes_max, deadline)

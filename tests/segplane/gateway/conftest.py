@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
@@ -20,9 +21,17 @@ def meta_server(meta_server: MetaServer) -> MetaServer:
     return meta_server
 
 
+@pytest.fixture(scope="session")
+def query_pool() -> Iterator[SharedPool]:
+    """Give the launcher of queries that gateways share; it starts with the first query."""
+    pool = SharedPool()
+    yield pool
+    pool.end()
+
+
 @pytest.fixture
-def gateway(meta_server: MetaServer) -> Iterator[GatewayServer]:
-    running = GatewayServer(meta_server.address)
+def gateway(meta_server: MetaServer, query_pool: SharedPool) -> Iterator[GatewayServer]:
+    running = GatewayServer(meta_server.address, pool=query_pool)
     yield running
     running.close()
 

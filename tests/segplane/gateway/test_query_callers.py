@@ -8,6 +8,7 @@ import pytest
 
 from meta.access import Role
 from meta.config import Settings
+from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
@@ -27,9 +28,15 @@ def guard(meta_settings: Settings, tmp_path: Path) -> Iterator[GuardedServer]:
 
 
 @pytest.fixture
-def gateway(guard: GuardedServer) -> Iterator[GatewayServer]:
+def gateway(guard: GuardedServer, query_pool: SharedPool) -> Iterator[GatewayServer]:
     token = guard.token(Role.GATEWAY).plaintext_token
-    server = GatewayServer(guard.address, token, meta_auth_token=token, auth_token="of-the-gateway")
+    server = GatewayServer(
+        guard.address,
+        token,
+        pool=query_pool,
+        meta_auth_token=token,
+        auth_token="of-the-gateway",
+    )
     yield server
     server.close()
 

@@ -7,6 +7,7 @@ import pytest
 
 from meta.config import Settings
 from segplane.gateway.queries.settings import QuerySettings
+from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer
@@ -36,7 +37,11 @@ def meta_settings(meta_settings: Settings, store: FaultyProxy) -> Settings:
 
 
 def test_a_bucket_is_read_through_the_gateway(
-    segments: SegmentWriter, gateway: GatewayServer, meta_server: MetaServer, store: FaultyProxy
+    segments: SegmentWriter,
+    gateway: GatewayServer,
+    meta_server: MetaServer,
+    store: FaultyProxy,
+    query_pool: SharedPool,
 ) -> None:
     segments.write(rows=300, signals=("logs", "traces"))
     segments.write(day=1, rows=20, format_version=1)
@@ -51,7 +56,9 @@ def test_a_bucket_is_read_through_the_gateway(
     store.fault = count
     answer = gateway.query(text)
     strict = GatewayServer(
-        meta_server.address, queries=QuerySettings(scanned_bytes=max(1, sum(read) // 2))
+        meta_server.address,
+        pool=query_pool,
+        queries=QuerySettings(scanned_bytes=max(1, sum(read) // 2)),
     )
     refused = strict.query("web | summarize max(strlen(strcat(body, attributes)))")
     strict.close()

@@ -13,6 +13,7 @@ from meta.client import MetaClient
 from segplane.dataplane.location import Locator
 from segplane.gateway.config import Settings
 from segplane.gateway.connection import ConnectionLimits
+from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.server import build, http_server, listen
 
 DEADLINE_SECS = 120.0
@@ -45,6 +46,7 @@ class GatewayServer:
         meta_token: str = "",
         *,
         limits: ConnectionLimits | None = None,
+        pool: ProcessPool | None = None,
         **settings: Any,
     ) -> None:
         values: dict[str, Any] = {"bind": "127.0.0.1:0", "refresh_secs": 0.1, "drain_secs": 2.0}
@@ -54,10 +56,12 @@ class GatewayServer:
         locator.ask()
         self._listener = listen(self.settings)
         self.port = int(self._listener.getsockname()[1])
-        self._gateway = build(self.settings, self._meta, locator)
+        self._gateway = build(self.settings, self._meta, locator, pool)
         self._server = http_server(self.settings, self._gateway, limits or ConnectionLimits())
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._server.serve([self._listener]))
+            target=lambda: asyncio.run(self._server.serve([self._listener])),
+            # A gateway that does not end fails its test, and does not keep pytest from ending.
+            daemon=True,
         )
         self._thread.start()
 
@@ -116,3 +120,4 @@ class GatewayServer:
         self._thread.join(DEADLINE_SECS)
         self._gateway.close()
         self._meta.close()
+        assert not self._thread.is_alive(), f"the gateway runs {DEADLINE_SECS:.0f} s after its end"

@@ -1,6 +1,7 @@
 """TLS of a server's ports: a certificate in files, read again when they change."""
 
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +59,9 @@ class ServerTls:
         def renew(handshake: ssl.SSLObject, _name: str | None, served: ssl.SSLContext) -> None:
             nonlocal context
             if files.read_changed() is not None:
-                context = self.load_context()
+                # Changed once more meanwhile, perhaps by halves: the next handshake sees that.
+                with suppress(ConfigError):
+                    context = self.load_context()
             if context is not served:
                 handshake.context = context
 

@@ -90,7 +90,7 @@ def begin(endpoints: Endpoints, form: Mapping[str, str]) -> DeviceCode:
         _text(document, "device_code"),
         _text(document, "user_code"),
         url,
-        _number(document, "interval", INTERVAL_SECS),
+        min(_number(document, "interval", INTERVAL_SECS), INTERVAL_SECS_MAX),
         min(_number(document, "expires_in", 0.0), WAIT_SECS_MAX),
     )
     if not (code.device_code and code.user_code and code.url) or not _is_shown(code):

@@ -18,11 +18,13 @@ from meta.access import Role
 from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import InvalidArgument, QuotaExceeded, RoleRefused, Unauthenticated
+from meta.rpc import access_token_cache
 from meta.services.operations.access import ACCESS_TOKENS_MAX
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.methods import METHODS
 from tests.support.meta.server import MetaServer
+from tests.support.repeated_calls import RepeatedCalls
 from tests.support.waiting import wait_until
 
 LIST_DATASETS = catalog_pb2.ListDatasetsRequest()
@@ -206,6 +208,7 @@ def test_a_client_follows_the_token_in_its_file(
     meta_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bearer_token, "CHECK_SECS", 0.0)
+    monkeypatch.setattr(access_token_cache, "SNAPSHOT_SECS", 0.0)
     file = tmp_path / "token"
     with _guarded(meta_settings) as (address, admin):
         first, second = (_created(admin, Role.READER) for _ in range(2))
@@ -226,6 +229,30 @@ def test_a_client_follows_the_token_in_its_file(
 
     with pytest.raises(ValueError, match="cannot be read"):
         MetaClient(address, auth_token_file=str(tmp_path / "missing"))
+
+
+def test_a_rotated_token_fails_no_call(
+    meta_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bearer_token, "CHECK_SECS", 0.0)
+    monkeypatch.setattr(access_token_cache, "SNAPSHOT_SECS", 0.0)
+    file = tmp_path / "token"
+    with _guarded(meta_settings) as (address, admin):
+        token = _created(admin, Role.READER)
+        file.write_text(token.plaintext_token)
+        with (
+            MetaClient(address, auth_token_file=str(file)) as client,
+            RepeatedCalls(lambda: client.catalog.ListDatasets(LIST_DATASETS)) as calls,
+        ):
+            for _ in range(2):
+                former, token = token, _created(admin, Role.READER)
+                file.write_text(token.plaintext_token)
+                # Calls under way may still carry the former one.
+                calls.go_on()
+                revoke = pb.RevokeAccessTokenRequest(token_id=former.token.id)
+                admin.operations.RevokeAccessToken(revoke)
+                assert _is_refused(address, former.plaintext_token)
+                calls.go_on()
 
 
 def _is_refused(address: str, token: str) -> bool:

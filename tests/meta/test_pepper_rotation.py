@@ -1,7 +1,6 @@
 """The key of the hash of tokens is changed server by server, and no call is refused meanwhile."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
@@ -12,13 +11,13 @@ from meta import server
 from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings, load
-from meta.errors import MetaError, TokenUnknown, Unauthenticated
+from meta.errors import TokenUnknown, Unauthenticated
 from meta.process import ConfigError, Environment
 from meta.store.token_secrets import DATABASE_PEPPER, Peppers
 from meta.v1 import ingest_token_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.waiting import wait_until
+from tests.support.repeated_calls import RepeatedCalls
 
 OLD, NEW = b"the old pepper of this test", b"the new pepper of this test"
 # As docs/access.md describes them.
@@ -70,43 +69,24 @@ def _is_old(address: str) -> tuple[set[bool], set[bool]]:
     )
 
 
-def _wait_for_more(count: Callable[[], int]) -> None:
-    before = count()
-    wait_until(lambda: count() >= before + 20, "twenty calls more")
-
-
 def test_a_rotation_server_by_server_refuses_no_call(meta_settings: Settings) -> None:
-    stop, failures, calls = threading.Event(), list[MetaError](), 0
     addresses: list[str] = []
-
-    def call_again_and_again(tokens: Tokens) -> None:
-        nonlocal calls
-        while not stop.is_set():
-            for address in addresses:
-                try:
-                    tokens.use(address)
-                    calls += 1
-                except MetaError as error:
-                    failures.append(error)
-
     with ExitStack() as stack:
         addresses.append(stack.enter_context(_serving(meta_settings, STEPS[0])))
         with MetaClient(addresses[0], auth_token="shared") as admin:
             tokens = Tokens.of(admin)
-        caller = threading.Thread(target=call_again_and_again, args=(tokens,))
-        caller.start()
-        try:
+
+        def use_everywhere() -> None:
+            for address in addresses[:]:
+                tokens.use(address)
+
+        with RepeatedCalls(use_everywhere) as calls:
             for step in STEPS[1:]:
                 # The server of this step and that of the step before serve side by side.
                 addresses.append(stack.enter_context(_serving(meta_settings, step)))
-                _wait_for_more(lambda: calls)
+                calls.go_on()
                 del addresses[0]
-                _wait_for_more(lambda: calls)
-        finally:
-            stop.set()
-            caller.join()
-
-    assert failures == []
+                calls.go_on()
 
 
 def test_a_used_token_moves_and_the_old_pepper_is_needed_until_then(

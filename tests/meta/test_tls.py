@@ -1,7 +1,6 @@
 """meta over TLS: certificates, certificates of clients, and both renewed while calls go on."""
 
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,12 +17,12 @@ from meta import channel, server
 from meta.channel import ClientTls
 from meta.client import MetaClient
 from meta.config import Settings, load
-from meta.errors import MetaError, Unavailable
+from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, MetricsAddress, ServerTls, serve_metrics
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 from segplane.preflight import claim_ports
 from tests.support.certificates import Authority, CertificateFiles
-from tests.support.waiting import wait_until
+from tests.support.repeated_calls import RepeatedCalls
 
 GET = catalog_pb2.GetDatasetRequest(name="default")
 
@@ -116,30 +115,23 @@ def test_a_renewed_certificate_is_shown_to_new_connections_and_no_call_fails(
     meta_settings: Settings, authority: Authority
 ) -> None:
     tls = _tls(authority.issue("before", "server"))
-    stop, failures, calls = threading.Event(), list[MetaError](), 0
+    trusted = ClientTls(str(authority.ca_file))
     with _serving(meta_settings, tls) as running:
         address = f"127.0.0.1:{running.port}"
 
-        def call_again_and_again(client: MetaClient) -> None:
-            nonlocal calls
-            while not stop.is_set():
-                try:
-                    client.catalog.GetDataset(GET)
-                    calls += 1
-                except MetaError as error:
-                    failures.append(error)
+        def connect_and_call() -> None:
+            with MetaClient(address, tls=trusted) as newcomer:
+                newcomer.catalog.GetDataset(GET)
 
-        with MetaClient(address, tls=ClientTls(str(authority.ca_file))) as client:
-            caller = threading.Thread(target=call_again_and_again, args=(client,))
-            caller.start()
+        with (
+            MetaClient(address, tls=trusted) as client,
+            RepeatedCalls(lambda: client.catalog.GetDataset(GET), connect_and_call) as calls,
+        ):
             assert _peer_name(running.port, authority.ca_file) == "before"
-            authority.issue("after", "server")
-            assert _peer_name(running.port, authority.ca_file) == "after"
-            so_far = calls
-            wait_until(lambda: calls > so_far + 20, "calls on the old connection")
-            stop.set()
-            caller.join()
-    assert not failures
+            for name in ("after", "later"):
+                authority.issue(name, "server")
+                assert _peer_name(running.port, authority.ca_file) == name
+                calls.go_on()
 
 
 def test_half_written_files_leave_the_certificate_in_use(

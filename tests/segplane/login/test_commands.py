@@ -23,11 +23,15 @@ def test_a_person_logs_in_by_the_device_grant_reads_and_logs_out(
     person: Person, issuer: Issuer
 ) -> None:
     process = person.start("login", "--issuer", issuer.url)
-    assert process.stdout is not None
-    shown = process.stdout.readline() + process.stdout.readline()
-    with issuer.lock:
-        issuer.devices.decide(shown.split()[-1])
-    printed, errors = process.communicate(timeout=60)
+    try:
+        # A code of no more than `expires_secs`, so these lines come or the pipe ends.
+        assert process.stdout is not None
+        shown = process.stdout.readline() + process.stdout.readline()
+        with issuer.lock:
+            issuer.devices.decide(shown.split()[-1])
+        printed, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     printed = shown + printed
 
     assert process.returncode == 0, errors

@@ -11,7 +11,13 @@ from meta.v1 import catalog_pb2
 from segplane.login import credentials, saved
 from segplane.login import issuer as issuers
 from segplane.login.credentials import RETRY_SECS, LoginCredentials
-from segplane.login.issuer import DeviceCode, Endpoints, IssuerRefused
+from segplane.login.issuer import (
+    INTERVAL_SECS_MAX,
+    WAIT_SECS_MAX,
+    DeviceCode,
+    Endpoints,
+    IssuerRefused,
+)
 from segplane.login.saved import RENEW_SECS, SavedLogin
 from segplane.read.connection import connect
 from segplane.read.errors import ReadError
@@ -139,6 +145,14 @@ def test_calls_go_on_while_the_login_is_renewed(guard: GuardedServer, issuer: Is
     ):
         assert all(pool.map(call, range(40)))
     assert [form["grant_type"] for form in issuer.devices.forms] == ["refresh_token"]
+
+
+def test_an_issuer_cannot_make_a_login_wait_without_end(issuer: Issuer) -> None:
+    issuer.devices.interval_secs = issuer.devices.expires_secs = float("inf")
+
+    code = issuers.begin(Endpoints("", f"{issuer.url}/device", ""), {"client_id": "segplane"})
+
+    assert (code.interval_secs, code.expires_secs) == (INTERVAL_SECS_MAX, WAIT_SECS_MAX)
 
 
 def test_polling_slows_down_when_told_and_ends_with_the_code(issuer: Issuer) -> None:

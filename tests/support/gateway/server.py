@@ -4,12 +4,12 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from meta.client import MetaClient
+from segplane.dataplane import meta_connection
 from segplane.dataplane.location import Locator
 from segplane.gateway.config import Settings
 from segplane.gateway.connection import ConnectionLimits
@@ -51,7 +51,8 @@ class GatewayServer:
     ) -> None:
         values: dict[str, Any] = {"bind": "127.0.0.1:0", "refresh_secs": 0.1, "drain_secs": 2.0}
         self.settings = Settings(meta_address=meta_address, **values | settings)
-        self._meta = MetaClient(meta_address, auth_token=meta_token)
+        own_token = replace(self.settings, meta_auth_token=meta_token)
+        self._meta = meta_connection.connect(own_token)
         locator = Locator(self._meta, "gateway", self.settings.object_store)
         locator.ask()
         self._listener = listen(self.settings)

@@ -34,6 +34,7 @@ class DeviceGrants:
     has_device_endpoint: bool = True
     token_secs: float = 600.0
     expires_secs: float = 60.0
+    interval_secs: float = 0.05
     is_opaque: bool = False
     decision: str = "authorization_pending"
     errors: list[str] = field(default_factory=list)
@@ -77,7 +78,7 @@ class DeviceGrants:
             "verification_uri": url,
             "verification_uri_complete": f"{url}?user_code={user_code}",
             "expires_in": self.expires_secs,
-            "interval": 0.05,
+            "interval": self.interval_secs,
         }
 
     def _token(self, form: dict[str, str]) -> Answer:

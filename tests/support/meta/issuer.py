@@ -64,7 +64,9 @@ class Issuer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), _Handler)
         self._port = self._server.server_port
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:

@@ -1,0 +1,104 @@
+"""A gateway whose certificate and whose token for meta are renewed while callers read tables."""
+
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from socket import create_connection
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+
+from meta import bearer_token
+from meta.access import Role
+from meta.config import Settings
+from meta.process import ServerTls
+from meta.rpc import access_token_cache
+from meta.v1 import operations_pb2 as pb
+from tests.support.certificates import Authority
+from tests.support.gateway.server import GatewayServer
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.repeated_calls import RepeatedCalls
+
+
+@dataclass(frozen=True)
+class TlsGateway:
+    """A gateway with TLS over a meta that needs a credential, whose token is in a file."""
+
+    guard: GuardedServer
+    authority: Authority
+    token_file: Path
+    port: int
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=str(self.authority.ca_file))
+
+    def load_table(self) -> None:
+        """Load a table and list tables, over new connections; raises HTTPError."""
+        for path in ("tables/web", "tables"):
+            url = f"https://127.0.0.1:{self.port}/iceberg/v1/namespaces/default/{path}"
+            with urlopen(url, context=self.context, timeout=20) as reply:
+                assert reply.status == 200
+
+    def certificate(self) -> bytes:
+        """The certificate that it shows."""
+        with (
+            create_connection(("127.0.0.1", self.port), timeout=10) as plain,
+            self.context.wrap_socket(plain, server_hostname="127.0.0.1") as secured,
+        ):
+            shown = secured.getpeercert(binary_form=True)
+        assert shown is not None
+        return shown
+
+    def rotate_token(self) -> str:
+        """Write a new token into the file; returns its id."""
+        created = self.guard.token(Role.GATEWAY, "gateway")
+        self.token_file.write_text(created.plaintext_token)
+        return created.token.id
+
+
+@pytest.fixture
+def gateway(
+    meta_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TlsGateway]:
+    monkeypatch.setattr(bearer_token, "CHECK_SECS", 0.0)
+    monkeypatch.setattr(access_token_cache, "SNAPSHOT_SECS", 0.0)
+    Path(urlsplit(meta_settings.location.url()).path).mkdir(parents=True, exist_ok=True)
+    authority, token_file = Authority(tmp_path / "tls"), tmp_path / "token"
+    served = authority.issue("gateway")
+    with guarded(meta_settings) as guard:
+        CatalogDriver(guard.admin).dataset("web")
+        token_file.write_text(guard.token(Role.GATEWAY, "gateway").plaintext_token)
+        running = GatewayServer(
+            guard.address,
+            meta_auth_token_file=str(token_file),
+            tls=ServerTls(served.cert, served.key),
+        )
+        try:
+            yield TlsGateway(guard, authority, token_file, running.port)
+        finally:
+            running.close()
+
+
+def test_a_renewed_certificate_is_shown_and_no_call_fails(gateway: TlsGateway) -> None:
+    with RepeatedCalls(gateway.load_table) as calls:
+        for _ in range(2):
+            former = gateway.certificate()
+            gateway.authority.issue("gateway")
+            assert gateway.certificate() != former
+            calls.go_on(5)
+
+
+def test_a_rotated_token_for_meta_fails_no_call(gateway: TlsGateway) -> None:
+    tokens = gateway.guard.admin.operations.ListAccessTokens(pb.ListAccessTokensRequest()).tokens
+    (token_id,) = (token.id for token in tokens)
+    with RepeatedCalls(gateway.load_table) as calls:
+        for _ in range(2):
+            former, token_id = token_id, gateway.rotate_token()
+            calls.go_on(5)
+            revoke = pb.RevokeAccessTokenRequest(token_id=former)
+            gateway.guard.admin.operations.RevokeAccessToken(revoke)
+            calls.go_on(5)

@@ -12,7 +12,7 @@ GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes -
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspark_segplane
 
-.PHONY: help setup lock demo test test-slow test-scale cluster lint format type gen gen-check tools senders sbom wheel bench bench-peers soak torture clean
+.PHONY: help setup lock demo test test-slow test-scale cluster lint format type gen gen-check tools senders sbom wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -196,7 +196,7 @@ $(PEERS)/%/.ready: $(READY)
 	@touch $@
 
 .PHONY: bench-control-peers
-bench-control-peers: $(READY) $(PEERS)/control/.ready ## Publishing a file by us, DuckLake and PyIceberg over the same Postgres
+bench-control-peers: $(READY) $(PEERS)/control/.ready loadgen ## Publishing a file by us, DuckLake and PyIceberg over the same Postgres
 	$(BIN)/python -m benchmarks.control
 
 $(PEERS)/iceberg.jar: Makefile
@@ -206,7 +206,15 @@ $(PEERS)/iceberg.jar: Makefile
 		&& mv $(PEERS)/$(ICEBERG)-$(ICEBERG_VERSION).jar $@ && touch $@; \
 	else echo "make bench-peers: no mvn found, so Iceberg is not measured" >&2; fi
 
-bench: $(READY) bench-peers ## Benchmarks; exits non-zero if a bar does not hold
+LOADGEN_SOURCES := benchmarks/loadgen
+
+loadgen: build/loadgen ## Build the load generator of the benchmarks of RPCs (needs go; without it Python sends)
+
+build/loadgen: $(wildcard $(LOADGEN_SOURCES)/*)
+	@if command -v go >/dev/null; then nice -n 10 go build -C $(LOADGEN_SOURCES) -trimpath -o "$$PWD/$@" .; \
+	else echo "make loadgen: no go found, so the benchmarks' callers are a process of Python" >&2; fi
+
+bench: $(READY) bench-peers loadgen ## Benchmarks; exits non-zero if a bar does not hold
 	$(BIN)/python -m benchmarks
 
 soak: $(READY) ## A steady load for SOAK_MINUTES (30); fails on growth, loss, or a bar that does not hold

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg
 
-from benchmarks.harness import grpc_load
+from benchmarks.harness import call_figures, call_load
+from benchmarks.harness.call_load import CallLoad
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 
@@ -43,7 +44,10 @@ def run() -> list[Result]:
     with bench_postgres() as postgres, bench_server(postgres.url) as server:
         with psycopg.connect(postgres.url, autocommit=True) as connection:
             connection.execute(_FILL)
-        echo = grpc_load.run(grpc_load.GrpcLoad(server.address, CALLERS, SECONDS)).per_second
+        load = CallLoad(
+            server.address, call_figures.ECHO, [[call_figures.EMPTY]] * CALLERS, SECONDS
+        )
+        echo = call_load.run(load).per_second
         pgbench = _pgbench(postgres.url)
         alone = asyncio.run(_psycopg(postgres.url))
         with psycopg.connect(postgres.url) as connection:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import psycopg
 
-from benchmarks.harness import rpc_load
+from benchmarks.harness import call_load
+from benchmarks.harness.call_load import CallLoad
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
 from meta.v1.merge_task_pb2 import PollForSegmentMergeTaskRequest, PollForSegmentMergeTaskResponse
@@ -71,17 +72,14 @@ def run() -> list[Result]:
             [PollForSegmentMergeTaskRequest(worker_id=f"worker-{n}").SerializeToString()]
             for n in range(WORKERS)
         ]
-        load = rpc_load.RpcLoad(server.address, METHOD, requests, until_empty=True)
-        polled = rpc_load.run(load)
+        polled = call_load.run(CallLoad(server.address, METHOD, requests, until_empty=True))
     claimed = [
-        PollForSegmentMergeTaskResponse.FromString(reply).task.task_id
-        for replies in polled.replies
-        for reply in replies
+        PollForSegmentMergeTaskResponse.FromString(reply).task.task_id for reply in polled.replies
     ]
     return [
         compare(
             "poll_merge_tasks_per_second",
-            polled.per_second(),
+            polled.per_second,
             bare,
             reference_name="the bare SKIP LOCKED claim through psycopg",
             unit=f"claims/s by {WORKERS} workers",

@@ -30,7 +30,7 @@ class CallFigures:
 def measure(
     server: BenchServer, postgres_pid: int, load: CallLoad, per_call: int = 1
 ) -> tuple[CallFigures, Sequence[bytes]]:
-    """Run a load; returns its figures and the last reply of each caller."""
+    """Run a load; returns its figures and the replies that it keeps."""
     pids = (server.pid, postgres_pid)
     before = [cpu_seconds(pid) for pid in pids]
     rates = call_load.run(load)

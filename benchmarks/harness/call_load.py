@@ -1,38 +1,44 @@
 """A closed-loop load of prepared requests: N callers, one call each at a time, in a child process.
 
-A caller sends its own requests in order, or over and over. What is measured is what callers get:
-answers through gRPC on loopback, with their latencies. CPU is measured by `benchmarks.harness.cpu`.
+What is measured is what callers get: answers through gRPC on loopback, with their latencies. The
+child is `benchmarks/loadgen`, which `make loadgen` builds, and without it `call_sender` in Python,
+which takes several times as much CPU from the server beside it.
 """
 
-import asyncio
+import json
 import pickle
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-import grpc
-
+LOADGEN = Path(__file__).parents[2] / "build/loadgen"
 CONNECTIONS_MAX = 8
+RUN_SECS_MAX = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class CallLoad:
     """Serialized requests of one method, a list per caller.
 
-    They are sent for `seconds` over and over, or once in order where that is 0.
+    They are sent for `seconds` over and over, or once in order where that is 0. `until_empty`
+    sends a caller's only request again and again, until a reply is empty.
     """
 
     target: str
     method: str
     requests: Sequence[Sequence[bytes]]
     seconds: float = 0.0
+    until_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CallRates:
-    """Measured calls, all of them answered; `replies` has each caller's last reply."""
+    """Measured calls, all of them answered.
+
+    `replies` has each caller's last reply, or all that were not empty with `until_empty`.
+    """
 
     calls: int
     seconds: float
@@ -48,71 +54,45 @@ class CallRates:
 
 def run(load: CallLoad) -> CallRates:
     """Run the load in a child process; a refused call is an error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.harness.call_load"],
-        input=pickle.dumps(load),
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    rates = pickle.loads(done.stdout)  # noqa: S301 (our own child)
+    return run_loadgen(load) if LOADGEN.exists() else run_sender(load)
+
+
+def run_loadgen(load: CallLoad) -> CallRates:
+    """Run the load with the generator in Go."""
+    header = {
+        "target": load.target,
+        "method": load.method,
+        "counts": list(map(len, load.requests)),
+        "seconds": load.seconds,
+        "until_empty": load.until_empty,
+    }
+    requests = (request for own in load.requests for request in own)
+    sent = b"".join(_blocks([json.dumps(header).encode(), *requests]))
+    head, _, body = _output([str(LOADGEN)], sent).partition(b"\n")
+    rates = json.loads(head)
+    replies, at = list[bytes](), 0
+    for size in rates.pop("sizes"):
+        replies.append(body[at : at + size])
+        at += size
+    return CallRates(**rates, replies=replies)
+
+
+def run_sender(load: CallLoad) -> CallRates:
+    """Run the load with a process of Python."""
+    command = [sys.executable, "-m", "benchmarks.harness.call_sender"]
+    rates = pickle.loads(_output(command, pickle.dumps(load)))  # noqa: S301 (our own child)
     assert isinstance(rates, CallRates)
     return rates
 
 
-async def _measure(load: CallLoad) -> CallRates:
-    # One connection a few callers, as a fleet would have.
-    channels = [
-        grpc.aio.insecure_channel(load.target, options=[("grpc.use_local_subchannel_pool", 1)])
-        for _ in range(min(CONNECTIONS_MAX, len(load.requests)))
-    ]
-    await asyncio.gather(*(channel.channel_ready() for channel in channels))
-    latencies: list[float] = []
-    began = time.perf_counter()
-    replies = await asyncio.gather(
-        *(
-            _caller(channels[number % len(channels)], load, number, latencies)
-            for number in range(len(load.requests))
-        )
+def _output(command: Sequence[str], sent: bytes) -> bytes:
+    done = subprocess.run(
+        command, input=sent, stdout=subprocess.PIPE, check=True, timeout=RUN_SECS_MAX
     )
-    seconds = time.perf_counter() - began
-    for channel in channels:
-        await channel.close()
-    latencies.sort()
-    return CallRates(
-        calls=len(latencies),
-        seconds=seconds,
-        p50_ms=1e3 * latencies[len(latencies) // 2],
-        p99_ms=1e3 * latencies[len(latencies) * 99 // 100],
-        replies=replies,
-    )
+    return done.stdout
 
 
-async def _caller(
-    channel: grpc.aio.Channel, load: CallLoad, number: int, latencies: list[float]
-) -> bytes:
-    call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(load.method)
-    until = time.perf_counter() + load.seconds if load.seconds else None
-    reply = b""
-    while True:
-        for request in load.requests[number]:
-            start = time.perf_counter()
-            reply = await call(request)
-            end = time.perf_counter()
-            latencies.append(end - start)
-            if until is not None and end > until:
-                return reply
-        if until is None:
-            return reply
-
-
-def main() -> None:
-    """Read a load from stdin, write what was measured to stdout."""
-    # By its importable name: what this file defines while it is `__main__` has another.
-    from benchmarks.harness import call_load
-
-    load = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 (our own parent)
-    sys.stdout.buffer.write(pickle.dumps(asyncio.run(call_load._measure(load))))
-
-
-if __name__ == "__main__":
-    main()
+def _blocks(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    for block in blocks:
+        yield len(block).to_bytes(4, "big")
+        yield block

@@ -1,0 +1,81 @@
+"""The load of `call_load` in Python, where the generator in Go is not built."""
+
+import asyncio
+import itertools
+import pickle
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import grpc
+
+from benchmarks.harness.call_load import CONNECTIONS_MAX, CallLoad, CallRates
+
+
+@dataclass(slots=True)
+class _Measured:
+    latencies: list[float] = field(default_factory=list)
+    replies: list[bytes] = field(default_factory=list)
+
+
+async def send(load: CallLoad) -> CallRates:
+    """Send the load from this process."""
+    # One connection a few callers, as a fleet would have.
+    channels = [
+        grpc.aio.insecure_channel(load.target, options=[("grpc.use_local_subchannel_pool", 1)])
+        for _ in range(min(CONNECTIONS_MAX, len(load.requests)))
+    ]
+    await asyncio.gather(*(channel.channel_ready() for channel in channels))
+    measured = _Measured()
+    began = time.perf_counter()
+    await asyncio.gather(
+        *(
+            _caller(channels[number % len(channels)], load, number, measured)
+            for number in range(len(load.requests))
+        )
+    )
+    seconds = time.perf_counter() - began
+    for channel in channels:
+        await channel.close()
+    latencies = sorted(measured.latencies)
+    return CallRates(
+        calls=len(latencies),
+        seconds=seconds,
+        p50_ms=1e3 * latencies[len(latencies) // 2],
+        p99_ms=1e3 * latencies[len(latencies) * 99 // 100],
+        replies=measured.replies,
+    )
+
+
+async def _caller(
+    channel: grpc.aio.Channel, load: CallLoad, number: int, measured: _Measured
+) -> None:
+    call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(load.method)
+    until = time.perf_counter() + load.seconds
+    replies: list[bytes] = []
+    for request in _requests(load, number):
+        start = time.perf_counter()
+        reply = await call(request)
+        end = time.perf_counter()
+        measured.latencies.append(end - start)
+        if load.until_empty:
+            if not reply:
+                break
+            replies.append(reply)
+        else:
+            replies = [reply]
+        if load.seconds and end > until:
+            break
+    measured.replies += replies
+
+
+def _requests(load: CallLoad, number: int) -> Iterable[bytes]:
+    """The requests of a caller in order; without an end unless they are sent once."""
+    own = load.requests[number]
+    return itertools.cycle(own) if load.seconds or load.until_empty else own
+
+
+if __name__ == "__main__":
+    rates = asyncio.run(send(pickle.loads(sys.stdin.buffer.read())))  # noqa: S301 (our own parent)
+    sys.stdout.buffer.write(pickle.dumps(rates))

@@ -13,6 +13,7 @@ from meta.errors import RoleRefused, Unauthenticated
 from meta.rpc import json_web_tokens, request_id
 from meta.rpc.access_token_cache import AccessTokens
 from meta.rpc.json_web_tokens import JsonWebTokens
+from meta.rpc.request_id import Metadata
 from meta.store import token_secrets
 from meta.store.token_secrets import TokenHasher
 from meta.transactions import Transactions
@@ -36,7 +37,9 @@ class Authentication:
         """Note who calls. Raises Unauthenticated or RoleRefused unless the call is allowed."""
         if method in HEALTH_METHODS:
             return
-        principal = await self._principal(context)
+        # Read now: the call's memory is gone when its handler ends, and a thread may outlive that.
+        peer, sent = context.peer(), context.invocation_metadata() or ()
+        principal = await self._principal(context, sent)
         if not principal.may_call(method):
             raise RoleRefused(
                 f"the role {principal.role.value} may not call {method.rpartition('/')[2]}",
@@ -44,11 +47,13 @@ class Authentication:
             )
         if principal is not ANONYMOUS:
             access.current.set(principal)
-        access.origin.set(lambda: _origin(context))
+        access.origin.set(lambda: Origin(host_of(peer), request_id.sent_in(sent)))
 
-    async def _principal(self, context: "grpc.aio.ServicerContext[Any, Any]") -> Principal:
+    async def _principal(
+        self, context: "grpc.aio.ServicerContext[Any, Any]", sent: Metadata
+    ) -> Principal:
         header = ""
-        for key, value in context.invocation_metadata() or ():
+        for key, value in sent:
             if key == "authorization":
                 header = str(value)
                 if self._expected and hmac.compare_digest(header.encode(), self._expected):
@@ -73,7 +78,3 @@ class Authentication:
         if self._is_required:
             raise Unauthenticated(REFUSED)
         return ANONYMOUS
-
-
-def _origin(context: "grpc.aio.ServicerContext[Any, Any]") -> Origin:
-    return Origin(host_of(context.peer()), request_id.sent_by_caller(context))

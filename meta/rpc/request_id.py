@@ -1,5 +1,6 @@
 """Request ids: the caller's `x-request-id` or a new UUID, in every refusal and its log line."""
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ import structlog
 from meta.errors import MetaError
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
 HEADER = "x-request-id"
 _CHARACTERS_MAX = 128
 log = structlog.get_logger()
@@ -16,12 +18,12 @@ log = structlog.get_logger()
 
 def of_call(context: Context) -> str:
     """The request id that the caller sent, cut to 128 characters, or a new one."""
-    return sent_by_caller(context) or str(uuid4())
+    return sent_in(context.invocation_metadata()) or str(uuid4())
 
 
-def sent_by_caller(context: Context) -> str:
-    """The request id that the caller sent, cut to 128 characters; "" = none."""
-    for key, value in context.invocation_metadata() or ():
+def sent_in(metadata: Metadata | None) -> str:
+    """The request id in what a caller sent, cut to 128 characters; "" = none."""
+    for key, value in metadata or ():
         if key == HEADER and isinstance(value, str):
             return value[:_CHARACTERS_MAX]
     return ""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from meta.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls, production
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
+from segplane.gateway.iceberg import access_settings
+from segplane.gateway.iceberg.access_settings import AccessSettings
 from segplane.gateway.queries import settings as query_settings
 from segplane.gateway.queries.settings import QuerySettings
 
@@ -26,6 +28,8 @@ class Settings(ProcessSettings):
     refresh_secs: float = 2.0
     # Most segments of a table, and of all tables that are kept in memory: about 1 KB each.
     segments_max: int = 1_000_000
+    # What callers get for the store.
+    access: AccessSettings = field(default_factory=AccessSettings)
     # Limits of queries over HTTP.
     queries: QuerySettings = field(default_factory=QuerySettings)
     # On shutdown, requests under way get this long.
@@ -52,6 +56,7 @@ def load(env: Environment) -> Settings:
         tls=env.server_tls(),
         refresh_secs=env.seconds("REFRESH_SECS", default.refresh_secs, low=0.1, high=60.0),
         segments_max=env.integer("SEGMENTS_MAX", default.segments_max, low=1),
+        access=access_settings.load(env, env.text("AUTH_TOKEN", "")),
         queries=query_settings.load(env),
         drain_secs=env.seconds("DRAIN_SECS", default.drain_secs),
     )

@@ -19,6 +19,7 @@ from segplane.dataplane.readiness import MetaReadiness, find_health
 from segplane.gateway.app import Gateway
 from segplane.gateway.config import Settings
 from segplane.gateway.connection import BoundedConnection, ConnectionLimits
+from segplane.gateway.iceberg.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.tables import Tables
 from segplane.gateway.queries.process import ProcessPool
@@ -54,7 +55,10 @@ def build(
     health = partial(find_health, tls=settings.meta_tls)
     readiness = MetaReadiness(settings.meta_address, locator, health)
     tables = Tables(meta, locator, settings.segments_max)
-    catalog = IcebergCatalog(meta, tables, lambda: locator.store_location, settings.refresh_secs)
+    access = StoreAccess(settings.access, lambda: locator.store_location)
+    catalog = IcebergCatalog(
+        meta, tables, lambda: locator.store_location, access, settings.refresh_secs
+    )
     queries = QueryService(
         settings.queries,
         settings.auth_token,

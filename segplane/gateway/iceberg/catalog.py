@@ -18,6 +18,8 @@ from meta.errors import CursorInvalid
 from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway.iceberg import responses
+from segplane.gateway.iceberg.access import VENDED, Delegation, StoreAccess
+from segplane.gateway.iceberg.access_routes import AccessRoutes
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import answer, refuse
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
@@ -52,12 +54,16 @@ class IcebergCatalog:
         meta: MetaClient,
         tables: Tables,
         store: Callable[[], StoreLocation],
+        access: StoreAccess,
         refresh_secs: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._meta = meta
         self._tables = tables
         self._store = store
+        self._access = access
+        self._access_routes = AccessRoutes(tables, access, refresh_secs, monotonic)
+        self._actions = {**self._access_routes.actions()}
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
         self._threads = CapacityLimiter(LOADS_MAX)
@@ -69,6 +75,11 @@ class IcebergCatalog:
         # The path as it was sent: a dataset's name may hold a slash.
         path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
         parts = [unquote(part) for part in path.split("/")]
+        match parts:
+            case ["namespaces", namespace, "tables", name, action] if namespace == NAMESPACE:
+                act = self._actions.get((request.method, action))
+                if act is not None:
+                    return action, await act(request, name)
         if request.method not in ("GET", "HEAD"):
             return "write", refuse(responses.UNSUPPORTED, responses.READ_ONLY)
         match parts:
@@ -102,7 +113,8 @@ class IcebergCatalog:
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     def _config(self) -> Response:
-        return answer({"defaults": {}, "overrides": {}, "endpoints": list(_ENDPOINTS)})
+        endpoints = [*_ENDPOINTS, *self._access_routes.endpoints()]
+        return answer({"defaults": {}, "overrides": {}, "endpoints": endpoints})
 
     def _namespaces(self, request: Request) -> Response:
         # Namespaces are not nested.
@@ -157,28 +169,37 @@ class IcebergCatalog:
             message = f"snapshots is {snapshots!r}, expected all or refs"
             return refuse(responses.BAD_REQUEST, message)
         loaded = await self._load(name)
+        given = await self._access_routes.delegate(request, name)
         # The object too: an equal document may have been deleted and written again elsewhere.
-        etag = f'"{sha256(f"{loaded.url} {snapshots}".encode()).hexdigest()}"'
-        if etag in _etags(request.headers.get("if-none-match", "")):
-            return Response(status_code=_NOT_MODIFIED, headers={"ETag": etag})
+        described = f"{loaded.url} {snapshots} {given.kind}"
+        etag = f'"{sha256(described.encode()).hexdigest()}"'
+        headers = {"ETag": etag}
+        if given.kind == VENDED:
+            # Keys expire, so that an answer is for one use.
+            headers = {"Cache-Control": "no-store"}
+        elif etag in _etags(request.headers.get("if-none-match", "")):
+            return Response(status_code=_NOT_MODIFIED, headers=headers)
         document = loaded.document
         text = document.json_text if snapshots == "all" else document.current_text
-        head = answer({"metadata-location": loaded.url, "config": self._table_config()}).body
+        head = answer({"metadata-location": loaded.url, **self._table_config(given)}).body
         # The document is large, and JSON already.
         body = f'{bytes(head).decode()[:-1]},"metadata":{text}}}'
-        return responses.json_text(body, {"ETag": etag})
+        return responses.json_text(body, headers)
 
-    def _table_config(self) -> dict[str, str]:
-        """The location of the objects; the credentials are the caller's own, none are given out."""
+    def _table_config(self, given: Delegation) -> dict[str, object]:
+        """The location of the objects, and what the caller gets for them."""
         store = self._store()
         if store.provider != "s3":
-            return {}
+            return {"config": {}}
         config: dict[str, str] = {}
         if store.region:
             config |= {"s3.region": store.region, "client.region": store.region}
         if store.endpoint:
             config |= {"s3.endpoint": store.endpoint, "s3.path-style-access": "true"}
-        return config
+        described: dict[str, object] = {"config": config | given.config}
+        if credentials := self._access.storage_credentials(given):
+            described["storage-credentials"] = credentials
+        return described
 
     async def _load(self, name: str) -> LoadedTable:
         now = self._monotonic()

@@ -7,3 +7,11 @@ class TableRefused(Exception):
 
 class TableMissing(Exception):
     """There is no such table."""
+
+
+class RequestRefused(Exception):
+    """The request makes no sense; the message says what was expected."""
+
+
+class AccessRefused(Exception):
+    """The caller may not have this; the message says why."""

@@ -16,7 +16,12 @@ from meta.errors import (
     Unavailable,
 )
 from segments.errors import StoreError
-from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
+from segplane.gateway.iceberg.refusals import (
+    AccessRefused,
+    RequestRefused,
+    TableMissing,
+    TableRefused,
+)
 
 RETRY_AFTER_SECS = 2
 READ_ONLY = (
@@ -35,6 +40,7 @@ class ErrorKind:
 
 BAD_REQUEST = ErrorKind(400, "BadRequestException")
 UNAUTHORIZED = ErrorKind(401, "NotAuthorizedException")
+FORBIDDEN = ErrorKind(403, "ForbiddenException")
 NO_NAMESPACE = ErrorKind(404, "NoSuchNamespaceException")
 NO_TABLE = ErrorKind(404, "NoSuchTableException")
 NO_VIEW = ErrorKind(404, "NoSuchViewException")
@@ -71,8 +77,10 @@ def refusal(error: Exception) -> Response | None:
     match error:
         case TableMissing() | NotFound():
             return refuse(NO_TABLE, str(error))
-        case TableRefused() | InvalidArgument():
+        case TableRefused() | RequestRefused() | InvalidArgument():
             return refuse(BAD_REQUEST, str(error))
+        case AccessRefused():
+            return refuse(FORBIDDEN, str(error))
         case Unavailable() | Overloaded() | DeadlineExceeded() | RaceLost():
             return refuse(UNAVAILABLE, f"the metadata server cannot answer now: {error}")
         case MetaError():

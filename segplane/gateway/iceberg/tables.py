@@ -73,6 +73,19 @@ class Tables:
             return False
         return True
 
+    def dataset_id(self, name: str) -> str:
+        """Return the dataset of a table, also if the version in its name has expired.
+
+        Raises TableMissing, MetaError.
+        """
+        found = self._find(name, None)
+        match = _AT_VERSION.fullmatch(name)
+        if found is None and match is not None:
+            found = self._find(match[1], None)
+        if found is None:
+            raise TableMissing(f"there is no table {name!r}")
+        return found.dataset_id
+
     def find_view(self, name: str) -> dict[str, Any]:
         """Describe a view of one signal. Raises TableMissing, TableRefused, MetaError."""
         view = parse_view_name(name)

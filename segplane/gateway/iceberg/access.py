@@ -1,0 +1,171 @@
+"""Access of callers to the store: signatures of single reads, or keys that expire.
+
+Both reach the segments and the metadata of one dataset only.
+"""
+
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from segments.keys import AttemptKey, MergedKey, TableKey, parse_key, table_prefix
+from segments.location import StoreLocation
+from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.iceberg.data_files import store_root
+from segplane.gateway.iceberg.refusals import AccessRefused, RequestRefused
+
+if TYPE_CHECKING:
+    from segments.store.s3.session_keys import SessionKeys
+
+VENDED, SIGNING = "vended-credentials", "remote-signing"
+KEPT_MAX = 1_000
+_OF_A_TABLE = (AttemptKey, MergedKey, TableKey)
+_HEADER = re.compile(r"[\x21-\x7e]{1,256}")
+_HEADERS_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """Properties that a client gets with a table."""
+
+    kind: str
+    config: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+class StoreAccess:
+    """Gives access to the objects of a table; safe for many threads."""
+
+    def __init__(
+        self,
+        settings: AccessSettings,
+        location: Callable[[], StoreLocation],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings = settings
+        self._location = location
+        self._clock = clock
+        # Keys by store and dataset, least recently made first.
+        self._kept: OrderedDict[tuple[StoreLocation, str], SessionKeys] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def kind(self, header: str) -> str:
+        """Return what a caller gets of the kinds that it asks for; "" = nothing."""
+        asked = {one.strip().lower() for one in header.split(",")}
+        if VENDED in asked and self.gives_keys:
+            return VENDED
+        return SIGNING if SIGNING in asked and self.signs else ""
+
+    @property
+    def signs(self) -> bool:
+        """True if reads are signed."""
+        return bool(self._settings.access_key_id) and self._location().provider == "s3"
+
+    @property
+    def gives_keys(self) -> bool:
+        """True if callers can get keys that expire."""
+        return bool(self._settings.sts_role_arn) and self.signs
+
+    def delegate(self, kind: str, table: str, dataset_id: str) -> Delegation:
+        """Return what a client needs to know. Raises StoreError."""
+        path = f"v1/namespaces/default/tables/{quote(table, safe='')}"
+        if kind == VENDED:
+            return Delegation(kind, self._keys(dataset_id, f"{path}/credentials"))
+        if kind != SIGNING:
+            return Delegation("")
+        endpoint = f"{path}/sign"
+        # Clients find it below the catalog's own address; each generation has its name for it.
+        config = {"s3.signer": "S3V4RestSigner", "s3.remote-signing-enabled": "true"}
+        names = ("s3.signer.endpoint", "signer.endpoint")
+        return Delegation(kind, config | dict.fromkeys(names, endpoint))
+
+    def keys(self, table: str, dataset_id: str) -> Delegation:
+        """Return keys for one dataset. Raises AccessRefused, StoreError."""
+        if not self.gives_keys:
+            raise AccessRefused(
+                "this gateway gives out no keys for the store (GATEWAY_STS_ROLE_ARN): use keys of"
+                " your own"
+            )
+        return self.delegate(VENDED, table, dataset_id)
+
+    def storage_credentials(self, given: Delegation) -> list[dict[str, Any]]:
+        """Return keys in the form of the specification; none if reads are signed."""
+        if given.kind != VENDED:
+            return []
+        return [{"prefix": f"{store_root(self._location())}/", "config": given.config}]
+
+    def sign(self, body: dict[str, Any], dataset_id: str) -> dict[str, Any]:
+        """Sign a read of one dataset's object. Raises AccessRefused, RequestRefused."""
+        # botocore takes a third of a second, which most gateways need not spend.
+        from segments.store.s3.signing import AccessKeys, ReadRequest, find_key, sign
+
+        if not self.signs:
+            raise AccessRefused(
+                "this gateway signs no reads of the store (GATEWAY_READ_ACCESS_KEY_ID): use keys"
+                " of your own"
+            )
+        texts = [body.get(name) for name in ("method", "uri", "region")]
+        if not all(isinstance(text, str) for text in texts):
+            raise RequestRefused("method, uri and region must be text")
+        method, url, region = map(str, texts)
+        request = ReadRequest(method, url, region, _headers(body.get("headers", {})))
+        location = self._location()
+        key = parse_key(find_key(location, request) or "")
+        if not isinstance(key, _OF_A_TABLE) or key.dataset_id != dataset_id:
+            raise AccessRefused(
+                "only GET and HEAD of objects of this table are signed, without a query: its"
+                " segments and its metadata"
+            )
+        keys = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
+        signed = sign(location, keys, request)
+        return {"uri": url, "headers": {name: [value] for name, value in signed.items()}}
+
+    def _keys(self, dataset_id: str, endpoint: str) -> dict[str, str]:
+        from segments.store.s3.session_keys import TokenService, assume_role, read_policy
+        from segments.store.s3.signing import AccessKeys
+
+        location = self._location()
+        place = (location, dataset_id)
+        with self._lock:
+            session = self._kept.get(place)
+        half_used = (self._clock() + self._settings.sts_secs / 2) * 1_000
+        if session is None or session.expires_at_millis < half_used:
+            prefixes = (f"dataset/{dataset_id}/", table_prefix(dataset_id))
+            own = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
+            service = TokenService(
+                self._settings.sts_role_arn,
+                own,
+                self._settings.sts_endpoint,
+                self._settings.sts_secs,
+            )
+            session = assume_role(service, location, read_policy(location, prefixes))
+            self._keep(place, session)
+        return {
+            "s3.access-key-id": session.keys.access_key_id,
+            "s3.secret-access-key": session.keys.secret_access_key,
+            "s3.session-token": session.keys.session_token,
+            "s3.session-token-expires-at-ms": str(session.expires_at_millis),
+            "client.refresh-credentials-endpoint": endpoint,
+        }
+
+    def _keep(self, place: tuple[StoreLocation, str], session: "SessionKeys") -> None:
+        with self._lock:
+            self._kept[place] = session
+            self._kept.move_to_end(place)
+            while len(self._kept) > KEPT_MAX:
+                self._kept.popitem(last=False)
+
+
+def _headers(headers: Any) -> dict[str, str]:
+    """Return one value of each header, by its name in lower case. Raises RequestRefused."""
+    if not isinstance(headers, dict) or len(headers) > _HEADERS_MAX:
+        raise RequestRefused(f"headers is no object of at most {_HEADERS_MAX} names with values")
+    plain: dict[str, str] = {}
+    for name, values in headers.items():
+        is_one = isinstance(values, list) and len(values) == 1 and isinstance(values[0], str)
+        if is_one and _HEADER.fullmatch(values[0]):
+            plain[name.lower()] = values[0]
+    return plain

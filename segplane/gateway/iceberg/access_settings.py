@@ -1,0 +1,51 @@
+"""Settings of the access of callers to the store, from GATEWAY_READ_* and GATEWAY_STS_*."""
+
+from dataclasses import dataclass, field
+
+from meta.process import ConfigError, Environment
+
+STS_SECS_MIN, STS_SECS_MAX = 900, 43_200
+
+
+@dataclass(frozen=True, slots=True)
+class AccessSettings:
+    """Keys that may only read; callers never get them, only what is made of them."""
+
+    # "" = callers need keys of their own.
+    access_key_id: str = ""
+    secret_access_key: str = field(default="", repr=False)
+    # Role that is assumed for callers; "" = reads are signed for them, none get keys.
+    sts_role_arn: str = ""
+    # "" = that of AWS in the store's region.
+    sts_endpoint: str = ""
+    # Lifetime of the keys of a role.
+    sts_secs: int = 3_600
+
+
+def load(env: Environment, auth_token: str) -> AccessSettings:
+    """Read and check the settings; raises ConfigError."""
+    default = AccessSettings()
+    settings = AccessSettings(
+        access_key_id=env.text("READ_ACCESS_KEY_ID", ""),
+        secret_access_key=env.text("READ_SECRET_ACCESS_KEY", ""),
+        sts_role_arn=env.text("STS_ROLE_ARN", ""),
+        sts_endpoint=env.text("STS_ENDPOINT", ""),
+        sts_secs=env.integer("STS_SECS", default.sts_secs, low=STS_SECS_MIN, high=STS_SECS_MAX),
+    )
+    if bool(settings.access_key_id) != bool(settings.secret_access_key):
+        raise ConfigError(
+            "GATEWAY_READ_ACCESS_KEY_ID and GATEWAY_READ_SECRET_ACCESS_KEY are set together or not"
+            " at all"
+        )
+    if (settings.sts_role_arn or settings.sts_endpoint) and not settings.access_key_id:
+        raise ConfigError("GATEWAY_STS_* needs GATEWAY_READ_ACCESS_KEY_ID, which assumes the role")
+    if settings.sts_endpoint and not settings.sts_role_arn:
+        raise ConfigError("GATEWAY_STS_ENDPOINT needs GATEWAY_STS_ROLE_ARN, the role to assume")
+    if settings.sts_endpoint and not settings.sts_endpoint.startswith(("http://", "https://")):
+        raise ConfigError(f"GATEWAY_STS_ENDPOINT is {settings.sts_endpoint!r}, not http(s)://host")
+    if settings.access_key_id and not auth_token:
+        raise ConfigError(
+            "GATEWAY_READ_ACCESS_KEY_ID needs GATEWAY_AUTH_TOKEN: only callers that show a token"
+            " may read the store through the gateway"
+        )
+    return settings

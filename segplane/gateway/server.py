@@ -21,6 +21,8 @@ from segplane.gateway.config import Settings
 from segplane.gateway.connection import BoundedConnection, ConnectionLimits
 from segplane.gateway.iceberg.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
+from segplane.gateway.iceberg.plan_routes import PlanRoutes
+from segplane.gateway.iceberg.scan_plans import ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
 from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.service import QueryService
@@ -56,8 +58,14 @@ def build(
     readiness = MetaReadiness(settings.meta_address, locator, health)
     tables = Tables(meta, locator, settings.segments_max)
     access = StoreAccess(settings.access, lambda: locator.store_location)
+    plans = PlanRoutes(ScanPlanner(meta, tables))
     catalog = IcebergCatalog(
-        meta, tables, lambda: locator.store_location, access, settings.refresh_secs
+        meta,
+        tables,
+        lambda: locator.store_location,
+        access,
+        plans,
+        refresh_secs=settings.refresh_secs,
     )
     queries = QueryService(
         settings.queries,

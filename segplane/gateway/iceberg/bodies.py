@@ -18,9 +18,13 @@ async def read_object(request: Request) -> dict[str, Any]:
         if len(content) > BODY_BYTES_MAX:
             raise RequestRefused(f"the request has more than {BODY_BYTES_MAX:,} bytes")
     try:
-        value = json.loads(content)
+        value = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise RequestRefused(f"the body is no JSON: {error}") from None
     if not isinstance(value, dict):
         raise RequestRefused("the body is no JSON object")
     return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")

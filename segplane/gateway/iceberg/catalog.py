@@ -20,6 +20,7 @@ from segments.location import StoreLocation
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access import VENDED, Delegation, StoreAccess
 from segplane.gateway.iceberg.access_routes import AccessRoutes
+from segplane.gateway.iceberg.plan_routes import PLAN_ENDPOINTS, PlanRoutes
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import answer, refuse
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
@@ -55,6 +56,8 @@ class IcebergCatalog:
         tables: Tables,
         store: Callable[[], StoreLocation],
         access: StoreAccess,
+        plans: PlanRoutes,
+        *,
         refresh_secs: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -63,7 +66,7 @@ class IcebergCatalog:
         self._store = store
         self._access = access
         self._access_routes = AccessRoutes(tables, access, refresh_secs, monotonic)
-        self._actions = {**self._access_routes.actions()}
+        self._actions = self._access_routes.actions() | plans.actions()
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
         self._threads = CapacityLimiter(LOADS_MAX)
@@ -76,10 +79,12 @@ class IcebergCatalog:
         path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
         parts = [unquote(part) for part in path.split("/")]
         match parts:
-            case ["namespaces", namespace, "tables", name, action] if namespace == NAMESPACE:
+            case ["namespaces", namespace, "tables", name, action, *rest] if namespace == NAMESPACE:
+                # What names one of many, such as a plan, has a slash.
+                action += "/" * len(rest)
                 act = self._actions.get((request.method, action))
                 if act is not None:
-                    return action, await act(request, name)
+                    return action.rstrip("/"), await act(request, name)
         if request.method not in ("GET", "HEAD"):
             return "write", refuse(responses.UNSUPPORTED, responses.READ_ONLY)
         match parts:
@@ -113,7 +118,7 @@ class IcebergCatalog:
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     def _config(self) -> Response:
-        endpoints = [*_ENDPOINTS, *self._access_routes.endpoints()]
+        endpoints = [*_ENDPOINTS, *PLAN_ENDPOINTS, *self._access_routes.endpoints()]
         return answer({"defaults": {}, "overrides": {}, "endpoints": endpoints})
 
     def _namespaces(self, request: Request) -> Response:

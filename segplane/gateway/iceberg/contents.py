@@ -109,19 +109,7 @@ class Contents:
                 del self._unreadable[segment.id]
                 self._add(segment)
         if self._unreadable:
-            raise TableRefused(self._why_unreadable())
-
-    def _why_unreadable(self) -> str:
-        formats = [one.format_version for one in self._unreadable.values()]
-        unknown, old = formats.count(None), formats.count(1)
-        command = f"segplane tasks rewrite --dataset {self.dataset_name} --format 2"
-        numbers = (
-            (old, f"of format 1 (convert them: `{command}`)"),
-            (unknown, "whose content is not known yet (a janitor reads their footers)"),
-            (len(formats) - old - unknown, "that a later release wrote"),
-        )
-        shown = " and ".join(f"{number} segments {which}" for number, which in numbers if number)
-        return f"dataset {self.dataset_name} holds {shown}, which Iceberg readers cannot read"
+            raise TableRefused(why_unreadable(self.dataset_name, self._unreadable.values()))
 
     def _apply(self, changes: Iterable[DatasetChange]) -> None:
         for change in changes:
@@ -163,3 +151,17 @@ class Contents:
                 f"dataset {self.dataset_name} has more than {self.segments_max} segments, which is"
                 " the most that this gateway describes (GATEWAY_SEGMENTS_MAX)"
             )
+
+
+def why_unreadable(dataset_name: str, segments: Iterable[UnreadableFile]) -> str:
+    """Return a sentence that says how many segments engines cannot read, and what to do."""
+    formats = [one.format_version for one in segments]
+    unknown, old = formats.count(None), formats.count(1)
+    command = f"segplane tasks rewrite --dataset {dataset_name} --format 2"
+    numbers = (
+        (old, f"of format 1 (convert them: `{command}`)"),
+        (unknown, "whose content is not known yet (a janitor reads their footers)"),
+        (len(formats) - old - unknown, "that a later release wrote"),
+    )
+    shown = " and ".join(f"{number} segments {which}" for number, which in numbers if number)
+    return f"dataset {dataset_name} holds {shown}, which Iceberg readers cannot read"

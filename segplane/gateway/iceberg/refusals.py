@@ -15,3 +15,7 @@ class RequestRefused(Exception):
 
 class AccessRefused(Exception):
     """The caller may not have this; the message says why."""
+
+
+class PlanTaskMissing(Exception):
+    """There is no such part of a plan."""

@@ -18,6 +18,7 @@ from meta.errors import (
 from segments.errors import StoreError
 from segplane.gateway.iceberg.refusals import (
     AccessRefused,
+    PlanTaskMissing,
     RequestRefused,
     TableMissing,
     TableRefused,
@@ -44,6 +45,8 @@ FORBIDDEN = ErrorKind(403, "ForbiddenException")
 NO_NAMESPACE = ErrorKind(404, "NoSuchNamespaceException")
 NO_TABLE = ErrorKind(404, "NoSuchTableException")
 NO_VIEW = ErrorKind(404, "NoSuchViewException")
+NO_PLAN = ErrorKind(404, "NoSuchPlanIdException")
+NO_PLAN_TASK = ErrorKind(404, "NoSuchPlanTaskException")
 NOT_FOUND = ErrorKind(404, "NotFoundException")
 UNSUPPORTED = ErrorKind(501, "UnsupportedOperationException")
 UNAVAILABLE = ErrorKind(503, "ServiceUnavailableException")
@@ -77,6 +80,8 @@ def refusal(error: Exception) -> Response | None:
     match error:
         case TableMissing() | NotFound():
             return refuse(NO_TABLE, str(error))
+        case PlanTaskMissing():
+            return refuse(NO_PLAN_TASK, str(error))
         case TableRefused() | RequestRefused() | InvalidArgument():
             return refuse(BAD_REQUEST, str(error))
         case AccessRefused():

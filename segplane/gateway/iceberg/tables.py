@@ -73,6 +73,19 @@ class Tables:
             return False
         return True
 
+    @property
+    def root(self) -> str:
+        """The URL of the store."""
+        return store_root(self._locator.store_location)
+
+    def identify(self, name: str) -> tuple[str, str, int | None]:
+        """Return the id and name of a table's dataset, and the version that the name asks for.
+
+        Raises TableMissing, TableRefused, MetaError.
+        """
+        table, dataset_name, version = self._resolve(name)
+        return table.dataset_id, dataset_name, version
+
     def dataset_id(self, name: str) -> str:
         """Return the dataset of a table, also if the version in its name has expired.
 
@@ -123,7 +136,7 @@ class Tables:
         if not snapshots or snapshots[-1].version != version:
             with self._reading:
                 contents = self._contents(table.dataset_id, dataset_name)
-                with _expiry_told(dataset_name, version):
+                with expiry_told(dataset_name, version):
                     contents.load(self._meta, version)
                 contents.check_readable(self._meta)
                 snapshots.append(publisher.publish(contents, schema, table.epoch))
@@ -198,7 +211,7 @@ class Tables:
         if match is None:
             raise TableMissing(f"there is no table {name!r}")
         version = int(match[2])
-        with _expiry_told(match[1], version):
+        with expiry_told(match[1], version):
             found = self._find(match[1], version)
         if found is None:
             raise TableMissing(f"there is no table {match[1]!r}")
@@ -236,7 +249,7 @@ class Tables:
 
 
 @contextmanager
-def _expiry_told(dataset_name: str, version: int) -> Iterator[None]:
+def expiry_told(dataset_name: str, version: int) -> Iterator[None]:
     """Refuse a version that has expired: to ask for it again is of no use."""
     try:
         yield

@@ -49,9 +49,10 @@ wheel: $(READY) ## Build both wheels into build/dist, to the same bytes every ti
 demo: $(READY) ## The main job on real input, start to finish; exit code 0 only if it all held
 	$(BIN)/segplane demo
 
-# Two workers: the tests with Spark run on one of them, the others on the other.
+# Two workers: the tests with Spark run on one of them, the others on the other. A worker that hangs
+# where no signal reaches it shows its stacks and ends; that test has failed, and the others go on.
 test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 2 --dist loadscope -o faulthandler_timeout=620 -o faulthandler_exit_on_timeout=true
 
 test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow

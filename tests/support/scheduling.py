@@ -2,11 +2,14 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[2]
 SPARK = "spark"
+# As in xdist: with more tests, a worker gets no other group yet.
+PENDING_MIN = 2
 
 
 class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
@@ -14,10 +17,40 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unty
 
     JVMs side by side would starve each other. As the largest group the files with Spark are begun
     first. The group marks of xdist 3.8 have no effect in pytest 9.2, which has no `_nodeid`.
+
+    A worker begins a test when it knows the next one, so it always has several groups.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         return SPARK if _has_spark(nodeid.partition("::")[0]) else nodeid
+
+    def remove_node(self, node: Any) -> str | None:
+        """Give what a worker has not begun to the others; returns the test it crashed in, if any.
+
+        That test is not run again.
+        """
+        work: dict[str, dict[str, bool]] = self.assigned_work.pop(node)
+        pending = ((tests, test) for tests in work.values() for test in tests if not tests[test])
+        crashed = next(pending, None)
+        if crashed is None:
+            return None
+        crashed[0][crashed[1]] = True
+        self.workqueue.update({s: tests for s, tests in work.items() if not all(tests.values())})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return crashed[1]
+
+    def _reschedule(self, node: Any) -> None:
+        if node not in self.registered_collections:
+            return
+        while (
+            self.workqueue
+            and not node.shutting_down
+            and self._pending_of(self.assigned_work[node]) <= PENDING_MIN
+        ):
+            self._assign_work_unit(node)
+        if not self.workqueue:
+            super()._reschedule(node)
 
 
 @cache

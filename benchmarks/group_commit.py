@@ -44,7 +44,7 @@ def run() -> list[Result]:
     """Both ways in turn, each on streams of its own."""
     with _database() as database, closing(EventLoop(NURSERIES)) as loop:
         transactions = Transactions(database)
-        committer: Committer[Merge, Version] = Committer(
+        committer: Committer[Merge, Version, Transaction] = Committer(
             name="bench",
             begin=database.write,
             keys=registrations.keys,
@@ -88,7 +88,7 @@ def _rate(fleet: _Fleet, register: Register) -> float:
         return NURSERIES * MERGES_EACH / (perf_counter() - began)
 
 
-async def _group_rate(fleet: _Fleet, committer: Committer[Merge, Version]) -> float:
+async def _group_rate(fleet: _Fleet, committer: Committer[Merge, Version, Transaction]) -> float:
     """The same with the calls on an event loop, as the server has them."""
 
     async def nursery(stream_id: UUID) -> None:

@@ -23,17 +23,20 @@ import structlog
 
 from meta import metrics
 from meta.errors import DeadlineExceeded, MetaError, RaceLost, Unavailable
-from meta.store.engine import Conflict, Transaction
+from meta.store.engine import Conflict
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
+# What `begin` opens and `run_batch` writes through: a transaction as a rule.
+Session = TypeVar("Session")
 BATCH_MAX = 256
-# Under load callers return together: wait a little so that the next batch is larger, since a batch
-# costs 0.8 ms of CPU and one database commit beside what its calls cost. In proportion to the calls
-# that the last batch answered, so that few callers wait for nearly nobody.
+# Callers return together after a batch. The first of them would begin a batch by itself, and the
+# others would wait for its database commit: so the queue waits until as many calls wait as before,
+# for a time in proportion to the calls that were answered, so that few callers wait for nearly
+# nobody and a single one for none.
 GATHER_CALLS = 64
 GATHER_SECS_PER_CALL = 0.0003
-GATHER_SECS_MAX = 0.008
+GATHER_SECS_MAX = 0.016
 # Calls of one request that run alone at the same time: one may wait for a lock, others need not.
 ALONE_AT_ONCE = 4
 log = structlog.get_logger()
@@ -49,7 +52,19 @@ class _Call(Generic[Request, Answer]):
 
 
 @dataclass(slots=True)
-class Committer(Generic[Request, Answer]):
+class _Gathering:
+    """A wait for calls: it ends when `expected` wait, or its time is up."""
+
+    expected: int
+    ended: asyncio.Future[None]
+
+    def end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+@dataclass(slots=True)
+class Committer(Generic[Request, Answer, Session]):
     """One queue of calls of one kind.
 
     `run_batch` answers requests in order: with an answer, with the error that refuses the call, or
@@ -59,9 +74,9 @@ class Committer(Generic[Request, Answer]):
     """
 
     name: str
-    begin: Callable[[], AbstractContextManager[Transaction]]
+    begin: Callable[[], AbstractContextManager[Session]]
     keys: Callable[[Request], Collection[Hashable]]
-    run_batch: Callable[[Transaction, Sequence[Request]], Sequence[Answer | MetaError | None]]
+    run_batch: Callable[[Session, Sequence[Request]], Sequence[Answer | MetaError | None]]
     run_alone: Callable[[Request], Answer]
     batch_max: int = BATCH_MAX
     gather_calls: int = GATHER_CALLS
@@ -69,6 +84,7 @@ class Committer(Generic[Request, Answer]):
     gather_secs_max: float = GATHER_SECS_MAX
     _waiting: deque[_Call[Request, Answer]] = field(default_factory=deque)
     _task: asyncio.Task[None] | None = None
+    _gathering: _Gathering | None = None
     # A thread of its own, so that no batch waits for a thread behind other calls.
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
@@ -113,6 +129,8 @@ class Committer(Generic[Request, Answer]):
         loop = asyncio.get_running_loop()
         call: _Call[Request, Answer] = _Call(request, self.keys(request), loop.create_future())
         self._waiting.append(call)
+        if self._gathering is not None and len(self._waiting) >= self._gathering.expected:
+            self._gathering.end()
         if self._task is None:
             self._task = loop.create_task(self._work())
         return call
@@ -122,12 +140,26 @@ class Committer(Generic[Request, Answer]):
         try:
             while batch := self._take():
                 await self._run(batch)
-                if self._waiting and len(self._waiting) < self.gather_calls:
-                    secs = len(batch) * self.gather_secs_per_call
-                    await asyncio.sleep(min(secs, self.gather_secs_max))
+                await self._gather(len(batch))
         finally:
             # Also after an error that nobody foresaw: the next call must start another task.
             self._task = None
+
+    async def _gather(self, num_answered: int) -> None:
+        """Wait until as many calls wait as there were, so far as they come soon."""
+        num_waiting = len(self._waiting)
+        expected = min(num_answered + num_waiting, self.gather_calls)
+        if expected == 1 or num_waiting >= expected:
+            return
+        loop = asyncio.get_running_loop()
+        self._gathering = _Gathering(expected, loop.create_future())
+        secs = min(num_answered * self.gather_secs_per_call, self.gather_secs_max)
+        timer = loop.call_later(secs, self._gathering.end)
+        try:
+            await self._gathering.ended
+        finally:
+            timer.cancel()
+            self._gathering = None
 
     def _take(self) -> list[_Call[Request, Answer]]:
         """Take from the queue the oldest calls that may share a batch."""
@@ -167,8 +199,8 @@ class Committer(Generic[Request, Answer]):
                 call.answer.set_result(answer)
 
     def _run_in_thread(self, requests: Sequence[Request]) -> Sequence[Answer | MetaError | None]:
-        with self.begin() as tx:
-            return self.run_batch(tx, requests)
+        with self.begin() as session:
+            return self.run_batch(session, requests)
 
 
 def answered(run: Callable[[Request], Answer], request: Request) -> Answer | MetaError:

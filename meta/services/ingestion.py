@@ -28,6 +28,7 @@ from meta.store import (
     versions,
 )
 from meta.store.commits import Committed, OffsetCommit
+from meta.store.driver_statements import Execute, single_statements
 from meta.store.engine import Conflict, Transaction
 from meta.store.segments import NewSegment
 from meta.store.stream_datasets import NewEntry
@@ -62,10 +63,10 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._settings = settings
         self._hasher = TokenHasher(settings.peppers)
         self._callers = StreamCallers(transactions)
-        self._committer: Committer[OffsetCommit, Committed] = Committer(
+        self._committer: Committer[OffsetCommit, Committed, Execute] = Committer(
             name="commit_offset",
             # A batch of commits is one statement, which needs no round trips to begin and commit.
-            begin=transactions.database.single,
+            begin=lambda: single_statements(transactions.database),
             keys=lambda commit: (commit.stream_id,),
             run_batch=commits.commit_batch,
             run_alone=lambda commit: transactions.write(lambda tx: commits.commit_one(tx, commit)),

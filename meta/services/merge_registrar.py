@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from meta.committer import Committer, answered
 from meta.errors import MetaError
 from meta.store import registrations
+from meta.store.engine import Transaction
 from meta.store.registrations import Merge
 from meta.store.versions import Version
 from meta.transactions import Transactions
@@ -19,7 +20,7 @@ class MergeRegistrar:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        self._committer: Committer[Merge, Version] = Committer(
+        self._committer: Committer[Merge, Version, Transaction] = Committer(
             name="register_merged_segment",
             begin=transactions.database.write,
             keys=registrations.keys,

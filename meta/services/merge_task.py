@@ -30,7 +30,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
         self._transactions = transactions
         self._settings = settings
         self._polls = count(1)
-        self._committer: Committer[Completion, CompletionResult] = Committer(
+        self._committer: Committer[Completion, CompletionResult, Transaction] = Committer(
             name="complete_merge_task",
             begin=transactions.database.write,
             keys=lambda work: (work.task_id, *(output.object_key for output in work.outputs)),
@@ -38,7 +38,7 @@ class MergeTaskServicer(merge_task_pb2_grpc.MergeTaskServiceServicer):
             run_alone=self._complete,
         )
         lease_secs = settings.lifetimes.claim_lease
-        self._claims: Committer[Poll, Polled] = Committer(
+        self._claims: Committer[Poll, Polled, Transaction] = Committer(
             name="poll_merge_task",
             begin=transactions.database.write,
             keys=lambda _: (),

@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from meta.errors import MetaError, NotFound, OffsetGap, OffsetTaken, StreamStopped
 from meta.store import pg_arrays, stream_datasets, streams, usage, versions
+from meta.store.driver_statements import Execute
 from meta.store.engine import Transaction
 from meta.store.stream_datasets import NewEntry
 from meta.store.streams import Head
@@ -101,7 +102,7 @@ _INSERT_BABY = text(
 )
 
 
-def commit_batch(tx: Transaction, batch: Sequence[OffsetCommit]) -> list[Committed | None]:
+def commit_batch(execute: Execute, batch: Sequence[OffsetCommit]) -> list[Committed | None]:
     """Commit babies of different streams; each is answered in order.
 
     Waits for no lock. None is the answer to a commit that `commit_one` has to look at: a replay, a
@@ -125,8 +126,7 @@ def commit_batch(tx: Transaction, batch: Sequence[OffsetCommit]) -> list[Committ
         "crcs": pg_arrays.numbers_or_null(crcs),
         "slot": usage.slot(),
     }
-    rows = tx.exec_driver_sql(_COMMIT_BATCH, values)
-    written = frozenset(row[0] for row in rows)
+    written = frozenset([row[0] for row in execute(_COMMIT_BATCH, values)])
     return [Committed(c.offset) if c.stream_id in written else None for c in batch]
 
 

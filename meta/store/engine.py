@@ -81,20 +81,20 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Transaction]:
         """A READ COMMITTED transaction, committed at the end of the block."""
-        with _translated(), self._writer.begin() as tx, cancellable(_driver_connection(tx)):
+        with translated(), self._writer.begin() as tx, cancellable(_driver_connection(tx)):
             yield tx
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
         """A REPEATABLE READ, READ ONLY transaction: one snapshot for all its statements."""
-        with _translated(), self._reader.begin() as tx, cancellable(_driver_connection(tx)):
+        with translated(), self._reader.begin() as tx, cancellable(_driver_connection(tx)):
             yield tx
 
     @contextmanager
     def single(self) -> Iterator[Transaction]:
         """A connection on which every statement is a transaction of its own."""
         with (
-            _translated(),
+            translated(),
             self._single.connect() as connection,
             cancellable(_driver_connection(connection)),
         ):
@@ -187,7 +187,7 @@ class TimelineChanged(Conflict):
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Turn what the driver raises into MetaError or Conflict."""
     try:
         yield
@@ -200,7 +200,11 @@ def _translated() -> Iterator[None]:
 
 def translate(error: DBAPIError) -> Exception:
     """Translate a database error to the error that the caller gets."""
-    cause = error.orig
+    return translate_driver(error.orig, is_lost=error.connection_invalidated) or error
+
+
+def translate_driver(cause: BaseException | None, *, is_lost: bool) -> Exception | None:
+    """Translate an error of psycopg, `is_lost` if its connection is; None = not for callers."""
     sqlstate = getattr(cause, "sqlstate", None)
     if sqlstate in RETRIED_SQLSTATES:
         return Conflict(sqlstate)
@@ -214,9 +218,9 @@ def translate(error: DBAPIError) -> Exception:
         return QuotaExceeded("a total of the dataset would exceed 2^63 - 1")
     if any(refusal in str(cause) for refusal in _POOLER_REFUSALS):
         return OptionsRefused()
-    if error.connection_invalidated or isinstance(cause, psycopg.OperationalError):
+    if is_lost or isinstance(cause, psycopg.OperationalError):
         return Unavailable("the database is not answering", sqlstate=sqlstate or "")
-    return error
+    return None
 
 
 # PgBouncer as it is installed, and in statement mode.

@@ -6,13 +6,12 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from meta.committer import Committer
 from meta.errors import MetaError, NotFound, OffsetGap, Unavailable
-from meta.store.engine import Transaction
 from tests.support.waiting import let_tasks_run
 
 DEADLINE_SECS = 10.0
@@ -28,7 +27,9 @@ class Bench:
     begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
-    def committer(self, batch_max: int = 100, gather_secs: float = 0.0) -> Committer[str, str]:
+    def committer(
+        self, batch_max: int = 100, gather_secs: float = 0.0
+    ) -> Committer[str, str, None]:
         return Committer(
             name="test",
             begin=self._begin,
@@ -45,12 +46,10 @@ class Bench:
         assert await asyncio.to_thread(self.begun.acquire, timeout=DEADLINE_SECS)
 
     @contextmanager
-    def _begin(self) -> Iterator[Transaction]:
-        yield cast(Transaction, None)
+    def _begin(self) -> Iterator[None]:
+        yield
 
-    def _run_batch(
-        self, _tx: Transaction, batch: Sequence[str]
-    ) -> Sequence[str | MetaError | None]:
+    def _run_batch(self, _session: None, batch: Sequence[str]) -> Sequence[str | MetaError | None]:
         self.batches.append(list(batch))
         self.begun.release()
         assert self.gate.acquire(timeout=DEADLINE_SECS)
@@ -70,7 +69,7 @@ def within_deadline(work: Coroutine[Any, Any, Any]) -> None:
 
 
 async def begin_behind_another(
-    bench: Bench, committer: Committer[str, str], *requests: str
+    bench: Bench, committer: Committer[str, str, None], *requests: str
 ) -> list[asyncio.Task[str]]:
     """Submit requests, in order, while a first call ("z") is in its transaction."""
     tasks = [asyncio.create_task(committer.submit("z"))]
@@ -239,3 +238,61 @@ def test_a_call_that_meets_nobody_waits_for_nobody() -> None:
 
     within_deadline(scenario())
     assert bench.batches == [["a"]] * 3
+
+
+def test_callers_that_return_together_share_a_batch_from_the_first_on() -> None:
+    bench = Bench(done)
+    bench.gate.release(3)
+
+    async def scenario() -> None:
+        committer = bench.committer(gather_secs=10 * DEADLINE_SECS)
+        await asyncio.gather(*map(committer.submit, ("a1", "b1")))
+        first = asyncio.create_task(committer.submit("a2"))
+        while not committer._waiting:
+            await asyncio.sleep(0)
+        await asyncio.gather(first, committer.submit("b2"))
+
+    within_deadline(scenario())
+
+    assert bench.batches == [["a1", "b1"], ["a2", "b2"]]
+
+
+def test_a_batch_waits_for_the_callers_of_the_one_before() -> None:
+    bench = Bench(done)
+
+    async def scenario() -> None:
+        committer = bench.committer(gather_secs=10 * DEADLINE_SECS)
+        z, a, b = await begin_behind_another(bench, committer, "a", "b")
+        bench.gate.release(2)
+        await z
+        await asyncio.gather(a, b, committer.submit("y"))
+
+    within_deadline(scenario())
+
+    assert bench.batches == [["z"], ["a", "b", "y"]]
+
+
+def test_a_single_caller_waits_for_nobody() -> None:
+    bench = Bench(done)
+    bench.gate.release(3)
+
+    async def scenario() -> None:
+        committer = bench.committer(gather_secs=10 * DEADLINE_SECS)
+        for request in ("a", "b", "c"):
+            await committer.submit(request)
+
+    within_deadline(scenario())
+
+    assert bench.batches == [["a"], ["b"], ["c"]]
+
+
+def test_callers_that_do_not_return_are_not_waited_for_without_a_limit() -> None:
+    bench = Bench(done)
+    bench.gate.release(2)
+
+    async def scenario() -> None:
+        committer = bench.committer(gather_secs=0.01)
+        await asyncio.gather(*map(committer.submit, ("a", "b")))
+        await committer.submit("c")
+
+    within_deadline(scenario())

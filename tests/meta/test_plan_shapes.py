@@ -193,7 +193,7 @@ def test_a_batch_of_commits_costs_in_proportion_to_its_calls(meta_server: MetaSe
             OffsetCommit(stream_id, 10, 1, 2, 1, 1, b"", (dataset_id,), (1,))
             for stream_id in streams
         ]
-        return commits.commit_batch(tx, batch)
+        return commits.commit_batch(tx.exec_driver_sql, batch)
 
     # A join of the calls with one another would be 40,000.
     assert executions_max(database, work) <= 2 * 200

@@ -84,7 +84,7 @@ def find_everywhere(tx: Transaction) -> int:
 
 def commit(tx: Transaction) -> int:
     offset = OffsetCommit(STREAM, 5, 1, 2, 1_000, 10, b"f" * 16, (DATASET,), (10,))
-    assert commits.commit_batch(tx, [offset])[0] is not None
+    assert commits.commit_batch(tx.exec_driver_sql, [offset])[0] is not None
     return 1
 
 

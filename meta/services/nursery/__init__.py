@@ -58,15 +58,15 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self._registrar = registrar
         self._pages = Pages(settings.location, settings.lifetimes.tombstone_grace)
         # The streams of all waiting replies are read in one snapshot, after their commits.
-        self._replies: Committer[_Registered, nursery_pb2.RegisterMergedSegmentResponse] = (
-            Committer(
-                name="registered_streams",
-                begin=transactions.database.read,
-                keys=lambda _: (),
-                run_batch=self._registered,
-                run_alone=self._registered_alone,
-                batch_max=REPLIES_MAX,
-            )
+        self._replies: Committer[
+            _Registered, nursery_pb2.RegisterMergedSegmentResponse, Transaction
+        ] = Committer(
+            name="registered_streams",
+            begin=transactions.database.read,
+            keys=lambda _: (),
+            run_batch=self._registered,
+            run_alone=self._registered_alone,
+            batch_max=REPLIES_MAX,
         )
 
     def GetIngestStreamsForNursery(

@@ -94,7 +94,7 @@ class InProcessScene:
         return self.transactions.write(lambda tx: commits.commit_one(tx, commit))
 
     def commit_batch(self, *batch: OffsetCommit) -> Sequence[Committed | MetaError | None]:
-        return self.transactions.write(lambda tx: commits.commit_batch(tx, batch))
+        return self.transactions.write(lambda tx: commits.commit_batch(tx.exec_driver_sql, batch))
 
     def register(
         self, stream_id: UUID, dataset_id: UUID, seen: int, merged: int, *new: NewSegment

@@ -55,7 +55,8 @@ class Gateway:
 
     def _query_routes(self) -> Iterator[Route]:
         if self._queries is not None:
-            yield Route("/v1/query", _measured(self._queries.respond), methods=_METHODS)
+            for path, respond in self._queries.endpoints().items():
+                yield Route(path, _measured(respond), methods=_METHODS)
 
     def close(self) -> None:
         """End what outlives requests."""

@@ -75,7 +75,7 @@ class Broker:
         try:
             return wire.DONE, self._answer(request)
         except (QueryError, ReadError, MetaError, SegmentsError) as error:
-            self.failure = self.failure or _failure(error)
+            self.failure = self.failure or failure_of(error)
             return wire.REFUSED, str(error).encode()
         except (KeyError, TypeError) as error:
             return wire.REFUSED, f"this is no request: {error!r}".encode()
@@ -152,7 +152,7 @@ class Broker:
             self._stack.close()
 
 
-def _failure(error: Exception) -> QueryRefusal | None:
+def failure_of(error: Exception) -> QueryRefusal | None:
     """Return the refusal of a request that failed for a reason beyond the query."""
     cause = error if isinstance(error, MetaError) else error.__cause__
     match cause if isinstance(cause, MetaError) else error:

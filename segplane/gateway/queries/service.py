@@ -5,8 +5,8 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 import structlog
 from anyio import to_thread
@@ -14,10 +14,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
+from meta.errors import MetaError
 from segments.location import StoreLocation
 from segplane.gateway import metrics
-from segplane.gateway.queries.broker import Broker
+from segplane.gateway.queries.broker import Broker, failure_of
 from segplane.gateway.queries.callers import Account, Accounts, Caller, identify
+from segplane.gateway.queries.listings import (
+    Listing,
+    ListingPage,
+    list_datasets,
+    list_views,
+    page_of,
+)
 from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.refusals import (
     Broken,
@@ -25,38 +33,20 @@ from segplane.gateway.queries.refusals import (
     NotNow,
     NotThere,
     QueryRefusal,
-    TooLong,
 )
+from segplane.gateway.queries.requests import QueryAsk, asked_query, body
 from segplane.gateway.queries.responses import ResultResponse, refuse
 from segplane.gateway.queries.run import QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 from segplane.gateway.queries.wire import QueryTask
 
 log = structlog.get_logger()
-# 64 Ki characters, each escaped in JSON, and the rest of a request.
-BODY_BYTES_MAX = 2**19
-MEDIA_TYPES = {
-    "json": "application/json",
-    "csv": "text/csv; charset=utf-8",
-    "arrow": "application/vnd.apache.arrow.stream",
-}
-_DROPPED_BYTES_MAX = 32 * 2**20
 _CALLER_GONE = 499
 _RETRY_SECS = 2
-_LANGUAGES = (None, "kql", "sql")
 # What DuckDB's buffers may take of a query's memory; the rest is for what it does not count.
 _BUFFERS_SHARE = 0.6
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True)
-class QueryAsk:
-    """A query as a caller asks for it."""
-
-    text: str
-    language: str | None
-    format: str
-    media_type: str
+Endpoint = Callable[[Request], Awaitable[tuple[str, Response]]]
 
 
 class QueryService:
@@ -81,20 +71,47 @@ class QueryService:
         """End the process that waits for a query."""
         self._pool.close()
 
-    async def respond(self, request: Request) -> tuple[str, Response]:
-        """Answer POST /v1/query; returns the name of its route for metrics too."""
-        try:
-            caller = self.caller(request)
-            if request.method != "POST":
-                raise NotThere("a query is sent with POST")
-            return "query", await self.run(request, caller, _ask(await body(request)))
-        except QueryRefusal as refusal:
-            return "query", refuse(refusal)
-        except (CallerGone, ClientDisconnect):
-            return "query", Response(status_code=_CALLER_GONE)
-        except Exception:
-            log.exception("query_failed")
-            return "query", refuse(Broken("the gateway made a mistake: its log says more"))
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Return what answers each path; the name of its route for metrics comes with an answer."""
+        return {
+            "/v1/query": partial(_answered, "query", self._respond, refuse),
+            "/v1/datasets": partial(
+                _answered, "listing", partial(self._list, list_datasets), refuse
+            ),
+            "/v1/views": partial(_answered, "listing", partial(self._list, list_views), refuse),
+        }
+
+    async def _respond(self, request: Request) -> Response:
+        caller = self.caller(request)
+        if request.method != "POST":
+            raise NotThere("a query is sent with POST")
+        return await self.run(request, caller, asked_query(await body(request)))
+
+    async def _list(
+        self, read: Callable[[MetaClient, ListingPage], Listing], request: Request
+    ) -> Response:
+        caller = self.caller(request)
+        if request.method != "GET":
+            raise NotThere("a list is read with GET")
+        page = page_of(request.query_params, time.monotonic() + self._settings.secs)
+        content = await self.read_catalog(caller, lambda client: read(client, page))
+        return Response(json.dumps(content, separators=(",", ":")), media_type="application/json")
+
+    async def read_catalog(self, caller: Caller, read: Callable[[MetaClient], Value]) -> Value:
+        """Read the catalog with a caller's rights, as one of its queries. Raises QueryRefusal."""
+
+        def connected() -> Value:
+            with self._connect(caller.token) as client:
+                return read(client)
+
+        async with self._accounts.admitted(caller) as account:
+            started_at = time.monotonic()
+            try:
+                return await to_thread.run_sync(connected)
+            except MetaError as error:
+                raise failure_of(error) or QueryRefusal(str(error)) from error
+            finally:
+                self._accounts.use(account, 0, time.monotonic() - started_at)
 
     def caller(self, request: Request) -> Caller:
         """Return who asks; raises QueryRefusal."""
@@ -183,47 +200,22 @@ class _Finish:
         await self._stack.aclose()
 
 
-async def body(request: Request) -> Any:
-    """Read a request's JSON; raises QueryRefusal."""
-    content = bytearray()
-    dropped = 0
-    async for piece in request.stream():
-        if len(content) + len(piece) > BODY_BYTES_MAX:
-            # Most clients read an answer only after they have sent all.
-            dropped += len(content) + len(piece)
-            content.clear()
-        elif not dropped:
-            content += piece
-        else:
-            dropped += len(piece)
-        if dropped > _DROPPED_BYTES_MAX:
-            break
-    if dropped:
-        raise TooLong(f"the request has more than {BODY_BYTES_MAX:,} bytes")
+async def _answered(
+    name: str,
+    respond: Callable[[Request], Awaitable[Response]],
+    refused: Callable[[QueryRefusal], Response],
+    request: Request,
+) -> tuple[str, Response]:
+    """Answer a request, a refusal in the form of its interface."""
     try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise QueryRefusal(f"the body is no JSON: {error}") from None
-
-
-def _ask(content: Any) -> QueryAsk:
-    """Return what a body asks for; raises QueryRefusal."""
-    if not isinstance(content, dict):
-        raise QueryRefusal('the body is no object such as {"query": "web | count"}')
-    unknown = [str(name) for name in content if name not in ("query", "language", "format")]
-    if unknown:
-        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send query, language and format")
-    text, language = content.get("query"), content.get("language")
-    format_ = content.get("format", "json")
-    if not isinstance(text, str) or not text.strip():
-        raise QueryRefusal("query is no text: send one in KQL or SQL")
-    if language not in _LANGUAGES:
-        raise QueryRefusal(f"language is {str(language)[:80]!r}, expected kql or sql")
-    if format_ not in MEDIA_TYPES:
-        raise QueryRefusal(
-            f"format is {str(format_)[:80]!r}, expected one of {', '.join(MEDIA_TYPES)}"
-        )
-    return QueryAsk(text, language, format_, MEDIA_TYPES[format_])
+        return name, await respond(request)
+    except QueryRefusal as refusal:
+        return name, refused(refusal)
+    except (CallerGone, ClientDisconnect):
+        return name, Response(status_code=_CALLER_GONE)
+    except Exception:
+        log.exception("query_failed")
+        return name, refused(Broken("the gateway made a mistake: its log says more"))
 
 
 async def _gone(request: Request) -> None:

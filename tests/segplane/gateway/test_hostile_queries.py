@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from segplane.gateway.queries.process import Launcher, ProcessPool
-from segplane.gateway.queries.service import BODY_BYTES_MAX
+from segplane.gateway.queries.requests import BODY_BYTES_MAX
 from segplane.gateway.queries.settings import MIB, QuerySettings
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter

@@ -95,5 +95,7 @@ def _(world: World, n: int) -> None:
         projection=projection,
     )
     world.client.catalog.UpdateProjection(
-        cat.UpdateProjectionRequest(id=projection, projection="where false")
+        cat.UpdateProjectionRequest(id=projection, projection="where false"),
+        # Each link is checked, and this machine may be busy.
+        timeout=60.0,
     )

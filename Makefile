@@ -12,7 +12,7 @@ GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes -
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspark_segplane
 
-.PHONY: help setup lock demo test test-slow test-scale cluster lint format type gen gen-check tools senders sbom wheel loadgen bench bench-peers soak torture clean
+.PHONY: help setup lock demo test test-slow test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -36,11 +36,25 @@ lock: ## Resolve the lock files anew
 	$(GROUP) --upgrade --group engines -o requirements/engines.lock
 	$(GROUP) pyproject.toml --upgrade --extra read --group notebook -o requirements/notebook.lock
 	$(GROUP) --upgrade --group readers -o requirements/readers.lock
+	$(GROUP) --upgrade --group audit -o requirements/audit.lock
 	$(GROUP) --upgrade --group readers-spark -o requirements/readers-spark.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
 
 sbom: $(READY) ## List what a release is made of, and its licences: build/sbom
 	$(BIN)/python requirements/bill_of_materials.py build/sbom
+
+# An environment of its own: it is no part of what it looks at.
+AUDIT := build/audit
+
+audit: $(AUDIT)/.ready ## Look every locked package up among known vulnerabilities; fails where the index does not tell
+	@rm -f $(AUDIT)/report.json
+	-@$(AUDIT)/bin/pip-audit -r requirements/all.lock --require-hashes --disable-pip --progress-spinner off -f json -o $(AUDIT)/report.json 2>/dev/null
+	@$(BIN)/python requirements/audit.py $(AUDIT)/report.json
+
+$(AUDIT)/.ready: requirements/audit.lock $(READY)
+	@mkdir -p $(AUDIT) && test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r requirements/audit.lock
+	@touch $@
 
 wheel: $(READY) ## Build both wheels into build/dist, to the same bytes every time
 	$(BIN)/python -m hatchling build -t wheel -d build/dist

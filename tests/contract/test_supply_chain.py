@@ -5,9 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.wheels import build_wheels
 
 ROOT = Path(__file__).parents[2]
+GOOD: dict[str, object] = {"name": "one", "version": "1", "vulns": []}
+SKIPPED = {"name": "two", "skip_reason": "Dependency not found on PyPI and could not be audited"}
+BAD = GOOD | {"vulns": [{"id": "PYSEC-1", "aliases": ["CVE-1"], "fix_versions": ["1.1"]}]}
 
 
 def test_both_wheels_are_built_to_the_same_bytes_twice(tmp_path: Path) -> None:
@@ -39,3 +44,32 @@ def test_the_bill_of_materials_names_every_locked_package(tmp_path: Path) -> Non
     assert len(names) > 50
     licences = (tmp_path / "a/licences.txt").read_text().splitlines()
     assert len(licences) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "code", "said"),
+    [
+        ([GOOD], 0, "1 packages looked up, 0 vulnerabilities"),
+        ([GOOD, BAD], 1, "one 1: PYSEC-1, CVE-1, mended by 1.1"),
+        ([GOOD, SKIPPED], 3, "the package index tells nothing about two"),
+        ([BAD, SKIPPED], 1, "the package index tells nothing about two"),
+        ([], 3, "the package index tells nothing about all of them"),
+        (None, 3, "the package index tells nothing about all of them"),
+    ],
+)
+def test_an_audit_passes_only_if_every_package_was_looked_up(
+    tmp_path: Path, dependencies: list[dict[str, object]] | None, code: int, said: str
+) -> None:
+    report = tmp_path / "report.json"
+    if dependencies is not None:
+        report.write_text(json.dumps({"dependencies": dependencies, "fixes": []}))
+
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "requirements" / "audit.py"), str(report)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr

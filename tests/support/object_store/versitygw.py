@@ -1,12 +1,14 @@
 """VersityGW, a real S3 server over a folder, as a process for tests; `make tools` builds it."""
 
+import json
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -16,6 +18,7 @@ ROOT = Path(__file__).parents[3]
 ACCESS_KEY, SECRET_KEY = "test", "test"
 DEADLINE_SECS = 20.0
 STARTS = 5
+NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
 def find_versitygw() -> str | None:
@@ -25,17 +28,28 @@ def find_versitygw() -> str | None:
 
 
 @contextmanager
-def running_versitygw(folder: Path) -> Iterator[str]:
-    """Run the server over an empty folder of its own; gives its URL, skips without its program."""
+def running_versitygw(folder: Path, users: Mapping[str, str] = NOBODY) -> Iterator[str]:
+    """Run the server over an empty folder of its own; gives its URL, skips without its program.
+
+    `users` are names and secrets of accounts beside the root's, which policies of buckets name.
+    """
     program = find_versitygw()
     if program is None:
         pytest.skip("versitygw is not installed: `make tools` builds it where Go is")
+    (folder / "users").mkdir(exist_ok=True)
+    accounts = {name: _account(name, secret) for name, secret in users.items()}
+    (folder / "users" / "users.json").write_text(json.dumps({"accessAccounts": accounts}))
     process, url = _started(program, folder)
     try:
         yield url
     finally:
         process.terminate()
         process.wait(DEADLINE_SECS)
+
+
+def _account(name: str, secret: str) -> dict[str, object]:
+    ids = {"userID": 0, "groupID": 0, "projectID": 0}
+    return {"access": name, "secret": secret, "role": "user", **ids}
 
 
 def _started(program: str, folder: Path) -> "tuple[subprocess.Popen[bytes], str]":
@@ -55,6 +69,7 @@ def _start(program: str, folder: Path, port: int) -> "subprocess.Popen[bytes]":
     metadata.mkdir(exist_ok=True)
     beside = [] if _has_attributes(objects) else ["--sidecar", str(metadata)]
     address = ["--port", f"127.0.0.1:{port}", "--quiet", "--keep-alive"]
+    address += ["--iam-dir", str(folder / "users")]
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
             [program, *address, "posix", *beside, str(objects)],

@@ -1,0 +1,100 @@
+"""docs/bucket-policy.json before a server that enforces it: a process can do its part, no more."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.object_store.policed import (
+    BUCKET,
+    DOCS,
+    PATH,
+    PROCESSES,
+    PolicedBucket,
+    bucket_policy,
+    policed_bucket,
+)
+
+ROOTS = ("ingest-stream/", "dataset/", "quarantine/", "iceberg/", "hidden/", "replaced/", "probe/")
+UPLOADS = "unfinished uploads"
+_ROW = re.compile(r"^\| ([a-z ]+) \| (.*) \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
+
+
+def _allowed() -> Mapping[str, tuple[frozenset[str], ...]]:
+    """The table of docs/security.md: what a process may get, put, delete and list."""
+    page = (DOCS / "security.md").read_text()
+    table = page[page.index("| Process | Get |") :]
+    rows = {row[0]: tuple(map(_cell, row[1:])) for row in _ROW.findall(table)}
+    return {name: cells for name, cells in rows.items() if name in PROCESSES}
+
+
+def _cell(text: str) -> frozenset[str]:
+    if text in ("all", "none"):
+        return frozenset(ROOTS if text == "all" else ())
+    return frozenset(part.strip("`") for part in text.split(", "))
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolicedBucket]:
+    with policed_bucket(tmp_path_factory.mktemp("versitygw")) as made:
+        yield made
+
+
+def _is_allowed(call: Callable[[], Any]) -> bool:
+    try:
+        reply = call()
+    except ClientError as error:
+        # HEAD has no body to say more.
+        if error.response["Error"]["Code"] not in ("AccessDenied", "403"):
+            raise
+        return False
+    errors = reply.get("Errors", [])
+    assert {error["Code"] for error in errors} <= {"AccessDenied"}
+    return not errors
+
+
+def _roots_allowed(call: Callable[[str], Any]) -> frozenset[str]:
+    return frozenset(root for root in ROOTS if _is_allowed(partial(call, root)))
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_a_process_may_do_what_the_table_says_and_no_more(
+    bucket: PolicedBucket, process: str
+) -> None:
+    client = bucket.client(process)
+    there, elsewhere = f"of-{process}", f"{uuid4()}"
+    for root in ROOTS:
+        bucket.owner.put_object(Bucket=BUCKET, Key=f"{PATH}/{root}{there}", Body=b"1")
+    bucket.owner.put_object(Bucket=BUCKET, Key=elsewhere, Body=b"1")
+
+    gets = _roots_allowed(
+        lambda root: client.get_object(Bucket=BUCKET, Key=f"{PATH}/{root}{there}")
+    )
+    puts = _roots_allowed(
+        lambda root: client.put_object(
+            Bucket=BUCKET, Key=f"{PATH}/{root}{uuid4()}", Body=b"2", IfNoneMatch="*"
+        )
+    )
+    deletes = _roots_allowed(
+        lambda root: client.delete_objects(
+            Bucket=BUCKET, Delete={"Objects": [{"Key": f"{PATH}/{root}{there}"}]}
+        )
+    )
+    lists = {
+        "names": _is_allowed(lambda: client.list_objects_v2(Bucket=BUCKET, Prefix=PATH)),
+        UPLOADS: _is_allowed(lambda: client.list_multipart_uploads(Bucket=BUCKET)),
+    }
+
+    listed = frozenset(name for name, is_allowed in lists.items() if is_allowed)
+    assert _is_allowed(lambda: client.head_bucket(Bucket=BUCKET)) == ("names" in listed)
+    expected = _allowed()[process]
+    assert (gets, puts, deletes, listed) == (*expected[:3], expected[3])
+    for call in (client.get_object, client.delete_object):
+        assert not _is_allowed(partial(call, Bucket=BUCKET, Key=elsewhere))
+    assert not _is_allowed(partial(client.put_object, Bucket=BUCKET, Key=elsewhere, Body=b"2"))
+    policy = bucket_policy()
+    assert not _is_allowed(partial(client.put_bucket_policy, Bucket=BUCKET, Policy=policy))

@@ -60,6 +60,25 @@ class Origin:
 # Read by the few calls that are audited, so that the others do not pay for it.
 origin: ContextVar[Callable[[], Origin]] = ContextVar("origin", default=Origin)
 
+
+@dataclass(frozen=True, slots=True)
+class AuditCaller:
+    """The subject, host and request id of a call, as the audit log names them."""
+
+    subject: str = ""
+    host: str = ""
+    request_id: str = ""
+
+
+NO_CALLER = AuditCaller()
+
+
+def caller() -> AuditCaller:
+    """The caller of the call that runs in this context."""
+    called_from = origin.get()()
+    return AuditCaller(current.get().subject, called_from.host, called_from.request_id)
+
+
 _I, _N, _M, _J, _R, _G, _C = (
     Role.INGEST,
     Role.NURSERY,

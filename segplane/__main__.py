@@ -6,6 +6,7 @@ import typer
 
 from segplane.commands import (
     access,
+    audit,
     catalog,
     datasets,
     deletion,
@@ -84,7 +85,7 @@ app.command("test-send")(delivery.send_and_wait)
 app.command("login")(login.login)
 app.command("logout")(login.logout)
 app.command("whoami")(login.whoami)
-app.command("audit")(access.audit)
+app.add_typer(audit.app, name="audit")
 app.command("stats")(stats.stats)
 app.command("fsck")(fsck.fsck)
 app.command("losses")(losses.losses)

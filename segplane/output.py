@@ -18,6 +18,7 @@ __all__ = [
     "message_dict",
     "print_facts",
     "print_json",
+    "print_json_lines",
     "print_table",
     "size_text",
     "time_text",
@@ -43,6 +44,12 @@ def print_json(messages: Message | Iterable[Message], **parts: Message) -> None:
         print(textwrap.indent(json.dumps(message_dict(message), indent=2), "  "), end="")
         is_empty = False
     print("[]" if is_empty else "\n]")
+
+
+def print_json_lines(messages: Iterable[Message]) -> None:
+    """Print each message as an object on a line of its own, at once."""
+    for message in messages:
+        print(json.dumps(message_dict(message)), flush=True)
 
 
 def print_facts(facts: Sequence[tuple[str, object]]) -> None:

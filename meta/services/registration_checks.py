@@ -1,5 +1,6 @@
 """Checks of registrations of merged segments."""
 
+from meta import access
 from meta.errors import InvalidArgument
 from meta.services import checks, convert
 from meta.store.registrations import Merge
@@ -34,7 +35,7 @@ def checked_merge(
     named_ids = {*(s.dataset_id for s in new), *(m.dataset_id for m in moves)}
     if named_ids != {dataset_id}:
         raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
-    return Merge(dataset_id, new, tuple(moves))
+    return Merge(dataset_id, new, tuple(moves), access.caller())
 
 
 def _move(info: nursery_pb2.StreamOffsetInfo, field: str) -> EntryMove:

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Select, insert, select
 
 from meta import access
+from meta.access import AuditCaller
 from meta.store.engine import Transaction
 from meta.store.tables import audit_log
 
@@ -21,7 +22,7 @@ _ALL: Select[*tuple[Any, ...]] = select(
     audit_log.c.principal,
     audit_log.c.host,
     audit_log.c.request_id,
-).order_by(audit_log.c.id.desc())
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +39,69 @@ class AuditRecord:
     request_id: str
 
 
-def note(tx: Transaction, rpc: str, subject_id: object, detail: str = "") -> None:
-    """Write one line, in the transaction of the change itself. Never a secret."""
-    origin = access.origin.get()()
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Conditions of a list of records: "" and None = any. `since` is included, `until` is not."""
+
+    rpc: str = ""
+    subject_id: str = ""
+    principal: str = ""
+    host: str = ""
+    request_id: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def note(
+    tx: Transaction,
+    rpc: str,
+    subject_id: object,
+    detail: str = "",
+    caller: AuditCaller | None = None,
+) -> None:
+    """Write one line, in the transaction of the change itself. Never a secret.
+
+    `caller` is who made the change, where its transaction serves several callers.
+    """
+    caller = caller or access.caller()
     values = {
-        "host": origin.host,
-        "request_id": origin.request_id,
+        "host": caller.host,
+        "request_id": caller.request_id,
         "rpc": rpc,
         "subject_id": str(subject_id),
         "detail": detail[:_DETAIL_CHARACTERS_MAX],
-        "principal": access.current.get().subject,
+        "principal": caller.subject,
     }
     tx.execute(_NOTE, values)
 
 
 def list_newest(
-    tx: Transaction, before_id: int, rpc: str, subject_id: str, principal: str, limit: int
+    tx: Transaction, filters: AuditFilter, before_id: int, limit: int
 ) -> list[AuditRecord]:
-    """Records older than `before_id` (0 = from the newest), newest first; "" = any."""
-    statement = _ALL.limit(limit)
+    """Records older than `before_id` (0 = from the newest), newest first."""
+    statement = _filtered(filters).order_by(audit_log.c.id.desc()).limit(limit)
     if before_id:
         statement = statement.where(audit_log.c.id < before_id)
-    for column, value in (("rpc", rpc), ("subject_id", subject_id), ("principal", principal)):
-        if value:
-            statement = statement.where(audit_log.c[column] == value)
     return [AuditRecord(*row) for row in tx.execute(statement)]
+
+
+def list_after(
+    tx: Transaction, filters: AuditFilter, after_id: int, limit: int
+) -> list[AuditRecord]:
+    """Committed records newer than `after_id`, oldest first; older ids may be committed later."""
+    statement = _filtered(filters).where(audit_log.c.id > after_id)
+    return [
+        AuditRecord(*row) for row in tx.execute(statement.order_by(audit_log.c.id).limit(limit))
+    ]
+
+
+def _filtered(filters: AuditFilter) -> Select[*tuple[Any, ...]]:
+    statement = _ALL
+    for name in ("rpc", "subject_id", "principal", "host", "request_id"):
+        if value := getattr(filters, name):
+            statement = statement.where(audit_log.c[name] == value)
+    if filters.since is not None:
+        statement = statement.where(audit_log.c.at >= filters.since)
+    if filters.until is not None:
+        statement = statement.where(audit_log.c.at < filters.until)
+    return statement

@@ -7,6 +7,7 @@ from uuid import UUID
 import structlog
 
 from meta import metrics
+from meta.access import AuditCaller
 from meta.errors import ExcessEvents
 from meta.store import audit, datasets, excess_allowances
 from meta.store.engine import Transaction
@@ -27,11 +28,12 @@ class RecordBound:
 
 
 def refusal(
-    tx: Transaction, dataset_id: UUID, events: int, bound: RecordBound | None
+    tx: Transaction, dataset_id: UUID, events: int, bound: RecordBound | None, caller: AuditCaller
 ) -> ExcessEvents | None:
     """The refusal of a call that is in order otherwise; None = its events are within the bound.
 
-    Excess is refused where it is certain and no operator allows it, else it is counted.
+    Excess is refused where it is certain and no operator allows it, else it is counted. The audit
+    log names `caller` as who used what is allowed.
     """
     if bound is None or events <= bound.records:
         return None
@@ -49,12 +51,8 @@ def refusal(
             dataset_id=dataset_id,
             excess_events=excess,
         )
-    _note_allowed(tx, dataset_id, excess, left)
-    return None
-
-
-def _note_allowed(tx: Transaction, dataset_id: UUID, excess: int, left: int) -> None:
     detail = f"{excess} excess events of the {excess + left} allowed"
-    audit.note(tx, "RegisterMergedSegment", dataset_id, detail)
+    audit.note(tx, "RegisterMergedSegment", dataset_id, detail, caller)
     metrics.ALLOWED_EXCESS_EVENTS.inc(excess)
     log.warning("excess_events_allowed", dataset_id=str(dataset_id), events=excess, left=left)
+    return None

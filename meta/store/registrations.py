@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.access import NO_CALLER, AuditCaller
 from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNotCommitted
 from meta.store import (
     conservation,
@@ -35,6 +36,8 @@ class Merge:
     dataset_id: UUID
     segments: tuple[NewSegment, ...]
     moves: tuple[EntryMove, ...]
+    # A batch serves many callers, and runs in the context of none.
+    caller: AuditCaller = NO_CALLER
 
 
 _FURTHER = text(
@@ -73,7 +76,9 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
         _decide(tx, merge, own, state)
-        or conservation.refusal(tx, merge.dataset_id, _events(merge), state.bounds.get(number))
+        or conservation.refusal(
+            tx, merge.dataset_id, _events(merge), state.bounds.get(number), merge.caller
+        )
         for number, (merge, own) in enumerate(zip(batch, claims, strict=True))
     ]
     refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]

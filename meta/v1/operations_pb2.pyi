@@ -3690,6 +3690,11 @@ class ListAuditRecordsRequest(_message.Message):
     SUBJECT_ID_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    AFTER_ID_FIELD_NUMBER: _builtins.int
+    SINCE_NANOS_FIELD_NUMBER: _builtins.int
+    UNTIL_NANOS_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     before_id: _builtins.int
     """Only records with a smaller id: the last one of the page before; 0 = from the newest."""
     rpc: _builtins.str
@@ -3700,6 +3705,19 @@ class ListAuditRecordsRequest(_message.Message):
     """Only by one principal."""
     limit: _builtins.int
     """Most records; 0 = 100, values above 1,000 count as 1,000."""
+    after_id: _builtins.int
+    """Only records with a larger id, oldest first; unset = newest first. Not together with before_id.
+    Calls that overlap may be committed in another order than that of their ids: a follower asks
+    for missing ids again.
+    """
+    since_nanos: _builtins.int
+    """Only from this time on, in nanoseconds since the epoch; 0 = from the first."""
+    until_nanos: _builtins.int
+    """Only before this time, in nanoseconds since the epoch; 0 = to the last."""
+    host: _builtins.str
+    """Only from one host."""
+    request_id: _builtins.str
+    """Only of the call with this x-request-id."""
     def __init__(
         self,
         *,
@@ -3708,12 +3726,19 @@ class ListAuditRecordsRequest(_message.Message):
         subject_id: _builtins.str = ...,
         principal: _builtins.str = ...,
         limit: _builtins.int = ...,
+        after_id: _builtins.int | None = ...,
+        since_nanos: _builtins.int = ...,
+        until_nanos: _builtins.int = ...,
+        host: _builtins.str = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_id", b"_after_id", "after_id", b"after_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["before_id", b"before_id", "limit", b"limit", "principal", b"principal", "rpc", b"rpc", "subject_id", b"subject_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_id", b"_after_id", "after_id", b"after_id", "before_id", b"before_id", "host", b"host", "limit", b"limit", "principal", b"principal", "request_id", b"request_id", "rpc", b"rpc", "since_nanos", b"since_nanos", "subject_id", b"subject_id", "until_nanos", b"until_nanos"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__after_id: _TypeAlias = _typing.Literal["after_id"]  # noqa: Y015
+    _WhichOneofArgType__after_id: _TypeAlias = _typing.Literal["_after_id", b"_after_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_id) -> _WhichOneofReturnType__after_id | None: ...
 
 Global___ListAuditRecordsRequest: _TypeAlias = ListAuditRecordsRequest  # noqa: Y015
 
@@ -3726,7 +3751,7 @@ class ListAuditRecordsResponse(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditRecord]:
-        """The records; fewer than the limit = there are no older ones."""
+        """The records; fewer than the limit = there are no further ones."""
 
     def __init__(
         self,

@@ -686,7 +686,7 @@ class OperationsServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAuditRecords(self, request, context):
-        """Reads the audit log, newest first.
+        """Reads the audit log, newest first, or what followed a record, oldest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -185,7 +185,7 @@ class OperationsServiceStub:
     RevokeAccessToken: _grpc.UnaryUnaryMultiCallable[_operations_pb2.RevokeAccessTokenRequest, _operations_pb2.RevokeAccessTokenResponse]
     """Ends an access token; every server refuses it within 3 seconds."""
     ListAuditRecords: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListAuditRecordsRequest, _operations_pb2.ListAuditRecordsResponse]
-    """Reads the audit log, newest first."""
+    """Reads the audit log, newest first, or what followed a record, oldest first."""
 
 @_typing.type_check_only
 class OperationsServiceAsyncStub(OperationsServiceStub):
@@ -344,7 +344,7 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     RevokeAccessToken: _aio.UnaryUnaryMultiCallable[_operations_pb2.RevokeAccessTokenRequest, _operations_pb2.RevokeAccessTokenResponse]  # type: ignore[assignment]
     """Ends an access token; every server refuses it within 3 seconds."""
     ListAuditRecords: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListAuditRecordsRequest, _operations_pb2.ListAuditRecordsResponse]  # type: ignore[assignment]
-    """Reads the audit log, newest first."""
+    """Reads the audit log, newest first, or what followed a record, oldest first."""
 
 class OperationsServiceServicer:
     """Segplane's additions to the contract. A client compiled from the published contract needs none of
@@ -760,6 +760,6 @@ class OperationsServiceServicer:
         request: _operations_pb2.ListAuditRecordsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ListAuditRecordsResponse, _abc.Awaitable[_operations_pb2.ListAuditRecordsResponse]]:
-        """Reads the audit log, newest first."""
+        """Reads the audit log, newest first, or what followed a record, oldest first."""
 
 def add_OperationsServiceServicer_to_server(servicer: OperationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

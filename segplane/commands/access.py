@@ -1,4 +1,4 @@
-"""segplane access, audit: credentials of services and people, and what they changed."""
+"""segplane access: credentials of services and people."""
 
 import sys
 from typing import Annotated
@@ -94,31 +94,3 @@ def revoke(
     """Revoke a token; every server refuses it within 3 s."""
     with connect(address) as client:
         client.operations.RevokeAccessToken(pb.RevokeAccessTokenRequest(token_id=token_id))
-
-
-def audit(
-    rpc: Annotated[str, typer.Option(help="Only one call, such as DeleteDataset.")] = "",
-    subject_id: Annotated[str, typer.Option(help="Only what concerns this id.")] = "",
-    principal: Annotated[str, typer.Option(help="Only what this caller did.")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Most records.")] = 100,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJson = False,
-) -> None:
-    """List what operators and administrators changed, newest first."""
-    request = pb.ListAuditRecordsRequest(rpc=rpc, subject_id=subject_id, principal=principal)
-    records = list[pb.AuditRecord]()
-    with connect(address) as client:
-        while len(records) < limit:
-            request.limit = min(PAGE_LIMIT, limit - len(records))
-            page = client.operations.ListAuditRecords(request).records
-            records += page
-            if len(page) < request.limit:
-                break
-            request.before_id = page[-1].id
-    if as_json:
-        print_json(records)
-        return
-    rows = [
-        (r.at, r.principal or NONE, r.host or NONE, r.rpc, r.subject_id, r.detail) for r in records
-    ]
-    print_table(("at", "principal", "host", "call", "subject", "detail"), rows)

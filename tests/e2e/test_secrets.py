@@ -154,8 +154,8 @@ def test_no_secret_is_in_anything_that_is_left(
         run.left |= _refused(address, tls, [WRONG, issuer.token(exp_secs=-900), "marked-other"])
         _start_others(run, ports, str(authority.ca_file), access)
         _use(run, ports, ingest)
-        for arguments in (("access", "list"), ("tokens", "list"), ("audit",), ("streams", "list")):
-            run.command(*arguments, "--meta-address", address)
+        for group in ("access", "tokens", "audit", "streams"):
+            run.command(group, "list", "--meta-address", address)
     run.fetch("metrics", f"https://127.0.0.1:{ports['metrics']}/metrics")
     run.stop()
     run.left |= dict(_dump(database_url))
@@ -165,7 +165,7 @@ def test_no_secret_is_in_anything_that_is_left(
     assert any(RECORD in text for where, text in run.left.items() if where.startswith("objects/"))
     assert ",ingest," in run.left["table access_tokens"]
     assert "web" in run.left["table datasets"]
-    assert "META_AUTH_TOKEN" in run.left["output of audit"]
+    assert "META_AUTH_TOKEN" in run.left["output of audit list"]
     found = {
         (name, where)
         for name, secret in run.secrets.items()

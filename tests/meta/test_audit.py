@@ -11,7 +11,10 @@ from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.all_rpcs import live
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.dataset_life import set_settings
 from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
 _READS = ("Get", "List", "Explain")
@@ -81,3 +84,21 @@ def test_what_changes_nothing_leaves_no_record_and_a_change_has_both_states(
     assert {r.subject_id for r in records[:3]} == {view}
     assert "'errors'" in records[1].detail.partition(" became ")[0]
     assert "'faults'" in records[1].detail.partition(" became ")[2]
+
+
+def test_the_use_of_a_loss_allowance_names_the_nursery_that_used_it(
+    meta_settings: Settings,
+) -> None:
+    """Registrations of several callers share a transaction, in the context of none of them."""
+    with guarded(meta_settings) as guard, guard.client(Role.NURSERY, "nursery-eu") as client:
+        catalog, nursery = CatalogDriver(guard.admin), NurseryDriver(client)
+        dataset = catalog.dataset("web")
+        collector = IngestionDriver(guard.admin, "collector-1")
+        stream = collector.register(catalog.token(dataset)).stream_id
+        collector.commit(stream, 0, dataset, num_records=1)
+        set_settings(guard.admin, dataset, pb.DatasetSettings(excess_events_allowed=9))
+        nursery.register(dataset, (stream, -1, 0), segment=nursery.segment(dataset))
+        (record,) = _records(guard, rpc="RegisterMergedSegment")
+
+    assert (record.principal, record.host) == ("nursery-eu", "127.0.0.1")
+    assert record.detail == "9 excess events of the 9 allowed"

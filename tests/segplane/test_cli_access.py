@@ -2,7 +2,14 @@
 
 import json
 
+from typer.testing import Result
+
 from tests.support.command_line import RunCommand
+
+
+def records_of(result: Result) -> list[dict[str, str]]:
+    """The JSON lines that a command printed."""
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 def test_a_token_is_created_listed_revoked_and_audited(run: RunCommand) -> None:
@@ -17,10 +24,10 @@ def test_a_token_is_created_listed_revoked_and_audited(run: RunCommand) -> None:
     run("access", "revoke", token["id"])
 
     assert json.loads(run("access", "list", "--json").stdout)[0]["revoked_at"]
-    records = json.loads(run("audit", "--json", "--subject-id", token["id"]).stdout)
+    records = records_of(run("audit", "list", "--json", "--subject-id", token["id"]))
     assert [record["rpc"] for record in records] == ["RevokeAccessToken", "CreateAccessToken"]
-    assert "nursery-eu" in run("audit").stdout
-    assert len(json.loads(run("audit", "--json", "--limit", "1").stdout)) == 1
+    assert "nursery-eu" in run("audit", "list").stdout
+    assert len(records_of(run("audit", "list", "--json", "--limit", "1"))) == 1
 
 
 def test_a_wrong_lifetime_is_one_line(run: RunCommand) -> None:

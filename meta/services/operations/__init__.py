@@ -4,6 +4,7 @@ from meta.change_feed import ChangeFeed
 from meta.config import Settings
 from meta.services.merge_registrar import MergeRegistrar
 from meta.services.operations.access import AccessCalls
+from meta.services.operations.audit import AuditCalls
 from meta.services.operations.changes import ChangeCalls
 from meta.services.operations.consistency import ConsistencyCalls
 from meta.services.operations.damage import DamageCalls
@@ -28,6 +29,7 @@ from meta.transactions import Transactions
 
 class OperationsServicer(
     AccessCalls,
+    AuditCalls,
     ChangeCalls,
     ConsistencyCalls,
     DamageCalls,

@@ -1,4 +1,4 @@
-"""Access tokens of services and people, and the audit log."""
+"""Access tokens of services and people."""
 
 from datetime import UTC, datetime
 
@@ -19,8 +19,6 @@ from meta.v1 import operations_pb2_grpc
 ACCESS_TOKENS_MAX = 1_000
 DATASETS_MAX = 100
 EXPIRES_SECS_MAX = 10 * 366 * 86_400
-AUDIT_LIMIT = 100
-AUDIT_LIMIT_MAX = 1_000
 
 
 class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
@@ -92,34 +90,6 @@ class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
             return token
 
         return pb.RevokeAccessTokenResponse(token=_message(self._transactions.write(work)))
-
-    def ListAuditRecords(
-        self, request: pb.ListAuditRecordsRequest, context: grpc.ServicerContext
-    ) -> pb.ListAuditRecordsResponse:
-        """Read the audit log, newest first."""
-        limit = checks.limit(request.limit, default=AUDIT_LIMIT, most=AUDIT_LIMIT_MAX)
-        before_id = checks.count(request.before_id, "before_id")
-        for field in ("rpc", "subject_id", "principal"):
-            checks.text(getattr(request, field), field)
-        records = self._transactions.read(
-            lambda tx: audit.list_newest(
-                tx, before_id, request.rpc, request.subject_id, request.principal, limit
-            )
-        )
-        messages = [
-            pb.AuditRecord(
-                id=record.id,
-                at=_text(record.at),
-                rpc=record.rpc,
-                subject_id=record.subject_id,
-                detail=record.detail,
-                principal=record.principal,
-                host=record.host,
-                request_id=record.request_id,
-            )
-            for record in records
-        ]
-        return pb.ListAuditRecordsResponse(records=messages)
 
 
 def _role(name: str) -> Role:

@@ -3,6 +3,7 @@
 import http.client
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from typing import Any
 
 import grpc
 import psycopg
@@ -14,6 +15,7 @@ from collector.refusal import Refusal, Refused
 from meta.client import MetaClient
 from meta.errors import Code, TokenUnknown, Unavailable
 from meta.failed_attempts import HOST_BURST, TOTAL_BURST
+from meta.store import token_secrets
 from meta.v1 import ingest_token_pb2
 from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
@@ -172,6 +174,24 @@ def _revoked(ground: Ground) -> GroundToken:
         ingest_token_pb2.RevokeIngestTokenRequest(token_id=token.token_id)
     )
     return token
+
+
+def test_the_collector_refuses_unknown_and_revoked_tokens_alike(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    """Ingest tokens do not expire. Each costs one call to meta, whose answer is the same."""
+    collector, answers = start_collector(), set()
+    with collector.stub() as stub:
+        for secret in ("it_x", token_secrets.new_plaintext(), _revoked(ground).token_secret):
+            with pytest.raises(grpc.RpcError) as refused:
+                stub.export(secret, log_export("x"))
+            error: Any = refused.value
+            keys = tuple(sorted(key for key, _ in error.trailing_metadata() or ()))
+            over_http = _post(collector, secret, "127.0.0.9")
+            answers.add((error.code(), error.details(), keys, over_http))
+
+    assert len(answers) == 1
+    assert answers.pop()[0] is grpc.StatusCode.UNAUTHENTICATED
 
 
 def test_a_flood_of_guesses_slows_no_sender_and_all_are_refused_alike(

@@ -1,18 +1,20 @@
 """Callers of queries: each has the rights of its own token."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from meta import metrics
 from meta.access import Role
 from meta.config import Settings
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.meta.guarded import GuardedServer, ended_access_tokens, guarded
 
 OWN = {"Authorization": "Bearer of-the-gateway"}
 
@@ -73,6 +75,36 @@ def test_a_caller_without_a_valid_token_is_refused(gateway: GatewayServer) -> No
         answer = gateway.query("mine | count", headers=headers)
 
         assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer"), header
+
+
+def test_the_gateway_refuses_unknown_revoked_and_expired_tokens_alike(
+    guard: GuardedServer, gateway: GatewayServer, database_url: str
+) -> None:
+    answers, calls = [], []
+    for plaintext in ended_access_tokens(guard, database_url).values():
+        before = _calls_of_meta()
+        headers = {"Authorization": f"Bearer {plaintext}"}
+        answer = gateway.query("mine | count", headers=headers)
+        calls.append(_calls_of_meta() - before)
+        names = {name.lower(): value for name, value in answer.headers.items()} | {"date": ""}
+        answers.append((answer.status, answer.body, names))
+
+    assert answers[0][0] == 401
+    assert answers[0] == answers[1] == answers[2]
+    assert calls[0] == calls[1] == calls[2]
+    assert calls[0].total() == 1
+
+
+def _calls_of_meta() -> Counter[tuple[str, str]]:
+    """Calls that were refused by the meta of this process, by name and code."""
+    return Counter(
+        {
+            (sample.labels["rpc"], sample.labels["code"]): int(sample.value)
+            for metric in metrics.RPC_SECONDS.collect()
+            for sample in metric.samples
+            if sample.name.endswith("_count") and sample.labels["code"] != "OK"
+        }
+    )
 
 
 def test_a_role_that_may_not_read_is_refused(guard: GuardedServer, gateway: GatewayServer) -> None:

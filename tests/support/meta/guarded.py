@@ -5,10 +5,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import psycopg
+
 from meta import server
 from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
+from meta.store import token_secrets
 from meta.v1 import operations_pb2 as pb
 
 
@@ -45,3 +48,20 @@ def guarded(settings: Settings) -> Iterator[GuardedServer]:
             yield GuardedServer(address, admin, running)
     finally:
         running.stop(1.0)
+
+
+def ended_access_tokens(guard: GuardedServer, database_url: str) -> dict[str, str]:
+    """A token of each kind that is refused, by the kind."""
+    revoked, expired = guard.token(Role.READER), guard.token(Role.READER)
+    request = pb.RevokeAccessTokenRequest(token_id=revoked.token.id)
+    guard.admin.operations.RevokeAccessToken(request)
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "UPDATE access_tokens SET expires_at = now() WHERE id = %s", [expired.token.id]
+        )
+    unknown = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
+    return {
+        "unknown": unknown,
+        "revoked": revoked.plaintext_token,
+        "expired": expired.plaintext_token,
+    }

@@ -35,6 +35,11 @@ class Principal:
     # The datasets that the caller may see; None = all.
     dataset_ids: frozenset[UUID] | None = None
 
+    @property
+    def is_shared(self) -> bool:
+        """True if it says nothing about who calls: no credential, or META_AUTH_TOKEN."""
+        return self in (ANONYMOUS, SHARED_TOKEN)
+
     def may_call(self, method: str) -> bool:
         """True if the role, and a limit to datasets, allow `/package.Service/Method`."""
         if self.role is Role.ADMIN:
@@ -219,6 +224,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ListAccessTokens": (),
         "RevokeAccessToken": (),
         "ListAuditRecords": (),
+        "ListDeniedCalls": (),
     },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each

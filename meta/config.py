@@ -71,6 +71,7 @@ class Settings:
     location: StoreLocation
     threads: int = 64
     concurrent_rpcs_max: int = 512
+    identity_rpcs_max: int = 256
     processes: int = 1
     # False: the size of the database's pool is the default, which a start may reduce.
     is_pool_set: bool = True
@@ -122,6 +123,7 @@ def load(env: Environment) -> Settings:
         location=env.location("OBJECT_STORE_URL") or _default_location(),
         threads=threads,
         concurrent_rpcs_max=env.integer("CONCURRENT_RPCS_MAX", 512, low=2, high=100_000),
+        identity_rpcs_max=env.integer("IDENTITY_RPCS_MAX", 256, low=1, high=100_000),
         is_pool_set=env.is_set("DATABASE_POOL"),
         processes=env.integer("PROCESSES", 1, low=1, high=64),
         metrics=env.metrics(),
@@ -180,9 +182,7 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
 def _stream_defaults(env: Environment) -> StreamDefaults:
     return StreamDefaults(
         flush_timeout_ms=env.integer("FLUSH_TIMEOUT_MS", 1_000, low=10, high=600_000),
-        max_segment_size_bytes=env.integer(
-            "MAX_SEGMENT_SIZE_BYTES", 16 * 1024 * 1024, low=1_024, high=1024**3
-        ),
+        max_segment_size_bytes=env.integer("MAX_SEGMENT_SIZE_BYTES", 2**24, low=1_024, high=2**30),
     )
 
 
@@ -267,8 +267,7 @@ def _pins(env: Environment) -> PinLimits:
 
 
 def _default_location() -> StoreLocation:
-    folder = Path.cwd() / "segplane-data" / "objects"
-    return StoreLocation.from_url(folder.as_uri())
+    return StoreLocation.from_url((Path.cwd() / "segplane-data" / "objects").as_uri())
 
 
 def _lifetimes(env: Environment) -> Lifetimes:

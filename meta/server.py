@@ -89,6 +89,7 @@ class RunningServer:
     health: health_aio.HealthServicer
     names: tuple[str, ...]
     feed: ChangeFeed
+    pipeline: Pipeline
 
     def report(self, *, is_up: bool) -> None:
         """Set the health status that health checks are answered with."""
@@ -102,6 +103,7 @@ class RunningServer:
         self.loop.run(self.server.stop(drain_secs))
         if self.health_server is not None:
             self.loop.run(self.health_server.stop(0))
+        self.loop.run(self.pipeline.denials.save())
         self.loop.close()
         self.database.close()
 
@@ -162,7 +164,7 @@ async def _serve(
     cursors.sign_with(await asyncio.to_thread(transactions.read, token_secrets.cursor_key))
     checker = health_aio.HealthServicer()
     authentication = Authentication(settings, transactions)
-    pipeline = Pipeline(authentication, settings.threads, settings.concurrent_rpcs_max)
+    pipeline = Pipeline(authentication, settings, transactions)
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
     names = _register(cast(grpc.Server, methods), transactions, settings, feed)
@@ -186,7 +188,9 @@ async def _serve(
     if health_server is not None:
         await health_server.start()
     database = transactions.database
-    return RunningServer(server, health_server, loop, port, database, checker, names, feed)
+    return RunningServer(
+        server, health_server, loop, port, database, checker, names, feed, pipeline
+    )
 
 
 def _listen(server: grpc.aio.Server, settings: Settings) -> int:

@@ -1,13 +1,20 @@
-"""A bound on the calls that run at once, with a refusal that says when to try again.
+"""Bounds on the calls that run at once, with a refusal that says when to try again.
 
 gRPC has such a bound too, but its refusal carries neither a reason nor a delay.
 """
 
+import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 
-from meta.access import HEALTH_METHODS
+from meta.access import HEALTH_METHODS, Principal
 from meta.errors import Overloaded
+
+# An identity holds at most such a part of what a server has; the rest is for others. Of threads
+# less, since the database's pool has a connection for every second one.
+THREADS_SHARE = 4
+STREAMS_SHARE = 2
 
 
 class CallAdmission:
@@ -27,3 +34,58 @@ class CallAdmission:
             yield
         finally:
             self._running -= 1
+
+
+@dataclass(slots=True)
+class _Identity:
+    """The running calls of one subject, by kind, and the threads that it may still take."""
+
+    threads: asyncio.Semaphore
+    running: dict[str, int] = field(default_factory=dict)
+
+
+class IdentityAdmission:
+    """Counts the running calls of each subject; used on the event loop only.
+
+    Those who call without a credential, or with META_AUTH_TOKEN, may be everybody: they have the
+    bounds of the server alone.
+    """
+
+    def __init__(self, calls_max: int, threads: int, streams_max: int, watches_max: int) -> None:
+        self._threads = max(1, threads // THREADS_SHARE)
+        self._most = {
+            "calls": calls_max,
+            "streams": max(1, streams_max // STREAMS_SHARE),
+            "watches": max(1, watches_max // STREAMS_SHARE),
+        }
+        self._identities: dict[str, _Identity] = {}
+
+    def running(self, subject: str) -> int:
+        """The calls of a subject that run."""
+        identity = self._identities.get(subject)
+        return 0 if identity is None else sum(identity.running.values())
+
+    @contextmanager
+    def admit(
+        self, principal: Principal, kind: str = "calls"
+    ) -> Iterator[AbstractAsyncContextManager[None]]:
+        """Count a call of a kind while it runs; yields what it holds while it is in a thread.
+
+        Raises Overloaded at the subject's bound.
+        """
+        if principal.is_shared:
+            yield nullcontext()
+            return
+        subject = principal.subject
+        identity = self._identities.get(subject) or _Identity(asyncio.Semaphore(self._threads))
+        running, most = identity.running.get(kind, 0), self._most[kind]
+        if running >= most:
+            raise Overloaded(f"{subject!r} has {running} {kind} at once, the most of one subject")
+        self._identities[subject] = identity
+        identity.running[kind] = running + 1
+        try:
+            yield identity.threads
+        finally:
+            identity.running[kind] -= 1
+            if not any(identity.running.values()):
+                del self._identities[subject]

@@ -21,11 +21,14 @@ VERSION_WAIT_SECS = 0.5
 VERSION_POLL_FIRST_SECS = 0.02
 
 
+def is_in_thread(handler: Any) -> bool:
+    """True for a handler that occupies a thread while it runs."""
+    return not inspect.iscoroutinefunction(handler.unary_unary)
+
+
 def of_handler(handler: Any, rpc: str) -> Execute:
     """Return the function that decodes a request, runs the handler and serializes its reply."""
-    if inspect.iscoroutinefunction(handler.unary_unary):
-        return _on_loop(handler, rpc)
-    return _in_thread(handler, rpc)
+    return _in_thread(handler, rpc) if is_in_thread(handler) else _on_loop(handler, rpc)
 
 
 def _in_thread(handler: Any, rpc: str) -> Execute:

@@ -10,9 +10,11 @@ from typing import Any
 
 import grpc
 
+from meta import access
+from meta.config import Settings
 from meta.errors import Overloaded, RoleRefused, TokenUnknown, Unauthenticated
 from meta.rpc import execution, request_id, status
-from meta.rpc.admission import CallAdmission
+from meta.rpc.admission import CallAdmission, IdentityAdmission
 from meta.rpc.authentication import Authentication
 from meta.rpc.call_metrics import CallDurations
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
@@ -20,7 +22,9 @@ from meta.rpc.denials import Denials
 from meta.rpc.execution import Execute
 from meta.rpc.request_id import Context
 from meta.rpc.streams import StreamSlots
+from meta.store import denied_calls
 from meta.store.call_scope import CallScope
+from meta.transactions import Transactions
 
 # One name for all, since names of methods are labels of metrics.
 UNKNOWN_METHOD = "/unknown/Unknown"
@@ -35,12 +39,22 @@ DENIED = (RoleRefused, TokenUnknown, Unauthenticated)
 class Pipeline:
     """Wraps the handlers of all methods; one a server, made on its event loop."""
 
-    def __init__(self, authentication: Authentication, threads: int, calls_max: int) -> None:
-        self._admission = CallAdmission(calls_max)
+    def __init__(
+        self, authentication: Authentication, settings: Settings, transactions: Transactions
+    ) -> None:
+        self.denials = Denials(
+            store=lambda counts: transactions.write(lambda tx: denied_calls.add(tx, counts))
+        )
+        self._admission = CallAdmission(settings.concurrent_rpcs_max)
         self._authentication = authentication
-        self._denials = Denials()
         self._large_requests = LargeRequests()
-        self._streams = StreamSlots(threads)
+        self._streams = StreamSlots(settings.threads)
+        self.identities = IdentityAdmission(
+            settings.identity_rpcs_max,
+            settings.threads,
+            self._streams.most,
+            settings.watchers_max,
+        )
 
     def wrap(self, handler: Any, method: str) -> Any:
         """The handler of one method (`/package.Service/Method`), wrapped."""
@@ -67,6 +81,7 @@ class Pipeline:
         rpc = _short_name(method)
         durations = CallDurations(rpc)
         execute = execution.of_handler(handler, rpc)
+        is_in_thread = execution.is_in_thread(handler)
 
         async def call(raw: bytes, context: Context) -> bytes:
             began = durations.start()
@@ -74,12 +89,14 @@ class Pipeline:
             try:
                 with self._admission.admit(method):
                     await self._authentication.check(method, context)
-                    if len(raw) <= LARGE_BYTES:
-                        reply = await execute(raw, context)
-                    else:
-                        reply = await self._large_requests.run(
-                            execute, raw, context, on_cancel=scope.cancel_soon
-                        )
+                    with self.identities.admit(access.current.get()) as threads:
+                        async with threads if is_in_thread else nullcontext():
+                            if len(raw) <= LARGE_BYTES:
+                                reply = await execute(raw, context)
+                            else:
+                                reply = await self._large_requests.run(
+                                    execute, raw, context, on_cancel=scope.cancel_soon
+                                )
                 durations.succeeded(began)
                 return reply
             except asyncio.CancelledError:
@@ -100,7 +117,8 @@ class Pipeline:
     def _stream(self, handler: Any, method: str) -> Any:
         rpc = _short_name(method)
         durations = CallDurations(rpc)
-        inner = handler.stream_stream or handler.unary_stream
+        kind = "watches" if method in WATCHES else "streams"
+        answer = self._answers(handler, method)
 
         async def call(received: Any, context: Context) -> None:
             began = durations.start()
@@ -109,26 +127,8 @@ class Pipeline:
                 # A token that has ended ends its streams: it is checked before every reply.
                 async with nullcontext() if method in WATCHES else self._streams.slot():
                     await self._authentication.check(method, context)
-                    if handler.request_streaming:
-                        requests = self._large_requests.decode_each(
-                            received, handler.request_deserializer
-                        )
-                        async with (
-                            aclosing(requests),
-                            aclosing(inner(requests, context)) as replies,
-                        ):
-                            async for reply in replies:
-                                await self._authentication.check(method, context)
-                                await context.write(reply)
-                    elif inspect.isasyncgenfunction(inner):
-                        request = parse(received, handler.request_deserializer)
-                        async with aclosing(inner(request, context)) as replies:
-                            async for reply in replies:
-                                await self._authentication.check(method, context)
-                                await _write(context, reply)
-                    else:
-                        # The health watch is the only one; it writes its replies itself.
-                        await inner(parse(received, handler.request_deserializer), context)
+                    with self.identities.admit(access.current.get(), kind):
+                        await answer(received, context)
                 return
             except asyncio.CancelledError:
                 scope.cancel_soon()
@@ -138,6 +138,29 @@ class Pipeline:
             await context.abort(*refusal)
 
         return call
+
+    def _answers(self, handler: Any, method: str) -> Any:
+        """The coroutine that writes the replies of a stream that is admitted."""
+        inner = handler.stream_stream or handler.unary_stream
+
+        async def answer(received: Any, context: Context) -> None:
+            if handler.request_streaming:
+                requests = self._large_requests.decode_each(received, handler.request_deserializer)
+                async with aclosing(requests), aclosing(inner(requests, context)) as replies:
+                    async for reply in replies:
+                        await self._authentication.check(method, context)
+                        await context.write(reply)
+            elif inspect.isasyncgenfunction(inner):
+                request = parse(received, handler.request_deserializer)
+                async with aclosing(inner(request, context)) as replies:
+                    async for reply in replies:
+                        await self._authentication.check(method, context)
+                        await _write(context, reply)
+            else:
+                # The health watch is the only one; it writes its replies itself.
+                await inner(parse(received, handler.request_deserializer), context)
+
+        return answer
 
     def _refuse(
         self, error: Exception, rpc: str, durations: CallDurations, began: float, context: Context
@@ -149,7 +172,7 @@ class Pipeline:
         call_id = request_id.of_call(context)
         refusal = status.as_meta_error(error, call_id)
         # Whoever is denied must not fill a disk with it.
-        if not isinstance(refusal, DENIED) or self._denials.note(context.peer(), refusal.reason):
+        if not isinstance(refusal, DENIED) or self.denials.note(context.peer(), refusal.reason):
             request_id.log_refusal(error, refusal.reason, rpc, call_id)
         durations.refused(began, refusal.code.name)
         return status.refusal(refusal, call_id)

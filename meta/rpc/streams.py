@@ -16,7 +16,8 @@ class StreamSlots:
     """As many slots as streams may be open at once."""
 
     def __init__(self, threads: int) -> None:
-        self._slots = asyncio.Semaphore(max(1, threads // THREADS_PER_STREAM))
+        self.most = max(1, threads // THREADS_PER_STREAM)
+        self._slots = asyncio.Semaphore(self.most)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:

@@ -3819,6 +3819,106 @@ class AuditRecord(_message.Message):
 Global___AuditRecord: _TypeAlias = AuditRecord  # noqa: Y015
 
 @_typing.final
+class ListDeniedCallsRequest(_message.Message):
+    """Request of ListDeniedCalls; empty texts match everything."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEFORE_ID_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SINCE_NANOS_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    before_id: _builtins.int
+    """Only rows with a smaller id: the last one of the page before; 0 = from the newest."""
+    host: _builtins.str
+    """Only from one host; of IPv6 a /64."""
+    reason: _builtins.str
+    """Only for one reason, such as UNAUTHENTICATED."""
+    since_nanos: _builtins.int
+    """Only from the minute of this time on, in nanoseconds since the epoch; 0 = from the first."""
+    limit: _builtins.int
+    """Most rows; 0 = 100, values above 1,000 count as 1,000."""
+    def __init__(
+        self,
+        *,
+        before_id: _builtins.int = ...,
+        host: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        since_nanos: _builtins.int = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before_id", b"before_id", "host", b"host", "limit", b"limit", "reason", b"reason", "since_nanos", b"since_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDeniedCallsRequest: _TypeAlias = ListDeniedCallsRequest  # noqa: Y015
+
+@_typing.final
+class ListDeniedCallsResponse(_message.Message):
+    """Response of ListDeniedCalls."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROWS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeniedCalls]:
+        """The rows; fewer than the limit = there are no older ones."""
+
+    def __init__(
+        self,
+        *,
+        rows: _abc.Iterable[Global___DeniedCalls] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDeniedCallsResponse: _TypeAlias = ListDeniedCallsResponse  # noqa: Y015
+
+@_typing.final
+class DeniedCalls(_message.Message):
+    """The calls of a host that were denied in a minute for one reason."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    MINUTE_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Ascending with time, with gaps."""
+    minute: _builtins.str
+    """The minute (RFC 3339)."""
+    host: _builtins.str
+    """The host; "others" where a server met more than 500 in a minute."""
+    reason: _builtins.str
+    """Reason of the refusals."""
+    calls: _builtins.int
+    """Number of calls."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        minute: _builtins.str = ...,
+        host: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        calls: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "host", b"host", "id", b"id", "minute", b"minute", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeniedCalls: _TypeAlias = DeniedCalls  # noqa: Y015
+
+@_typing.final
 class HideSegmentRequest(_message.Message):
     """A segment to hide."""
 

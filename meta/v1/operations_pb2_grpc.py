@@ -296,6 +296,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsResponse.FromString,
                 _registered_method=True)
+        self.ListDeniedCalls = channel.unary_unary(
+                '/meta.v1.OperationsService/ListDeniedCalls',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsResponse.FromString,
+                _registered_method=True)
 
 
 class OperationsServiceServicer:
@@ -692,6 +697,14 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListDeniedCalls(self, request, context):
+        """Reads how many calls were denied (no valid credential, or none of the role's), by minute, host
+        and reason, newest first. A denial is in it within seconds.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperationsServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -954,6 +967,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ListAuditRecords,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ListAuditRecordsResponse.SerializeToString,
+            ),
+            'ListDeniedCalls': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDeniedCalls,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ListDeniedCallsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -2362,6 +2380,33 @@ class OperationsService:
             '/meta.v1.OperationsService/ListAuditRecords',
             meta_dot_v1_dot_operations__pb2.ListAuditRecordsRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ListAuditRecordsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDeniedCalls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListDeniedCalls',
+            meta_dot_v1_dot_operations__pb2.ListDeniedCallsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ListDeniedCallsResponse.FromString,
             options,
             channel_credentials,
             insecure,

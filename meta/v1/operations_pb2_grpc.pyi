@@ -186,6 +186,10 @@ class OperationsServiceStub:
     """Ends an access token; every server refuses it within 3 seconds."""
     ListAuditRecords: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListAuditRecordsRequest, _operations_pb2.ListAuditRecordsResponse]
     """Reads the audit log, newest first, or what followed a record, oldest first."""
+    ListDeniedCalls: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListDeniedCallsRequest, _operations_pb2.ListDeniedCallsResponse]
+    """Reads how many calls were denied (no valid credential, or none of the role's), by minute, host
+    and reason, newest first. A denial is in it within seconds.
+    """
 
 @_typing.type_check_only
 class OperationsServiceAsyncStub(OperationsServiceStub):
@@ -345,6 +349,10 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Ends an access token; every server refuses it within 3 seconds."""
     ListAuditRecords: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListAuditRecordsRequest, _operations_pb2.ListAuditRecordsResponse]  # type: ignore[assignment]
     """Reads the audit log, newest first, or what followed a record, oldest first."""
+    ListDeniedCalls: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListDeniedCallsRequest, _operations_pb2.ListDeniedCallsResponse]  # type: ignore[assignment]
+    """Reads how many calls were denied (no valid credential, or none of the role's), by minute, host
+    and reason, newest first. A denial is in it within seconds.
+    """
 
 class OperationsServiceServicer:
     """Segplane's additions to the contract. A client compiled from the published contract needs none of
@@ -761,5 +769,14 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ListAuditRecordsResponse, _abc.Awaitable[_operations_pb2.ListAuditRecordsResponse]]:
         """Reads the audit log, newest first, or what followed a record, oldest first."""
+
+    def ListDeniedCalls(
+        self,
+        request: _operations_pb2.ListDeniedCallsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ListDeniedCallsResponse, _abc.Awaitable[_operations_pb2.ListDeniedCallsResponse]]:
+        """Reads how many calls were denied (no valid credential, or none of the role's), by minute, host
+        and reason, newest first. A denial is in it within seconds.
+        """
 
 def add_OperationsServiceServicer_to_server(servicer: OperationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

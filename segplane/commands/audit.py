@@ -1,4 +1,4 @@
-"""segplane audit: what operators and administrators changed."""
+"""segplane audit: what operators and administrators changed, and what was denied."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -98,6 +98,35 @@ def tail(
                     complain(f"{error.message}: trying again ({error.reason})")
                 is_reachable = False
             time.sleep(every)
+
+
+@app.command()
+def denials(
+    host: Annotated[str, typer.Option(help="Only from this host; of IPv6 a /64.")] = "",
+    reason: Annotated[str, typer.Option(help="Only one reason, such as UNAUTHENTICATED.")] = "",
+    since: Annotated[str, typer.Option(help="From this time on: RFC 3339, or 90m = ago.")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = 100,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJsonLines = False,
+) -> None:
+    """List how many calls were denied, by minute, host and reason, newest first."""
+    request = pb.ListDeniedCallsRequest(
+        host=host, reason=reason, since_nanos=_nanos(since, "--since")
+    )
+    rows = list[pb.DeniedCalls]()
+    with connect(address) as client:
+        while len(rows) < limit:
+            request.limit = min(PAGE_LIMIT, limit - len(rows))
+            page = client.operations.ListDeniedCalls(request).rows
+            rows += page
+            if len(page) < request.limit:
+                break
+            request.before_id = page[-1].id
+    if as_json:
+        print_json_lines(rows)
+    else:
+        columns = ((row.minute, row.host, row.reason, row.calls) for row in rows)
+        print_table(("minute", "host", "reason", "calls"), columns)
 
 
 def _newest(

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import Result
 
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
-from meta.store import audit
+from meta.store import audit, denied_calls
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.audit_tail import MISSING_SECS, PAGE_LIMIT, AuditTail
@@ -55,6 +56,18 @@ def test_filters_choose_records_and_json_is_one_object_a_line(
     assert rpcs("--since", view["at"]) == ["CreateView"]
     assert rpcs("--until", view["at"]) == ["CreateDataset"]
     assert run("audit", "list", "--since", "yesterday").stderr.startswith("error: --since:")
+
+
+def test_denials_are_listed(run: RunCommand, meta_server: MetaServer) -> None:
+    with meta_server.running.database.write() as tx:
+        denied_calls.add(tx, {("192.0.2.7", "UNAUTHENTICATED"): 41, ("192.0.2.8", "X"): 1})
+
+    (denied,) = lines(run("audit", "denials", "--json", "--reason", "UNAUTHENTICATED"))
+
+    assert (denied["host"], denied["calls"]) == ("192.0.2.7", "41")
+    assert len(lines(run("audit", "denials", "--json", "--since", "1h"))) == 2
+    assert len(lines(run("audit", "denials", "--json", "--limit", "1"))) == 1
+    assert "192.0.2.7" in run("audit", "denials", "--host", "192.0.2.7").stdout
 
 
 def test_before_and_after_exclude_each_other(client: MetaClient) -> None:
@@ -112,7 +125,7 @@ def test_audit_tail_follows_until_it_is_stopped(
         ]
 
 
-def _list(client: MetaClient, **fields: int) -> list[pb.AuditRecord]:
+def _list(client: MetaClient, **fields: Any) -> list[pb.AuditRecord]:
     return list(client.operations.ListAuditRecords(pb.ListAuditRecordsRequest(**fields)).records)
 
 

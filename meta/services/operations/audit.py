@@ -1,4 +1,4 @@
-"""The audit log, read by page."""
+"""The audit log and the numbers of denied calls, read by page."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -7,21 +7,21 @@ import grpc
 from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services import checks
-from meta.store import audit
+from meta.store import audit, denied_calls
 from meta.store.audit import AuditFilter, AuditRecord
 from meta.store.engine import Transaction
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
 
-AUDIT_LIMIT = 100
-AUDIT_LIMIT_MAX = 1_000
+LIMIT = 100
+LIMIT_MAX = 1_000
 _TEXTS = ("rpc", "subject_id", "principal", "host", "request_id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AuditCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about the audit log."""
+    """The calls of OperationsService about the audit log and about denials."""
 
     def __init__(self, transactions: Transactions, settings: Settings) -> None:
         self._transactions = transactions
@@ -30,7 +30,7 @@ class AuditCalls(operations_pb2_grpc.OperationsServiceServicer):
         self, request: pb.ListAuditRecordsRequest, context: grpc.ServicerContext
     ) -> pb.ListAuditRecordsResponse:
         """Read the audit log, newest first, or what followed a record."""
-        limit = checks.limit(request.limit, default=AUDIT_LIMIT, most=AUDIT_LIMIT_MAX)
+        limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
         before_id = checks.count(request.before_id, "before_id")
         after_id = checks.count(request.after_id, "after_id")
         is_following = request.HasField("after_id")
@@ -45,6 +45,31 @@ class AuditCalls(operations_pb2_grpc.OperationsServiceServicer):
 
         records = self._transactions.read(work)
         return pb.ListAuditRecordsResponse(records=map(_message, records))
+
+    def ListDeniedCalls(
+        self, request: pb.ListDeniedCallsRequest, context: grpc.ServicerContext
+    ) -> pb.ListDeniedCallsResponse:
+        """Read the numbers of denied calls, newest first."""
+        limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
+        before_id = checks.count(request.before_id, "before_id")
+        host, reason = (checks.text(getattr(request, name), name) for name in ("host", "reason"))
+        since = _moment(request.since_nanos, "since_nanos")
+        rows = self._transactions.read(
+            lambda tx: denied_calls.list_newest(
+                tx, before_id, host, reason, since and since.replace(second=0, microsecond=0), limit
+            )
+        )
+        messages = [
+            pb.DeniedCalls(
+                id=row.id,
+                minute=row.minute.astimezone(UTC).isoformat(),
+                host=row.host,
+                reason=row.reason,
+                calls=row.calls,
+            )
+            for row in rows
+        ]
+        return pb.ListDeniedCallsResponse(rows=messages)
 
 
 def _filters(request: pb.ListAuditRecordsRequest) -> AuditFilter:

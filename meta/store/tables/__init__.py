@@ -43,7 +43,13 @@ from meta.store.tables.segments import (
     segment_lineage,
     segments,
 )
-from meta.store.tables.server import access_tokens, audit_log, meta_state, version_gaps
+from meta.store.tables.server import (
+    access_tokens,
+    audit_log,
+    denied_calls,
+    meta_state,
+    version_gaps,
+)
 from meta.store.tables.streams import (
     baby_segments,
     ingest_streams,
@@ -68,6 +74,7 @@ __all__ = [
     "dataset_usage",
     "dataset_visibility",
     "datasets",
+    "denied_calls",
     "excess_allowances",
     "ingest_streams",
     "ingest_tokens",

@@ -64,6 +64,18 @@ audit_log = Table(
     Column("request_id", Text, nullable=False, server_default=text("''")),
 )
 
+# Denied calls, added up by minute: at most some 1,000 rows a minute and 100,000 in all.
+denied_calls = Table(
+    "denied_calls",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("minute", DateTime(timezone=True), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("calls", BigInteger, nullable=False),
+    UniqueConstraint("minute", "host", "reason", name="denied_calls_kind_key"),
+)
+
 access_tokens = Table(
     "access_tokens",
     metadata,

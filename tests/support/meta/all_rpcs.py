@@ -283,9 +283,9 @@ def _access(client: Any) -> None:
         ops.CreateAccessTokenRequest(subject="nursery-eu", role="nursery", expires_secs=60)
     )
     client.operations.ListAccessTokens(ops.ListAccessTokensRequest())
-    revoke = ops.RevokeAccessTokenRequest(token_id=created.token.id)
-    client.operations.RevokeAccessToken(revoke)
+    client.operations.RevokeAccessToken(ops.RevokeAccessTokenRequest(token_id=created.token.id))
     client.operations.ListAuditRecords(ops.ListAuditRecordsRequest(rpc="RevokeAccessToken"))
+    client.operations.ListDeniedCalls(ops.ListDeniedCallsRequest(reason="UNAUTHENTICATED"))
 
 
 def _read_footers(client: Any) -> None:

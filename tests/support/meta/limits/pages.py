@@ -141,6 +141,17 @@ def _(world: World, n: int) -> int:
     return len(world.client.operations.ListAuditRecords(request).records)
 
 
+@of("`ListDeniedCalls.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "INSERT INTO denied_calls (minute, host, reason, calls) SELECT now(), gen_random_uuid(),"
+        " 'UNAUTHENTICATED', 1 FROM generate_series(1, :n + 1)",
+        n=n,
+    )
+    request = ops.ListDeniedCallsRequest(limit=n)
+    return len(world.client.operations.ListDeniedCalls(request).rows)
+
+
 @of("`ListRewriteJobs.limit`")
 def _(world: World, n: int) -> int:
     world.execute(

@@ -1,0 +1,124 @@
+"""Calls of one subject that run at once are bounded, and leave room for those of others."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import grpc
+import pytest
+
+from meta.access import ANONYMOUS, SHARED_TOKEN, Role
+from meta.client import MetaClient, typed_error
+from meta.config import Settings
+from meta.errors import Overloaded
+from meta.rpc.admission import IdentityAdmission
+from meta.v1 import catalog_pb2, catalog_pb2_grpc, operations_pb2_grpc
+from meta.v1 import operations_pb2 as pb
+from tests.support.meta.busy_database import locked_table, waiting_backends
+from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.waiting import wait_until
+
+MOST = 3
+LIST = catalog_pb2.ListDatasetsRequest()
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """Few calls of a subject at once, two of them in threads, two watches, and patient locks."""
+    database = replace(meta_settings.database, lock_timeout_ms=60_000, statement_timeout_ms=60_000)
+    return replace(
+        meta_settings, identity_rpcs_max=MOST, threads=8, watchers_max=4, database=database
+    )
+
+
+@contextmanager
+def held(guard: GuardedServer, client: MetaClient, subject: str, url: str) -> Iterator[None]:
+    """As many calls of a subject as it may have, of which none is answered meanwhile."""
+    request = catalog_pb2.ListSchemasRequest()
+    answers: list[Future[catalog_pb2.ListSchemasResponse]] = []
+    with ThreadPoolExecutor(MOST) as threads:
+        with locked_table(url, "schemas"):
+            answers += [threads.submit(client.catalog.ListSchemas, request) for _ in range(MOST)]
+            identities = guard.running.pipeline.identities
+            wait_until(lambda: identities.running(subject) == MOST, "all calls", seconds=30)
+            yield
+        for answer in answers:
+            # At its limit nothing is refused.
+            assert answer.result(30).pagination.total == 0
+
+
+def list_once(guard: GuardedServer, token: str) -> catalog_pb2.ListDatasetsResponse:
+    """Call without the repetitions of our client, which wait for a refusal to end."""
+    with grpc.insecure_channel(guard.address) as channel:
+        stub = catalog_pb2_grpc.CatalogServiceStub(channel)
+        try:
+            return stub.ListDatasets(
+                LIST, metadata=(("authorization", f"Bearer {token}"),), timeout=30
+            )
+        except grpc.RpcError as error:
+            raise typed_error(error) from None
+
+
+def test_one_call_beyond_the_limit_is_refused_and_others_are_answered(
+    meta_settings: Settings, database_url: str
+) -> None:
+    with guarded(meta_settings) as guard, guard.client(Role.READER, "analyst") as analyst:
+        token = guard.token(Role.CATALOG, "keeper").plaintext_token
+        with (
+            MetaClient(guard.address, auth_token=token) as keeper,
+            held(guard, keeper, "keeper", database_url),
+        ):
+            with pytest.raises(Overloaded) as refused:
+                list_once(guard, token)
+            wait_until(lambda: waiting_backends(database_url) == 2, "its threads", seconds=30)
+            for client in (analyst, guard.admin):
+                for _ in range(20):
+                    assert client.catalog.ListDatasets(LIST, timeout=20).pagination.total == 1
+            # The third waits for a thread of the subject's, not of the server's.
+            assert waiting_backends(database_url) == 2
+        assert list_once(guard, token).pagination.total == 1
+        assert guard.running.pipeline.identities.running("keeper") == 0
+
+    assert refused.value.message == "'keeper' has 3 calls at once, the most of one subject"
+
+
+def test_a_subject_has_half_of_the_watches_and_leaves_the_others(meta_settings: Settings) -> None:
+    request = pb.WatchDatasetRequest(dataset_name="default")
+    with (
+        guarded(meta_settings) as guard,
+        grpc.insecure_channel(guard.address) as channel,
+    ):
+        stub = operations_pb2_grpc.OperationsServiceStub(channel)
+
+        def watch_as(token: str) -> Any:
+            metadata = (("authorization", f"Bearer {token}"),)
+            watch = stub.WatchDataset(request, metadata=metadata, timeout=60)
+            next(watch)
+            return watch
+
+        token = guard.token(Role.READER, "analyst").plaintext_token
+        watches = [watch_as(token) for _ in range(2)]
+        with pytest.raises(grpc.RpcError) as refused:
+            watch_as(token)
+        watch_as(guard.token(Role.READER, "dashboard").plaintext_token)
+        for watch in watches:
+            watch.cancel()
+        identities = guard.running.pipeline.identities
+        wait_until(lambda: identities.running("analyst") == 0, "the ends", seconds=30)
+
+    assert "has 2 watches at once" in typed_error(refused.value).message
+    assert isinstance(typed_error(refused.value), Overloaded)
+
+
+def test_callers_that_may_be_anybody_have_no_limit_of_a_subject() -> None:
+    admission = IdentityAdmission(1, 4, 1, 1)
+
+    with (
+        admission.admit(ANONYMOUS),
+        admission.admit(ANONYMOUS),
+        admission.admit(SHARED_TOKEN),
+        admission.admit(SHARED_TOKEN, "watches"),
+    ):
+        assert admission.running(ANONYMOUS.subject) == 0

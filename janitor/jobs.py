@@ -68,7 +68,26 @@ def plan_merges(tools: Tools) -> None:
 
 
 def delete_tombstoned(tools: Tools) -> None:
-    """Delete the objects of segments tombstoned past their grace, then confirm, page by page."""
+    """Delete the objects of segments tombstoned past their grace, then confirm, page by page.
+
+    Of a dataset with a deletion brake meta names none, until an operator releases it.
+    """
+    _delete_due(tools)
+    # A meta of 0.1.0 has no brakes.
+    with suppress(Unimplemented):
+        brakes = tools.meta.operations.GetServerState(GetServerStateRequest()).deletion_brakes
+        metrics.BRAKED_DATASETS.set(len(brakes))
+        for brake in brakes:
+            log.warning(
+                "deletion_braked",
+                dataset=brake.dataset_name,
+                segments=brake.segments,
+                size_bytes=brake.size_bytes,
+                live_size_bytes=brake.live_size_bytes,
+            )
+
+
+def _delete_due(tools: Tools) -> None:
     while not tools.shutdown.is_requested:
         segments = tools.meta.segment_deletion.GetTombstonedSegmentsForDeletion(
             GetTombstonedSegmentsForDeletionRequest()

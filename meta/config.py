@@ -95,6 +95,7 @@ class Settings:
     records_per_month: int = -1
     stream: StreamDefaults = StreamDefaults()
     lifetimes: Lifetimes = Lifetimes()
+    deletion_percent_max: int = 50
     watchers_max: int = 256
     pins: PinLimits = field(default_factory=PinLimits)
     is_unsafe_grace: bool = False
@@ -113,8 +114,7 @@ def load(env: Environment) -> Settings:
     is_restricted = env.flag("ALLOW_UNAUTHENTICATED") or requires_authentication or auth_token
     if not (is_loopback(bind) or is_restricted):
         _check_open_bind(bind, tls)
-    health_bind = env.text("HEALTH_BIND", "")
-    if health_bind:
+    if health_bind := env.text("HEALTH_BIND", ""):
         is_loopback(health_bind, "META_HEALTH_BIND")
     threads = env.integer("THREADS", 64, low=2, high=1_024)
     settings = Settings(
@@ -143,6 +143,7 @@ def load(env: Environment) -> Settings:
         records_per_month=env.integer("RECORDS_PER_MONTH", -1, low=-1),
         stream=_stream_defaults(env),
         lifetimes=_lifetimes(env),
+        deletion_percent_max=env.integer("DELETION_PERCENT_MAX", 50, low=1, high=100),
         watchers_max=env.integer("WATCHERS_MAX", 256, low=1, high=10_000),
         pins=_pins(env),
         is_unsafe_grace=env.flag("UNSAFE_SHORT_GRACE"),

@@ -222,26 +222,22 @@ NURSERY_RECORDS = Counter(
 )
 NURSERY_WAITING_DATASETS = Gauge(
     "segplane_nursery_waiting_datasets",
-    "Datasets that are not merged: of an unknown layout, or of more events than collectors counted."
-    " A rise: the log event dataset_waiting says why and what to do.",
+    "Datasets that are not merged. A rise: the log event dataset_waiting says why and what to do.",
     registry=NURSERY,
 )
 NURSERY_PARKED_STREAMS = Gauge(
     "segplane_nursery_parked_streams",
-    "Streams that wait at a committed baby segment which is missing or cannot be read. A rise: the"
-    " records behind it are late until it can be read or is skipped; see segplane streams list.",
+    "Streams that wait at a missing or unreadable baby segment. A rise: segplane streams list.",
     registry=NURSERY,
 )
 NURSERY_RACES_LOST = Counter(
     "segplane_nursery_races_lost_total",
-    "Registrations refused because another nursery had merged the same baby segments. A rise: the"
-    " shards of two nurseries overlap, and work is done twice.",
+    "Registrations refused: another nursery was first. A rise: shards of nurseries overlap.",
     registry=NURSERY,
 )
 QUARANTINED_SLICES = Counter(
     "segplane_nursery_quarantined_slices_total",
-    "Payload slices moved to the quarantine, by cause. A rise: a sender sends what cannot be"
-    " decoded, or a routing names no dataset.",
+    "Payload slices quarantined, by cause. A rise: undecodable data, or routings without dataset.",
     ["cause"],
     registry=NURSERY,
 )
@@ -253,8 +249,7 @@ REAPED_BABIES = Counter(
 
 MERGE_TASKS = Counter(
     "segplane_merge_tasks_total",
-    "Merge tasks by outcome. A rise of failed: inputs cannot be read or outputs not be written; of"
-    " lost: claims expire before their merges end.",
+    "Merge tasks by outcome. A rise of failed: the worker's log; of lost: claims expire too early.",
     ["outcome"],
     registry=MERGE_WORKER,
 )
@@ -296,5 +291,10 @@ SCRUBBED_BYTES = Counter(
 ORPHANS_LEFT = Gauge(
     "segplane_janitor_orphans_left",
     "Orphans that the limit of a run left. Stays above 0: a writer fails, or a backup is too old.",
+    registry=JANITOR,
+)
+BRAKED_DATASETS = Gauge(
+    "segplane_janitor_braked_datasets",
+    "Datasets that would lose much at once and wait for an operator: segplane deletion status.",
     registry=JANITOR,
 )

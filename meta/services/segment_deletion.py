@@ -27,7 +27,12 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
         """List segments due for deletion; commits the raised deletion horizon before the answer."""
         grace_secs = self._settings.lifetimes.tombstone_grace
         due = self._transactions.write(
-            lambda tx: tombstones.hand_out(tx, grace_secs=grace_secs, most=SEGMENTS_MAX)
+            lambda tx: tombstones.hand_out(
+                tx,
+                grace_secs=grace_secs,
+                most=SEGMENTS_MAX,
+                percent_max=self._settings.deletion_percent_max,
+            )
         )
         location = self._settings.location
         return segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse(
@@ -68,7 +73,7 @@ def _verdict(outcome: Confirmation) -> segment_deletion_pb2.ConfirmTombstoneDele
         refused, reason, words = outcome.live_ids, "SEGMENT_LIVE", "segments are live"
     elif outcome.early_ids:
         refused, reason = outcome.early_ids, "GRACE_NOT_OVER"
-        words = "segments were not handed out for deletion yet, or their grace lasts"
+        words = "segments were not handed out yet, or their grace lasts, or a brake holds them"
     else:
         success = segment_deletion_pb2.ConfirmTombstoneDeletionSuccess(
             deleted_count=outcome.deleted

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, delete, func, text, update
 
 from meta.errors import DeletionHeld
-from meta.store import object_keys, pins, stats
+from meta.store import deletion_brakes, object_keys, pins, stats
 from meta.store.ages import NOW, ago
 from meta.store.engine import Transaction
 from meta.store.tables import (
@@ -60,8 +60,9 @@ _DUE = text(f"""
             SELECT version FROM pins p
             WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned, (
             SELECT min(version) FROM pins p WHERE p.dataset_key = d.key
-              AND p.expires_at > {NOW} AND p.holds_changes) AS changes_from
-        FROM datasets d CROSS JOIN LATERAL (
+              AND p.expires_at > {NOW} AND p.holds_changes) AS changes_from,
+            b.braked_at IS NOT NULL AND d.deleted_at IS NULL AS is_braked, b.released_version
+        FROM datasets d LEFT JOIN deletion_brakes b ON b.dataset_key = d.key CROSS JOIN LATERAL (
             SELECT dataset_key, tombstone_at FROM segments
             WHERE (dataset_key, tombstone_at) >= (d.key, '-infinity')
               AND tombstone_version IS NOT NULL
@@ -79,6 +80,8 @@ _DUE = text(f"""
           AND (o.changes_from IS NULL OR tombstone_version <= o.changes_from)
           AND NOT EXISTS (SELECT FROM unnest(o.pinned) AS pin (version)
                           WHERE created_version <= pin.version AND pin.version < tombstone_version)
+          AND (NOT o.is_braked OR tombstone_version <= o.released_version
+               OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = segments.id))
         ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
     LIMIT :most
 """)  # noqa: S608
@@ -91,12 +94,15 @@ _RAISE_HORIZON = (
 _LOCK = text(f"""
     SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
            s.tombstone_at >= {_DUE_BEFORE} AS is_early,
+           b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {deletion_brakes.HAS_NO_WORD}
+             AS is_braked,
            EXISTS (SELECT FROM pins p WHERE p.dataset_key = s.dataset_key
                    AND (p.holds_changes OR s.created_version <= p.version)
                    AND p.version < s.tombstone_version
                    AND p.expires_at > {NOW}
                    AND d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon) AS is_pinned
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
 """)  # noqa: S608
 _REMOVE = delete(segments).where(segments.c.id == func.any(bindparam("ids")))
@@ -130,10 +136,13 @@ def check_deletion_allowed(tx: Transaction) -> None:
         raise DeletionHeld("deletion is held after a failover or restore: run fsck, then release")
 
 
-def hand_out(tx: Transaction, *, grace_secs: float, most: int) -> list[Tombstoned]:
+def hand_out(
+    tx: Transaction, *, grace_secs: float, most: int, percent_max: int = 100
+) -> list[Tombstoned]:
     """List segments past their grace, oldest first, and expire the versions that show them.
 
-    Those that a pin holds are left out. The caller commits before it answers: a reader then
+    Those that a pin holds are left out, and those of a dataset that would lose more than
+    `percent_max` percent. The caller commits before it answers: a reader then
     learns VERSION_EXPIRED before it can miss an object.
     """
     check_deletion_allowed(tx)
@@ -141,7 +150,10 @@ def hand_out(tx: Transaction, *, grace_secs: float, most: int) -> list[Tombstone
     # Behind the lock no pin comes to be at a version that the rows below expire.
     pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
     free = [row for row in due if not pinned.get(row[6], pins.NOT_PINNED).holds(row[7], row[5])]
-    rows = sorted(free, key=lambda row: (row[4], row[0]))
+    ids = [row[0] for row in free]
+    braked = deletion_brakes.brake(tx, ids, grace_secs=grace_secs, percent_max=percent_max)
+    held = deletion_brakes.without_word(tx, ids, braked) if braked else set()
+    rows = sorted((r for r in free if r[0] not in held), key=lambda row: (row[4], row[0]))
     horizons: dict[int, int] = {}
     for row in rows:
         horizons[row[6]] = max(horizons.get(row[6], 0), row[5])
@@ -161,7 +173,12 @@ def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) 
         row.id
         for row in rows
         if row.tombstone_version is not None
-        and (row.is_early or row.is_pinned or row.tombstone_version > row.deletion_horizon)
+        and (
+            row.is_early
+            or row.is_pinned
+            or row.is_braked
+            or row.tombstone_version > row.deletion_horizon
+        )
     )
     if live or early:
         return Confirmation(live_ids=live, early_ids=early)

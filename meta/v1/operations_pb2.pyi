@@ -1787,6 +1787,7 @@ class GetServerStateResponse(_message.Message):
     BUCKET_FIELD_NUMBER: _builtins.int
     DELETION_HELD_FIELD_NUMBER: _builtins.int
     CALLER_FIELD_NUMBER: _builtins.int
+    DELETION_BRAKES_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """Current version."""
     deletion_horizon: _builtins.int
@@ -1815,6 +1816,10 @@ class GetServerStateResponse(_message.Message):
     def caller(self) -> Global___Caller:
         """Who made this call."""
 
+    @_builtins.property
+    def deletion_brakes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeletionBrake]:
+        """Datasets of which nothing more is deleted until ReleaseDeletionHold names them, at most 100."""
+
     def __init__(
         self,
         *,
@@ -1827,14 +1832,59 @@ class GetServerStateResponse(_message.Message):
         bucket: _common_pb2.CloudBucket | None = ...,
         deletion_held: _builtins.bool = ...,
         caller: Global___Caller | None = ...,
+        deletion_brakes: _abc.Iterable[Global___DeletionBrake] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "deletion_horizon", b"deletion_horizon", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "database_time_nanos", b"database_time_nanos", "deletion_brakes", b"deletion_brakes", "deletion_held", b"deletion_held", "deletion_horizon", b"deletion_horizon", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetServerStateResponse: _TypeAlias = GetServerStateResponse  # noqa: Y015
+
+@_typing.final
+class DeletionBrake(_message.Message):
+    """A dataset that would lose more of its bytes at once than META_DELETION_PERCENT_MAX. Segments that
+    were tombstoned without a successor are held; those that a merge replaced are not.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    LIVE_SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    BRAKED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Name of the dataset."""
+    segments: _builtins.int
+    """Segments that were to be deleted when it was last looked at."""
+    size_bytes: _builtins.int
+    """Their compressed bytes."""
+    live_size_bytes: _builtins.int
+    """Compressed bytes of the live segments."""
+    braked_at_nanos: _builtins.int
+    """When deletion was stopped, in nanoseconds since the epoch."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        segments: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+        live_size_bytes: _builtins.int = ...,
+        braked_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["braked_at_nanos", b"braked_at_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "live_size_bytes", b"live_size_bytes", "segments", b"segments", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletionBrake: _TypeAlias = DeletionBrake  # noqa: Y015
 
 @_typing.final
 class Caller(_message.Message):
@@ -2357,16 +2407,23 @@ Global___DatasetUsage: _TypeAlias = DatasetUsage  # noqa: Y015
 
 @_typing.final
 class ReleaseDeletionHoldRequest(_message.Message):
-    """No parameters."""
+    """Request of ReleaseDeletionHold."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    dataset_name: _builtins.str
+    """Releases the brake of this dataset instead: what is tombstoned by now may be deleted. Empty =
+    the hold on all deletion.
+    """
     def __init__(
         self,
+        *,
+        dataset_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_name", b"dataset_name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -500,7 +500,7 @@ class OperationsServiceServicer:
 
     def ReleaseDeletionHold(self, request, context):
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
-        state.
+        state; or the deletion brake of one dataset.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

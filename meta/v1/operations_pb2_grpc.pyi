@@ -104,7 +104,7 @@ class OperationsServiceStub:
     """
     ReleaseDeletionHold: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
-    state.
+    state; or the deletion brake of one dataset.
     """
     PinVersion: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PinVersionRequest, _operations_pb2.PinVersionResponse]
     """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
@@ -267,7 +267,7 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """
     ReleaseDeletionHold: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]  # type: ignore[assignment]
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
-    state.
+    state; or the deletion brake of one dataset.
     """
     PinVersion: _aio.UnaryUnaryMultiCallable[_operations_pb2.PinVersionRequest, _operations_pb2.PinVersionResponse]  # type: ignore[assignment]
     """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
@@ -562,7 +562,7 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ReleaseDeletionHoldResponse, _abc.Awaitable[_operations_pb2.ReleaseDeletionHoldResponse]]:
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
-        state.
+        state; or the deletion brake of one dataset.
         """
 
     def PinVersion(

@@ -6,8 +6,9 @@ from google.protobuf.duration_pb2 import Duration
 from meta import access
 from meta.access import Principal
 from meta.config import Settings
-from meta.services import convert
-from meta.store import server_state
+from meta.services import checks, convert
+from meta.store import deletion_brakes, server_state
+from meta.store.deletion_brakes import DeletionBrake
 from meta.transactions import Transactions
 from meta.v1 import operations_pb2, operations_pb2_grpc
 
@@ -23,7 +24,9 @@ class StateCalls(operations_pb2_grpc.OperationsServiceServicer):
         self, request: operations_pb2.GetServerStateRequest, context: grpc.ServicerContext
     ) -> operations_pb2.GetServerStateResponse:
         """Read the version counter, the horizon and the limits."""
-        state = self._transactions.read(server_state.read)
+        state, brakes = self._transactions.read(
+            lambda tx: (server_state.read(tx), deletion_brakes.list_visible(tx))
+        )
         lifetimes = self._settings.lifetimes
         return operations_pb2.GetServerStateResponse(
             version=state.version,
@@ -35,14 +38,30 @@ class StateCalls(operations_pb2_grpc.OperationsServiceServicer):
             bucket=convert.bucket(self._settings.location),
             deletion_held=state.deletion_held,
             caller=_caller(access.current.get()),
+            deletion_brakes=map(_brake, brakes),
         )
 
     def ReleaseDeletionHold(
         self, request: operations_pb2.ReleaseDeletionHoldRequest, context: grpc.ServicerContext
     ) -> operations_pb2.ReleaseDeletionHoldResponse:
-        """Release the hold on deletion after a failover or restore."""
-        released = self._transactions.write(server_state.release_deletion_hold)
+        """Release the hold on deletion after a failover or restore, or the brake of a dataset."""
+        if request.dataset_name:
+            name = checks.name(request.dataset_name, "dataset_name")
+            released = self._transactions.write(lambda tx: deletion_brakes.release(tx, name))
+        else:
+            released = self._transactions.write(server_state.release_deletion_hold)
         return operations_pb2.ReleaseDeletionHoldResponse(success=released)
+
+
+def _brake(brake: DeletionBrake) -> operations_pb2.DeletionBrake:
+    return operations_pb2.DeletionBrake(
+        dataset_id=str(brake.dataset_id),
+        dataset_name=brake.dataset_name,
+        segments=brake.segments,
+        size_bytes=brake.size_bytes,
+        live_size_bytes=brake.live_size_bytes,
+        braked_at_nanos=brake.braked_at_nanos,
+    )
 
 
 def _caller(principal: Principal) -> operations_pb2.Caller:

@@ -36,6 +36,7 @@ from meta.store.tables.nurseries import nurseries, nursery_shards
 from meta.store.tables.pins import pins
 from meta.store.tables.segments import (
     dataset_stats,
+    deletion_brakes,
     lineage_ends,
     object_identities,
     registration_segments,
@@ -74,6 +75,7 @@ __all__ = [
     "dataset_usage",
     "dataset_visibility",
     "datasets",
+    "deletion_brakes",
     "denied_calls",
     "excess_allowances",
     "ingest_streams",

@@ -214,6 +214,20 @@ lineage_ends = Table(
     Column("segment_id", Uuid, primary_key=True),
 )
 
+# Datasets of which nothing more is deleted until an operator allows it, and what was to go.
+deletion_brakes = Table(
+    "deletion_brakes",
+    metadata,
+    Column("dataset_key", Integer, primary_key=True, autoincrement=False),
+    # Null once it is released.
+    moment("braked_at"),
+    Column("segments", BigInteger, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("live_size_bytes", BigInteger, nullable=False),
+    # What was tombstoned up to it may be deleted.
+    Column("released_version", BigInteger, nullable=False, server_default=text("0")),
+)
+
 # Maintained counters: what GetJanitorStats answers.
 dataset_stats = Table(
     "dataset_stats",

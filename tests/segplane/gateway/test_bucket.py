@@ -1,13 +1,15 @@
 """Tables in a bucket: readers with credentials of their own, and what they ask of the store."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyiceberg.catalog import load_catalog
 
 from meta.config import Settings
+from segments.keys import DATASETS_ROOT
+from segments.store.open import open_store
 from tests.support.gateway.answers import (
     answer,
     catalog_of,
@@ -18,45 +20,18 @@ from tests.support.gateway.answers import (
 )
 from tests.support.gateway.engines import ENGINES, Engine
 from tests.support.gateway.questions import QUESTIONS
+from tests.support.gateway.reads import Reads
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.gateway.shop import Shop
 from tests.support.gateway.trino import TrinoServer
-from tests.support.object_store.faulty_proxy import (
-    FaultyProxy,
-    Forward,
-    ProxyAnswer,
-    Request,
-    running_proxy,
-)
+from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
 from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
 __all__ = ["aws_credentials", "versitygw_endpoint"]
 KEYS = {"s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY}
-
-
-@dataclass
-class Reads:
-    """Reads of segments that passed a proxy."""
-
-    requests: int = 0
-    bytes: int = 0
-    objects: set[str] = field(default_factory=set)
-
-    def pass_on(self, request: Request, forward: Forward) -> ProxyAnswer:
-        """Count a request on its way."""
-        reply = forward(request)
-        path = request.target.partition("?")[0]
-        if request.method == "GET" and path.endswith(".parquet"):
-            self.requests += 1
-            self.bytes += len(reply.body)
-            self.objects.add(path)
-        return reply
-
-    def shown(self) -> dict[str, int]:
-        return {"requests": self.requests, "bytes": self.bytes, "objects": len(self.objects)}
 
 
 @pytest.fixture
@@ -79,15 +54,22 @@ def shop(segments: SegmentWriter) -> Shop:
 
 
 @pytest.fixture
-def reads(shop: Shop, store: FaultyProxy) -> Reads:
+def files(shop: Shop, meta_settings: Settings) -> dict[str, bytes]:
+    """The segments, by key."""
+    bucket = open_store(meta_settings.location)
+    return {one.key: bucket.get(one.key) for one in bucket.list(DATASETS_ROOT)}
+
+
+@pytest.fixture
+def reads(files: dict[str, bytes], store: FaultyProxy) -> Reads:
     """Counts of reads from now on."""
-    counted = Reads()
+    counted = Reads(files)
     store.fault = counted.pass_on
     return counted
 
 
 def test_pyiceberg_reads_a_bucket_with_keys_of_its_own(
-    shop: Shop, gateway: GatewayServer, store: FaultyProxy
+    shop: Shop, gateway: GatewayServer, store: FaultyProxy, files: dict[str, bytes]
 ) -> None:
     catalog = load_catalog("segplane", type="rest", uri=gateway.uri, **KEYS)
     table = catalog.load_table("default.web")
@@ -95,7 +77,7 @@ def test_pyiceberg_reads_a_bucket_with_keys_of_its_own(
     answers = {}
 
     for question in QUESTIONS:
-        counted = Reads()
+        counted = Reads(files)
         store.fault = counted.pass_on
         answers[question.name] = answer(
             question, table.scan(row_filter=condition(question)).to_arrow()
@@ -104,8 +86,11 @@ def test_pyiceberg_reads_a_bucket_with_keys_of_its_own(
 
     record("PyIceberg, bucket", read)
     assert answers == expected(shop)
+    assert all(one["footers"] >= one["objects"] for one in read.values())
     # Seven files are of other days.
     assert read["one trace in one hour"]["objects"] == 3
+    # Of each file one of its three row groups, which are of a signal each.
+    assert read["one trace in one hour"]["row groups"] == 3
     assert read["records by service and hour"]["objects"] == shop.segments.files
 
 

@@ -65,6 +65,8 @@ def test_pyiceberg_reads_what_is_planned(
         ("signal = 'logs'", 3),
         ("signal IN ('traces', 'metrics')", 2),
         (f"timestamp >= '{day(2)}' AND timestamp < '{day(3)}'", 2),
+        (f"timestamp < '{day(1)}'", 1),
+        (f"timestamp >= '{day(3)}'", 2),
         # One stretch of time is looked up, with what lies between.
         (f"signal = 'logs' AND (timestamp < '{day(1)}' OR timestamp >= '{day(3)}')", 3),
         ("signal = 'logs' AND service_name = 'nobody'", 3),

@@ -37,14 +37,30 @@ def read(
     """
     field_ids = {
         key: tuple(common_pb2.SegmentFacts.FromString(key[1]).promoted_field_ids)
-        for key in set(keys)
+        for key in dict.fromkeys(keys)
         if key is not None
     }
     keys = _leading(keys, field_ids)
-    leading_ids = {key: field_ids[key] for key in set(keys) if key is not None}
+    leading_ids = {key: field_ids[key] for key in dict.fromkeys(keys) if key is not None}
     columns = dataset_layouts.find_columns(
         tx, {(key[0], field_id) for key, ids in leading_ids.items() for field_id in ids}
     )
+    made = {key: _layout(key[0], ids, columns) for key, ids in leading_ids.items()}
+    layout_bytes = sum(layout.ByteSize() + _FIELD_BYTES for layout in made.values())
+    if sum(sizes[: len(keys)]) + layout_bytes <= bytes_max:
+        # Nearly always: nothing is left out.
+        numbers_of: dict[Key | None, int] = {key: number for number, key in enumerate(made)}
+        return PageLayouts(list(made.values()), list(map(numbers_of.get, keys)))
+    return _cut(keys, sizes, made, bytes_max)
+
+
+def _cut(
+    keys: Sequence[Key | None],
+    sizes: Sequence[int],
+    made: Mapping[Key, segment_lookup_pb2.SegmentLayout],
+    bytes_max: int,
+) -> PageLayouts:
+    """The layouts of the leading segments that have room; of at least one segment."""
     places: dict[Key, int] = {}
     layouts: list[segment_lookup_pb2.SegmentLayout] = []
     numbers: list[int | None] = []
@@ -53,7 +69,7 @@ def read(
         size_bytes += own_bytes
         layout = None
         if key is not None and key not in places:
-            layout = _layout(key[0], field_ids[key], columns)
+            layout = made[key]
             size_bytes += layout.ByteSize() + _FIELD_BYTES
         if size_bytes > bytes_max and numbers:
             break

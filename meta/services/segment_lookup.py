@@ -4,6 +4,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import add
 from uuid import UUID
 
 import grpc
@@ -41,7 +42,8 @@ class LookupCursor:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    segments: list[tuple[bytes, bytes]]
+    messages: Sequence[bytes]
+    tails: Sequence[bytes]
     layouts: PageLayouts
     version: int
     next_cursor: str | None
@@ -71,12 +73,9 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             snapshot_version=page.version,
             layouts=page.layouts.layouts,
         )
-        numbers = page.layouts.numbers
-        segments = self._frames.join(
-            (message, tail, layout)
-            for (message, tail), layout in zip(page.segments, numbers, strict=True)
-        )
-        return segments + rest.SerializeToString()
+        # A page that its size cuts short has more segments than layouts.
+        segments = zip(page.messages, page.tails, page.layouts.numbers, strict=False)
+        return self._frames.join(segments) + rest.SerializeToString()
 
     def GetSegmentsByIds(  # type: ignore[override]
         self, request: segment_lookup_pb2.GetSegmentsByIdsRequest, context: grpc.ServicerContext
@@ -120,33 +119,37 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         classes = partial(self._held_classes.find, version=snapshot.version)
         matches = lookup.find(tx, query, datasets, checked.limit + 1, classes)
         rows = matches[: checked.limit]
-        segments, keys = self._segments(tx, rows, datasets)
+        messages = found_segments.messages(tx, rows)
+        tails, keys = self._tails(rows, datasets)
         frame_bytes = self._frames.bucket_bytes + segment_bytes.FRAME_BYTES
-        sizes = [len(message) + len(tail) + frame_bytes for message, tail in segments]
+        sizes = [frame_bytes + n for n in map(add, map(len, messages), map(len, tails))]
         layouts = segment_layouts.read(tx, keys, sizes, REPLY_BYTES_MAX)
         shown = len(layouts.numbers)
         next_cursor = None
         if shown < len(matches):
             position = matches[shown - 1].position()
             next_cursor = checked.encode(LookupCursor(version, began_secs, position))
-        return _Page(segments[:shown], layouts, version, next_cursor)
+        return _Page(messages, tails, layouts, version, next_cursor)
 
     @staticmethod
-    def _segments(
-        tx: Transaction, rows: Sequence[FoundSegment], datasets: Sequence[VisibleDataset]
-    ) -> tuple[list[tuple[bytes, bytes]], list[segment_layouts.Key | None]]:
-        """The two parts of each segment's bytes, and the key of its layout."""
+    def _tails(
+        rows: Sequence[FoundSegment], datasets: Sequence[VisibleDataset]
+    ) -> tuple[list[bytes], list[segment_layouts.Key | None]]:
+        """The fields behind each segment's message, and the key of its layout."""
         dataset_ids = {dataset.key: str(dataset.id) for dataset in datasets}
-        segments: list[tuple[bytes, bytes]] = []
+        tails: list[bytes] = []
         keys: list[segment_layouts.Key | None] = []
-        for message, row in zip(found_segments.messages(tx, rows), rows, strict=True):
-            facts, ids = row.facts, None
+        tail, split_facts = segment_bytes.tail, segment_bytes.split_facts
+        # Tuples: a page has a thousand rows, and attributes cost half as much again.
+        for _, created, tombstone, facts, crc32c, _, dataset_key, _, _ in rows:
+            key = None
             if facts:
-                facts, ids = segment_bytes.split_facts(facts)
-            keys.append(None if ids is None else (dataset_ids[row.dataset_key], ids))
-            tail = segment_bytes.tail(row.created_version, row.tombstone_version, facts, row.crc32c)
-            segments.append((message, tail))
-        return segments, keys
+                facts, ids = split_facts(facts)
+                if ids is not None:
+                    key = dataset_ids[dataset_key], ids
+            keys.append(key)
+            tails.append(tail(created, tombstone, facts, crc32c))
+        return tails, keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""Lookup of datasets, of segments and of their URLs, as a query engine does it."""
+"""Lookup of datasets, views, segments and of their URLs, as a query engine does it."""
 
 from collections.abc import Iterator
 
 from meta.client import MetaClient, location
+from meta.errors import RoleRefused
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.keys import join_key
@@ -18,6 +19,25 @@ def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
         if not reply.pagination.HasField("next_cursor"):
             return datasets
         page.after = reply.pagination.next_cursor
+
+
+def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:
+    """Read every page of the views, oldest first."""
+    page = catalog_pb2.PaginationRequest(limit=1_000)
+    while True:
+        reply = client.catalog.ListViews(catalog_pb2.ListViewsRequest(pagination=page))
+        yield from reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return
+        page.after = reply.pagination.next_cursor
+
+
+def view_names(client: MetaClient) -> list[str]:
+    """Read the names of all views; none to a caller who is limited to datasets."""
+    try:
+        return [view.name for view in all_views(client)]
+    except RoleRefused:
+        return []
 
 
 def find_all(

@@ -1,7 +1,7 @@
-"""Queries in DuckDB over all datasets: a view for each, and one for each of its signals.
+"""Queries in DuckDB over all datasets and views: each by its name, and a dataset by its signals.
 
-Dataset `web` is the view `web` with all records, and `web.logs`, `web.traces` and `web.metrics`.
-Nothing can be written, and no other file be read.
+Dataset `web` is the view `web` with all records, and `web.logs`, `web.traces` and `web.metrics`; a
+view of the catalog is one of DuckDB. Nothing can be written, and no other file be read.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from segments.signals import SIGNALS
-from segplane.read import OpenDataset, ReadError
+from segplane.read import OpenDataset, OpenView, ReadError
 from segplane.read.duckdb_functions import define_functions
-from segplane.read.errors import sentence
+from segplane.read.errors import ViewRefused, sentence
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,14 +32,14 @@ _BATCH_ROWS = 2_048
 
 
 class SqlSession:
-    """A connection of DuckDB that opens the datasets which a statement mentions, for its time.
+    """A connection of DuckDB that opens what a statement mentions, for its time.
 
-    `names` lists the datasets, `open_one` opens one. Statements of different times see different
-    versions; within a statement each dataset is read at one.
+    `names` lists datasets and views, `open_one` opens one. Statements of different times see
+    different versions; within a statement each dataset, and each view, is read at one.
     """
 
     def __init__(
-        self, names: Callable[[], Sequence[str]], open_one: Callable[[str], OpenDataset]
+        self, names: Callable[[], Sequence[str]], open_one: Callable[[str], OpenDataset | OpenView]
     ) -> None:
         self._names = names
         self._open_one = open_one
@@ -65,14 +65,17 @@ class SqlSession:
         if statements[0].type not in _READING:
             raise ReadError("only queries are possible: nothing here can be written")
         with ExitStack() as opened:
-            for name in self._mentioned(text):
-                self._show(opened, name)
+            unreadable = dict(self._show_all(opened, self._mentioned(text)))
             try:
                 rows = self._connection.sql(text)
                 if rows is None:
                     raise ReadError("the statement gives no rows")
                 yield rows.to_arrow_reader(_BATCH_ROWS)
             except duckdb.Error as error:
+                # A name that stands somewhere in the text need not be one that is read.
+                for name, refusal in unreadable.items():
+                    if f"Table with name {name} does not exist" in str(error):
+                        raise refusal from None
                 raise ReadError(sentence(error)) from error
 
     def _mentioned(self, text: str) -> list[str]:
@@ -80,9 +83,30 @@ class SqlSession:
         folded = text.casefold()
         return [name for name in self._names() if name.replace('"', '""').casefold() in folded]
 
-    def _show(self, opened: ExitStack, name: str) -> None:
-        """Make the views of a dataset until the statement is over."""
-        dataset = opened.enter_context(self._open_one(name))
+    def _show_all(
+        self, opened: ExitStack, names: Sequence[str]
+    ) -> Iterator[tuple[str, ViewRefused]]:
+        """Make what names stand for until the statement is over; yield what cannot be read."""
+        for name in names:
+            try:
+                shown = self._open_one(name)
+            except ViewRefused as error:
+                yield name, error
+                continue
+            opened.callback(shown.close)
+            if isinstance(shown, OpenView):
+                self._show_view(opened, name, shown)
+            else:
+                self._show_dataset(opened, name, shown)
+
+    def _show_view(self, opened: ExitStack, name: str, view: OpenView) -> None:
+        sql, tables = view.register(self._connection)
+        for table in tables:
+            opened.callback(self._connection.unregister, table)
+        self._connection.execute(f"CREATE OR REPLACE VIEW main.{_quoted(name)} AS {sql}")
+        opened.callback(self._connection.execute, f"DROP VIEW IF EXISTS main.{_quoted(name)}")
+
+    def _show_dataset(self, opened: ExitStack, name: str, dataset: OpenDataset) -> None:
         schema = _quoted(name)
         self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         opened.callback(self._connection.execute, f"DROP SCHEMA IF EXISTS {schema} CASCADE")

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound
+from meta.v1 import catalog_pb2
 from segplane.lookup import all_datasets
 
 _DATASET_KEYS = ("dataset_name", "dataset")
@@ -16,6 +17,9 @@ def with_suggestion(client: MetaClient, error: NotFound) -> NotFound:
         return error
     message = f"there is no dataset {name!r}"
     try:
+        if _is_view(client, name):
+            message += ", it is a view: read it by open_view, option view, or segplane query"
+            return NotFound(message, **error.metadata)
         names = [dataset.name for dataset in all_datasets(client)]
     except MetaError:
         # The refusal is what the caller must see, not that it could not be explained.
@@ -23,3 +27,12 @@ def with_suggestion(client: MetaClient, error: NotFound) -> NotFound:
     if closest := get_close_matches(name, names, n=1):
         return NotFound(f"{message}: did you mean {closest[0]!r}?", **error.metadata)
     return NotFound(f"{message}: `segplane datasets list` lists them", **error.metadata)
+
+
+def _is_view(client: MetaClient, name: str) -> bool:
+    try:
+        client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
+    except MetaError:
+        # There is none, or the caller may not see any.
+        return False
+    return True

@@ -47,17 +47,6 @@ def compiled_view(client: MetaClient, name: str, *, is_complete: bool = False) -
     return queries.compile_view(branches, schema)
 
 
-def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:
-    """Read every page of the views, oldest first."""
-    page = catalog_pb2.PaginationRequest(limit=1_000)
-    while True:
-        reply = client.catalog.ListViews(catalog_pb2.ListViewsRequest(pagination=page))
-        yield from reply.items
-        if not reply.pagination.HasField("next_cursor"):
-            return
-        page.after = reply.pagination.next_cursor
-
-
 def all_links(client: MetaClient, view_id: str) -> Iterator[catalog_pb2.ViewDatasetProjection]:
     """Read every page of a view's links, oldest first."""
     page = catalog_pb2.PaginationRequest(limit=1_000)

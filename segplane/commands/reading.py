@@ -20,9 +20,16 @@ from segplane.connection import (
     connect,
     usage,
 )
-from segplane.lookup import all_datasets
+from segplane.lookup import all_datasets, view_names
 from segplane.output import NONE, print_table
-from segplane.read import MetaUnreachable, OpenDataset, ReadError, open_dataset
+from segplane.read import (
+    MetaUnreachable,
+    OpenDataset,
+    OpenView,
+    ReadError,
+    open_dataset,
+    open_view,
+)
 
 AsJsonRows = Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")]
 Dataset = Annotated[str, typer.Argument(help="Dataset name.")]
@@ -115,18 +122,29 @@ def sql(
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJsonRows = False,
 ) -> None:
-    """Query datasets in DuckDB's SQL: `web` is a dataset, `web.logs` its logs. Nothing is written.
+    """Query datasets and views in DuckDB's SQL: `web`, and `web.logs` its logs. Nothing is written.
 
     Beside DuckDB's functions there are attribute(attributes, 'user.id'), histogram_quantile(0.99,
     bucket_counts, explicit_bounds), merge_buckets(bucket_counts), severity_name(n) and others.
     """
     from segplane.sql_session import SqlSession
 
-    def open_one(name: str) -> OpenDataset:
-        return open_dataset(name, None, start, end, fresh=fresh, meta_address=address)
-
     with connect(address) as client:
-        session = SqlSession(lambda: [one.name for one in all_datasets(client)], open_one)
+        views = frozenset[str]()
+
+        def names() -> list[str]:
+            nonlocal views
+            datasets = [one.name for one in all_datasets(client)]
+            # A dataset comes before a view of its name.
+            views = frozenset(view_names(client)).difference(datasets)
+            return [*datasets, *sorted(views)]
+
+        def open_one(name: str) -> OpenDataset | OpenView:
+            if name in views:
+                return open_view(name, start, end, fresh=fresh, meta_address=address)
+            return open_dataset(name, None, start, end, fresh=fresh, meta_address=address)
+
+        session = SqlSession(names, open_one)
         try:
             if command is not None:
                 with refusals():

@@ -16,6 +16,7 @@ from segplane.connection import (
     usage,
 )
 from segplane.kql.sql.engines import EngineName
+from segplane.lookup import all_views
 from segplane.output import NONE, AsJson, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Create, link and list views, print them as SQL.")
@@ -28,7 +29,7 @@ Projection = Annotated[str, typer.Argument(help="The projection that it reads it
 def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
     """List the views with their links; `unchecked` are links of release 0.1.0."""
     # sqlglot takes long to import.
-    from segplane.view_sql import all_links, all_views
+    from segplane.view_sql import all_links
 
     with connect(address) as client:
         if as_json:

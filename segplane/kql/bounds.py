@@ -52,10 +52,15 @@ class _Read:
     interval: Interval
 
 
-def time_bounds(relation: Relation, time_column: str) -> dict[str, Interval]:
-    """Return, for each table that is read, the times outside which no row matters."""
+def time_bounds(
+    relation: Relation, time_column: str, wanted: Intervals | None = None
+) -> dict[str, Interval]:
+    """Return, for each table that is read, the times outside which no row matters.
+
+    `wanted` are times of the relation's own columns, outside of which none of its rows matters.
+    """
     bounds: dict[str, Interval] = {}
-    for read in _reads(relation, {}, time_column):
+    for read in _reads(relation, wanted or {}, time_column):
         known = bounds.get(read.table)
         bounds[read.table] = read.interval if known is None else known.hull(read.interval)
     return bounds

@@ -1,6 +1,7 @@
 """Queries and projections, checked: text in, typed relation out."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from segplane.kql import relations
 from segplane.kql.catalog import OPERATORS
@@ -72,6 +73,24 @@ def _located(text: str, check: Callable[[], CheckedQuery]) -> CheckedQuery:
         return check()
     except KqlError as error:
         raise error.at(text) from None
+
+
+def only_columns(state: CheckedQuery, names: Sequence[str]) -> CheckedQuery:
+    """Return some columns of a view, in this order."""
+    columns = {name: state.columns[name] for name in names}
+    values = {name: ColumnValue(name, type_) for name, type_ in columns.items()}
+    return CheckedQuery(Select(state.relation, values, columns, is_named=True), columns)
+
+
+def links_of(view: CheckedQuery) -> Iterator[CheckedQuery]:
+    """Yield what each link of a compiled view gives, with the view's columns."""
+    match view.relation:
+        case Union(inputs=links):
+            yield from (replace(view, relation=link) for link in links)
+        case Select(input=Union(inputs=links)) as chosen:
+            yield from (replace(view, relation=replace(chosen, input=link)) for link in links)
+        case relation:
+            raise AssertionError(f"no view is a {type(relation).__name__}")
 
 
 def compile_view(branches: Iterable[CheckedQuery], schema: Columns) -> CheckedQuery:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from segplane.kql.reads import DatasetRead
 from segplane.query.errors import QueryError
-from segplane.query.plan import DatasetRead
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
-from segplane.read.bounds import NANOS_MAX, NANOS_MIN, TimeBounds
+from segplane.read.bounds import TimeBounds
 from segplane.read.fresh import FreshRecords
 from segplane.read.opening import version_at
 
@@ -93,7 +93,7 @@ def _version(reads: Sequence[DatasetRead], place: QueryPlace, stack: ExitStack) 
 
 
 def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDataset:
-    bounds = meet(read, place.bounds)
+    bounds = place.bounds.within(*read.nanos())
     if place.opener is not None:
         return place.opener(read, bounds, as_of)
     return open_dataset(
@@ -104,23 +104,6 @@ def _open(read: DatasetRead, place: QueryPlace, as_of: int | None) -> OpenDatase
         as_of=as_of,
         fresh=place.is_fresh,
         meta_address=place.address,
-    )
-
-
-def meet(read: DatasetRead, bounds: TimeBounds) -> TimeBounds:
-    """Return the times that a query needs, within those that its caller allows."""
-    low, high = read.nanos()
-    start = max((s for s in (low, bounds.start) if s is not None), default=None)
-    end = min((e for e in (high, bounds.end) if e is not None), default=None)
-    if start is not None and (start > NANOS_MAX - 1 or (end is not None and start >= end)):
-        # No record can matter; the columns are needed all the same.
-        return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
-    if end is not None and end <= NANOS_MIN:
-        return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
-    # What is beyond 64 bits of nanoseconds bounds nothing.
-    return TimeBounds(
-        None if start is None or start < NANOS_MIN else start,
-        None if end is None or end > NANOS_MAX else end,
     )
 
 

@@ -8,9 +8,9 @@ from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.kql.state import CheckedQuery
 from segplane.kql.typed import Table
-from segplane.lookup import all_datasets
+from segplane.lookup import all_datasets, view_names
 from segplane.query.errors import QueryError
-from segplane.view_sql import ViewUnreadable, all_views, compiled_view, table_of
+from segplane.view_sql import ViewUnreadable, compiled_view, table_of
 
 NamedTable = Table | CheckedQuery
 Found = TypeVar("Found")
@@ -44,8 +44,7 @@ class CatalogTables(Mapping[str, NamedTable]):
     def __iter__(self) -> Iterator[str]:
         if self._names is None:
             datasets = (dataset.name for dataset in all_datasets(self._client))
-            views = _allowed(lambda: [view.name for view in all_views(self._client)]) or []
-            self._names = tuple(dict.fromkeys((*datasets, *views)))
+            self._names = tuple(dict.fromkeys((*datasets, *view_names(self._client))))
         return iter(self._names)
 
     def __len__(self) -> int:

@@ -1,9 +1,12 @@
-"""Reading datasets: one call opens a dataset at one version, for Arrow, DuckDB, Polars and pandas.
+"""Reading: one call opens a dataset or a view at one version, for Arrow, DuckDB, Polars, pandas.
 
-    from segplane.read import open_dataset
+    from segplane.read import open_dataset, open_view
 
     with open_dataset("web", signal="logs", start="1h") as logs:
         logs.pandas()
+
+    with open_view("failures", start="1h") as failures:
+        failures.pandas()
 
 Importing this needs none of these libraries; each is imported where it is used first.
 """
@@ -13,13 +16,17 @@ from segplane.read.dataset import OpenDataset
 from segplane.read.errors import MetaUnreachable, PinLost, ReadError
 from segplane.read.files import DatasetFile
 from segplane.read.opening import open_dataset
+from segplane.read.view import OpenView
+from segplane.read.view_opening import open_view
 
 __all__ = [
     "DEFAULT_ADDRESS",
     "DatasetFile",
     "MetaUnreachable",
     "OpenDataset",
+    "OpenView",
     "PinLost",
     "ReadError",
     "open_dataset",
+    "open_view",
 ]

@@ -33,6 +33,22 @@ class TimeBounds:
         """Return true if every time of first..last, both inclusive, is within the bounds."""
         return (self.end is None or last < self.end) and (self.start is None or first >= self.start)
 
+    def within(self, start: int | None, end: int | None) -> "TimeBounds":
+        """Return the part that is within [start, end), which may be beyond 64 bits.
+
+        Where nothing is, it is bounds that no record has.
+        """
+        start = max((s for s in (start, self.start) if s is not None), default=None)
+        end = min((e for e in (end, self.end) if e is not None), default=None)
+        if start is not None and (start > NANOS_MAX - 1 or (end is not None and start >= end)):
+            return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
+        if end is not None and end <= NANOS_MIN:
+            return TimeBounds(NANOS_MIN, NANOS_MIN + 1)
+        return TimeBounds(
+            None if start is None or start < NANOS_MIN else start,
+            None if end is None or end > NANOS_MAX else end,
+        )
+
     def time_range(self) -> common_pb2.TimeRange | None:
         """Return the bounds as FindSegments takes them; None = all times."""
         if self.start is None and self.end is None:

@@ -12,6 +12,10 @@ class ReadError(Exception):
     """The dataset cannot be read as asked; the message says why and what to change."""
 
 
+class ViewRefused(ReadError):
+    """There is no such view, or it cannot be read as it is defined; datasets can."""
+
+
 class PinLost(ReadError):
     """The version is no longer kept from deletion. Open the dataset again."""
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
-from meta.errors import CursorInvalid
+from meta.errors import CursorInvalid, RoleRefused
 from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway.iceberg import responses
@@ -43,6 +43,10 @@ _ENDPOINTS = (
     "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
     "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}",
 )
+# Before the cursor of a page of the catalog's views, which follow those of signals.
+_CATALOG_VIEWS = "views:"
+# Names, and the token of the next page or "".
+_Page = tuple[list[str], str]
 _NO_CONTENT = 204
 _NOT_MODIFIED = 304
 
@@ -106,9 +110,9 @@ class IcebergCatalog:
             case []:
                 return "namespace", answer({"namespace": [NAMESPACE], "properties": {}})
             case ["tables"]:
-                return "tables", await run_in_threadpool(self._list, request, _table_names)
+                return "tables", await run_in_threadpool(self._list, request, self._tables_page)
             case ["views"]:
-                return "views", await run_in_threadpool(self._list, request, _view_names)
+                return "views", await run_in_threadpool(self._list, request, self._views_page)
             case ["views", name]:
                 return "view", await run_in_threadpool(self._view, request, name)
             case ["tables", name] if request.method == "HEAD":
@@ -140,33 +144,55 @@ class IcebergCatalog:
             return Response(status_code=_NO_CONTENT)
         return answer({"metadata-location": metadata["location"], "metadata": metadata})
 
-    def _list(self, request: Request, names_of: Callable[[str], list[str]]) -> Response:
-        """List what each dataset gives, in pages of datasets."""
+    def _list(self, request: Request, page_of: Callable[[str, int], _Page]) -> Response:
+        """List names in pages."""
         token, size = (request.query_params.get(name) for name in ("pageToken", "pageSize"))
         if size is not None and not _PAGE_SIZE.fullmatch(size):
             return refuse(responses.BAD_REQUEST, f"pageSize is {size!r}, expected 1 or more")
-        # A client that names neither wants all; datasets are bounded (META_DATASETS_MAX).
+        # A client that names neither wants all; datasets and views are bounded (META_DATASETS_MAX).
         wants_all = token is None and size is None
-        page = catalog_pb2.PaginationRequest(limit=min(int(size or PAGE_MAX), PAGE_MAX))
-        if token:
-            page.after = token
-        identifiers: list[dict[str, object]] = []
+        limit, token = min(int(size or PAGE_MAX), PAGE_MAX), token or ""
+        names: list[str] = []
         while True:
             try:
-                reply = self._meta.catalog.ListDatasets(
-                    catalog_pb2.ListDatasetsRequest(pagination=page)
-                )
+                page, token = page_of(token, limit)
             except CursorInvalid:
                 return refuse(responses.BAD_REQUEST, "pageToken is none that this catalog gave")
-            names = (name for dataset in reply.items for name in names_of(dataset.name))
-            identifiers += [{"namespace": [NAMESPACE], "name": name} for name in names]
-            page.after = reply.pagination.next_cursor
-            if not (page.after and wants_all):
+            names += page
+            if not (token and wants_all):
                 break
+        identifiers = [{"namespace": [NAMESPACE], "name": name} for name in names]
         listing: dict[str, object] = {"identifiers": identifiers}
-        if page.after:
-            listing["next-page-token"] = page.after
+        if token:
+            listing["next-page-token"] = token
         return answer(listing)
+
+    def _tables_page(self, token: str, limit: int) -> _Page:
+        page = catalog_pb2.PaginationRequest(limit=limit, after=token or None)
+        reply = self._meta.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
+        return [dataset.name for dataset in reply.items], reply.pagination.next_cursor
+
+    def _views_page(self, token: str, limit: int) -> _Page:
+        """Page through the views of signals, then through those of the catalog."""
+        if token.startswith(_CATALOG_VIEWS):
+            return self._catalog_views_page(token.removeprefix(_CATALOG_VIEWS), limit)
+        datasets, token = self._tables_page(token, limit)
+        names = [str(view) for name in datasets for view in view_names(name)]
+        if token:
+            return names, token
+        try:
+            views = self._meta.catalog.ListViews(_list_views("", 1))
+        except RoleRefused:
+            # To a gateway that is limited to datasets, no view exists.
+            return names, ""
+        return names, _CATALOG_VIEWS if views.items else ""
+
+    def _catalog_views_page(self, token: str, limit: int) -> _Page:
+        reply = self._meta.catalog.ListViews(_list_views(token, limit))
+        after = reply.pagination.next_cursor
+        # A table, or a view of a signal, comes before a view of its name.
+        names = [view.name for view in reply.items if not self._tables.is_taken(view.name)]
+        return names, f"{_CATALOG_VIEWS}{after}" if after else ""
 
     async def _table(self, request: Request, name: str) -> Response:
         snapshots = request.query_params.get("snapshots", "all")
@@ -227,12 +253,9 @@ class IcebergCatalog:
                 del self._loads[name]
 
 
-def _table_names(dataset_name: str) -> list[str]:
-    return [dataset_name]
-
-
-def _view_names(dataset_name: str) -> list[str]:
-    return [str(view) for view in view_names(dataset_name)]
+def _list_views(token: str, limit: int) -> catalog_pb2.ListViewsRequest:
+    page = catalog_pb2.PaginationRequest(limit=limit, after=token or None)
+    return catalog_pb2.ListViewsRequest(pagination=page)
 
 
 def _has_failed(task: asyncio.Task[LoadedTable]) -> bool:

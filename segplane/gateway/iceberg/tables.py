@@ -18,6 +18,7 @@ from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import Locator
 from segplane.gateway import metrics
+from segplane.gateway.iceberg.catalog_views import catalog_view
 from segplane.gateway.iceberg.contents import Contents, OtherDataset
 from segplane.gateway.iceberg.data_files import store_root
 from segplane.gateway.iceberg.documents import Document, document
@@ -99,15 +100,25 @@ class Tables:
             raise TableMissing(f"there is no table {name!r}")
         return found.dataset_id
 
-    def find_view(self, name: str) -> dict[str, Any]:
-        """Describe a view of one signal. Raises TableMissing, TableRefused, MetaError."""
+    def is_taken(self, name: str) -> bool:
+        """True if a table or the view of a signal has this name, before a view of the catalog."""
         view = parse_view_name(name)
+        if self._find(name, None) is not None:
+            return True
+        return view is not None and self._find(view.dataset_name, None) is not None
+
+    def find_view(self, name: str) -> dict[str, Any]:
+        """Describe a view: of one signal, else of the catalog.
+
+        Raises TableMissing, TableRefused, MetaError.
+        """
         # A dataset of this name comes first.
-        table = None
-        if view is not None and self._find(name, None) is None:
-            table = self._find(view.dataset_name, None)
+        if self._find(name, None) is not None:
+            raise TableMissing(f"there is no view {name!r}: a table has this name")
+        view = parse_view_name(name)
+        table = None if view is None else self._find(view.dataset_name, None)
         if view is None or table is None:
-            raise TableMissing(f"there is no view {name!r}")
+            return catalog_view(self._meta, name, NAMESPACE)
         promoted = _promoted(table, view.dataset_name)
         return view_metadata(view, table.dataset_id, NAMESPACE, promoted)
 

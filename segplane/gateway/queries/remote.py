@@ -23,8 +23,8 @@ from segplane.gateway.queries.wire import (
     receive,
     send,
 )
+from segplane.kql.reads import DatasetRead
 from segplane.query.errors import QueryError
-from segplane.query.plan import DatasetRead
 from segplane.query.tables import NamedTable
 from segplane.read.bounds import TimeBounds
 from segplane.read.dataset import OpenDataset

@@ -54,6 +54,16 @@ def table_name(table: Table) -> exp.Expression:
     return exp.Table(this=_quoted(table.name))
 
 
+def tables_named(names: Mapping[str, str], schema: str = "") -> Source:
+    """Return what gives tables other names, and a schema before them."""
+
+    def source(table: Table) -> exp.Expression:
+        name = names.get(table.name, table.name)
+        return exp.Table(this=_quoted(name), db=_quoted(schema) if schema else None)
+
+    return source
+
+
 def _quoted(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 

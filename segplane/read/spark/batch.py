@@ -30,11 +30,6 @@ class SegplaneReader(DataSourceReader):
         self._terms: tuple[Term, ...] = ()
         check_schema(schema, self._columns())
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Take the filters that narrow what is read; Spark applies all of them again."""
-        self._terms = terms_of(filters, self._columns().all)
-        return filters
-
     def partitions(self) -> Sequence[InputPartition]:
         """List the files that can hold such rows, divided into tasks."""
         options, columns = self._options, self._columns()
@@ -66,3 +61,16 @@ class SegplaneReader(DataSourceReader):
     def _columns(self) -> ReadColumns:
         signals = signals_of(self._options.signal)
         return ReadColumns(signals, self._snapshot.promoted, self._schema.names)
+
+
+class FilteringReader(SegplaneReader):
+    """Leaves out what a query's filters exclude.
+
+    Spark 4.3 keeps one plan for all uses of a data frame, that of the filters which were pushed
+    last, so only a frame that is used once, with one filter, may be read like this.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Take the filters that narrow what is read; Spark applies all of them again."""
+        self._terms = terms_of(filters, self._columns().all)
+        return filters

@@ -24,7 +24,9 @@ class SourceOptions:
     Streams begin with `starting_version`: a number is the first version whose records are read.
     """
 
-    dataset: str
+    # Empty for a view.
+    dataset: str = ""
+    view: str | None = None
     signal: str | None = None
     start: str | None = None
     end: str | None = None
@@ -37,6 +39,8 @@ class SourceOptions:
     lease_secs: int = LEASE_SECS
     # Files that Spark's own reader cannot read, alone.
     converted_only: bool = False
+    # The frame is used once, with one filter: Spark 4.3 takes the last one for all uses.
+    push_filters: bool = False
     meta_address: str | None = None
     token: str | None = None
     ca: str | None = None
@@ -67,15 +71,20 @@ def read_options(options: Mapping[str, str]) -> SourceOptions:
             hint = f": did you mean {_camel(known[closest[0]])!r}?" if closest else ""
             raise ReadError(f"there is no option {key!r}{hint}")
         values[name] = _value(name, value)
-    if not values.get("dataset"):
-        raise ReadError("which dataset? name it: .load('web'), or option 'dataset'")
+    if values.get("view"):
+        if values.get("dataset"):
+            raise ReadError("dataset and view: expected one of them")
+        if values.get("signal"):
+            raise ReadError("signal is of datasets: a view's projections choose their records")
+    elif not values.get("dataset"):
+        raise ReadError("which dataset? name it: .load('web'), or option 'dataset' or 'view'")
     if values.get("max_files_per_trigger") and values.get("max_bytes_per_trigger"):
         raise ReadError("maxFilesPerTrigger and maxBytesPerTrigger: expected one of them")
     return SourceOptions(**values)  # type: ignore[arg-type]
 
 
 def _value(name: str, value: str) -> object:
-    if name == "converted_only":
+    if name in {"converted_only", "push_filters"}:
         return value == "true"
     if name in {"version", "lease_secs", "partition_bytes"} or name.startswith("max_"):
         return _number(_camel(name), value, low=0 if name == "version" else 1)

@@ -37,20 +37,25 @@ class Snapshot:
 
 def open_snapshot(options: SourceOptions) -> Snapshot:
     """Pin the version that is asked for, or the current one. Raises ReadError."""
-    bounds = options.bounds()
     with options.client() as client, meta_refusals(client):
-        pin_id, began_at = str(uuid4()), time.time()
-        pin = take_pin(client, options, pin_id, options.version)
-        return Snapshot(
-            pin.dataset_name,
-            pin.dataset_id,
-            pin.version,
-            pin_id,
-            began_at,
-            pin.left_secs,
-            bounds,
-            promoted_columns(client, pin.dataset_id),
-        )
+        return snapshot_of(client, options)
+
+
+def snapshot_of(client: MetaClient, options: SourceOptions) -> Snapshot:
+    """Pin the version that is asked for, or the current one. Raises ReadError, MetaError."""
+    bounds = options.bounds()
+    pin_id, began_at = str(uuid4()), time.time()
+    pin = take_pin(client, options, pin_id, options.version)
+    return Snapshot(
+        pin.dataset_name,
+        pin.dataset_id,
+        pin.version,
+        pin_id,
+        began_at,
+        pin.left_secs,
+        bounds,
+        promoted_columns(client, pin.dataset_id),
+    )
 
 
 def take_pin(

@@ -8,8 +8,9 @@ from meta.v1 import catalog_pb2 as pb
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.signals import SIGNALS
+from segplane.kql.reads import DatasetRead
 from segplane.query.engine import RunningQuery
-from segplane.query.plan import DatasetRead, QueryPlan
+from segplane.query.plan import QueryPlan
 from segplane.read.bounds import TimeBounds
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter

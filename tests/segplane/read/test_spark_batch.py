@@ -22,7 +22,7 @@ from tests.support.reading import rows_as_read, rows_as_written
 pytestmark = pytest.mark.spark
 START = datetime.fromtimestamp(EPOCH // 10**9, UTC)
 # A partition for each file, so that their number is that of the files read.
-EACH = {"partitionBytes": 2**20}
+EACH = {"partitionBytes": 2**20, "pushFilters": "true"}
 
 
 @pytest.fixture
@@ -64,22 +64,37 @@ def test_a_filter_reads_only_files_that_can_hold_such_rows(
 ) -> None:
     for day in range(4):
         segments.write(day=day, signals=("logs",) if day % 2 else ("traces",))
-    frame = load(spark, meta_server, **EACH)
 
-    days = [frame.where(f.col("timestamp") >= START + timedelta(days=n)) for n in range(4)]
-    logs = frame.where("signal = 'logs'")
+    def used_once() -> DataFrame:
+        return load(spark, meta_server, **EACH)
+
+    days = [used_once().where(f.col("timestamp") >= START + timedelta(days=n)) for n in range(4)]
+    logs = used_once().where("signal = 'logs'")
 
     assert [files_read(one) for one in days] == [4, 3, 2, 1]
     assert [one.count() for one in days] == [80, 60, 40, 20]
     assert (files_read(logs), logs.count()) == (2, 40)
-    assert logs.where("signal = 'traces'").count() == 0
+    assert used_once().where("signal = 'logs' AND signal = 'traces'").count() == 0
     assert load(spark, meta_server, **EACH, signal="logs").where(
         f.col("timestamp") < START + timedelta(days=2)
     ).count() == 20  # fmt: skip
 
 
+def test_a_frame_may_be_filtered_in_several_ways(
+    spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
+) -> None:
+    segments.write(signals=SIGNALS)
+    frame = load(spark, meta_server)
+
+    parts = [frame.where(f"signal = '{signal}'") for signal in SIGNALS]
+
+    assert parts[0].unionAll(parts[1]).unionAll(parts[2]).count() == 60
+    assert [part.count() for part in parts] == [20, 20, 20]
+    assert frame.count() == 60
+
+
 @pytest.mark.parametrize("operator", ["=", "<=>", "<", "<=", ">", ">=", "<>"])
-@pytest.mark.parametrize("path", ["source", "native"])
+@pytest.mark.parametrize("path", ["pushed", "native"])
 def test_a_filter_means_what_spark_means(
     spark: SparkSession,
     meta_server: MetaServer,
@@ -89,16 +104,21 @@ def test_a_filter_means_what_spark_means(
     path: str,
 ) -> None:
     segments.write(signals=SIGNALS)
-    frame = load(spark, meta_server) if path == "source" else opened().spark(spark)
-    unfiltered = frame.toArrow().to_pylist()
+    unfiltered = opened().to_table().to_pylist()
+    native = opened().spark(spark)
+
+    def used_once() -> DataFrame:
+        return native if path == "native" else load(spark, meta_server, pushFilters="true")
+
     row = unfiltered[7]
     names = ("timestamp", "timestamp_nanos", "service_name", "severity_number", "value_double")
 
     for name in names:
         values = [row[name], *(r[name] for r in unfiltered)]
-        value = next(v for v in values if v is not None and (path == "source" or str(v) != "nan"))
+        value = next(v for v in values if v is not None and (path == "pushed" or str(v) != "nan"))
         literal = f.lit(value)
         condition = f.expr(f"{name} {operator} probe")
+        frame = used_once()
         filtered = frame.withColumn("probe", literal).where(condition).count()
         rows = spark.createDataFrame(
             [(r[name],) for r in unfiltered], StructType([frame.schema[name]])

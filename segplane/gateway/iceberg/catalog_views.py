@@ -1,0 +1,96 @@
+"""The catalog's views over datasets, as SQL for engines that know views of Iceberg catalogs.
+
+The SQL names the datasets as tables and no version: an engine that runs it reads each table at
+that table's current version.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from meta.client import MetaClient
+from meta.errors import InvalidArgument, NotFound, RoleRefused
+from meta.v1 import catalog_pb2
+from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
+from segplane.kql.errors import KqlError
+from segplane.kql.sql.engines import EngineName
+from segplane.kql.sql.relations import tables_named, to_sql
+from segplane.kql.state import CheckedQuery
+from segplane.kql.types import KqlType
+from segplane.view_sql import ViewUnreadable, compiled_view
+
+_DIALECTS: tuple[EngineName, ...] = ("spark", "trino")
+_TYPES: dict[KqlType, str] = {
+    "bool": "boolean",
+    "int": "int",
+    "long": "long",
+    "real": "double",
+    "string": "string",
+    "datetime": "timestamptz",
+    # Nanoseconds, as `duration_ns` has them.
+    "timespan": "long",
+    "guid": "string",
+    "dynamic": "string",
+}
+
+
+def catalog_view(meta: MetaClient, name: str, namespace: str) -> dict[str, Any]:
+    """Describe a view as Iceberg's view specification wants it, as it is defined now.
+
+    Raises TableMissing, TableRefused, MetaError.
+    """
+    try:
+        view = meta.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
+        state = compiled_view(meta, name)
+    except (NotFound, InvalidArgument, RoleRefused):
+        # To a gateway that is limited to datasets, no view exists.
+        raise TableMissing(f"there is no view {name!r}") from None
+    except ViewUnreadable as error:
+        raise TableRefused(str(error)) from None
+    fields = [
+        {"id": number, "name": column, "required": False, "type": _TYPES[type_]}
+        for number, (column, type_) in enumerate(state.columns.items(), 1)
+    ]
+    representations = list(_representations(name, state, namespace))
+    # The same definition has the same numbers, wherever it is asked for.
+    version_id = _number([fields, representations])
+    schema_id = _number(fields)
+    version = {
+        "version-id": version_id,
+        "timestamp-ms": 0,
+        "schema-id": schema_id,
+        "summary": {"engine-name": "segplane"},
+        "default-namespace": [namespace],
+        "representations": representations,
+    }
+    return {
+        "view-uuid": view.id,
+        "format-version": 1,
+        "location": f"segplane:view/{view.id}",
+        "current-version-id": version_id,
+        "versions": [version],
+        "version-log": [{"version-id": version_id, "timestamp-ms": 0}],
+        "schemas": [{"type": "struct", "schema-id": schema_id, "fields": fields}],
+        "properties": {},
+    }
+
+
+def _representations(name: str, state: CheckedQuery, namespace: str) -> Iterator[dict[str, str]]:
+    """Yield the SQL of each engine that has what the view needs; raises TableRefused for none."""
+    refused = ""
+    is_any = False
+    for dialect in _DIALECTS:
+        try:
+            sql = to_sql(state, dialect, tables_named({}, namespace))
+        except KqlError as error:
+            refused = str(error)
+            continue
+        is_any = True
+        yield {"type": "sql", "dialect": dialect, "sql": sql}
+    if not is_any:
+        raise TableRefused(f"view {name!r} can be read by neither Spark nor Trino: {refused}")
+
+
+def _number(value: object) -> int:
+    return (zlib.crc32(json.dumps(value).encode()) & 0x7FFFFFFF) or 1

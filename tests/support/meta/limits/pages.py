@@ -174,6 +174,12 @@ def _(world: World, n: int) -> int:
         " WHERE dataset_key = (SELECT key FROM datasets WHERE id = :dataset)",
         dataset=UUID(dataset),
     )
+    # As a merge replaced them: the deletion brake would hold segments without a successor.
+    world.execute(
+        "INSERT INTO segment_lineage SELECT s.id, gen_random_uuid() FROM segments s"
+        " JOIN datasets d ON d.key = s.dataset_key WHERE d.id = :dataset",
+        dataset=UUID(dataset),
+    )
     return len(world.writer.due())
 
 

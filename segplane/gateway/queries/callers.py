@@ -14,6 +14,8 @@ from segplane.gateway.queries.settings import QuerySettings
 WAITING_MAX = 64
 _HOUR_SECS = 3_600.0
 _OWN = "gateway"
+# Meta checks a token of this kind always, others only where it knows what they are.
+_ACCESS_PREFIX = "segp_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class Caller:
 
     name: str
     token: str = field(default="", repr=False)
+
+    @property
+    def is_certain(self) -> bool:
+        """True if meta refuses the caller wherever its token is not valid."""
+        return not self.token or self.token.startswith(_ACCESS_PREFIX)
 
 
 def identify(header: str, auth_token: str) -> Caller:

@@ -14,7 +14,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
-from meta.errors import MetaError
+from meta.errors import MetaError, Unauthenticated
+from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway import metrics
 from segplane.gateway.queries.broker import Broker, failure_of
@@ -30,6 +31,7 @@ from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.refusals import (
     Broken,
     CallerGone,
+    NotKnown,
     NotNow,
     NotThere,
     QueryRefusal,
@@ -43,6 +45,9 @@ from segplane.gateway.queries.wire import QueryTask
 log = structlog.get_logger()
 _CALLER_GONE = 499
 _RETRY_SECS = 2
+# No token of any kind, and how long meta's refusal of it is relied on.
+_STRANGER = "stranger"
+_TRUST_SECS = 60.0
 # What DuckDB's buffers may take of a query's memory; the rest is for what it does not count.
 _BUFFERS_SHARE = 0.6
 Value = TypeVar("Value")
@@ -66,6 +71,7 @@ class QueryService:
         self._store = store
         self._accounts = Accounts(settings)
         self._pool = pool
+        self._strangers_refused_until = float("-inf")
 
     def close(self) -> None:
         """End the process that waits for a query."""
@@ -74,15 +80,15 @@ class QueryService:
     def endpoints(self) -> dict[str, Endpoint]:
         """Return what answers each path; the name of its route for metrics comes with an answer."""
         return {
-            "/v1/query": partial(_answered, "query", self._respond, refuse),
+            "/v1/query": partial(answered, "query", self._respond, refuse),
             "/v1/datasets": partial(
-                _answered, "listing", partial(self._list, list_datasets), refuse
+                answered, "listing", partial(self._list, list_datasets), refuse
             ),
-            "/v1/views": partial(_answered, "listing", partial(self._list, list_views), refuse),
+            "/v1/views": partial(answered, "listing", partial(self._list, list_views), refuse),
         }
 
     async def _respond(self, request: Request) -> Response:
-        caller = self.caller(request)
+        caller = await self.caller(request)
         if request.method != "POST":
             raise NotThere("a query is sent with POST")
         return await self.run(request, caller, asked_query(await body(request)))
@@ -90,7 +96,7 @@ class QueryService:
     async def _list(
         self, read: Callable[[MetaClient, ListingPage], Listing], request: Request
     ) -> Response:
-        caller = self.caller(request)
+        caller = await self.caller(request)
         if request.method != "GET":
             raise NotThere("a list is read with GET")
         page = page_of(request.query_params, time.monotonic() + self._settings.secs)
@@ -113,11 +119,47 @@ class QueryService:
             finally:
                 self._accounts.use(account, 0, time.monotonic() - started_at)
 
-    def caller(self, request: Request) -> Caller:
+    async def caller(self, request: Request) -> Caller:
         """Return who asks; raises QueryRefusal."""
         if not self._settings.concurrent:
             raise NotThere("this gateway runs no queries: GATEWAY_QUERY_CONCURRENT is 0")
-        return identify(request.headers.get("authorization", ""), self._auth_token)
+        caller = identify(request.headers.get("authorization", ""), self._auth_token)
+        if self._auth_token and not caller.is_certain:
+            await self._check_strangers()
+        if caller.token:
+            # Not every query asks meta for a table.
+            try:
+                await to_thread.run_sync(self._find_default, caller.token)
+            except MetaError as error:
+                refusal = failure_of(error)
+                if refusal is not None:
+                    raise refusal from error
+        return caller
+
+    async def _check_strangers(self) -> None:
+        """Raise NotKnown unless meta refuses tokens that it does not know.
+
+        One that asks for none, or knows this gateway by its certificate, would take any text.
+        """
+        if time.monotonic() < self._strangers_refused_until:
+            return
+        try:
+            await to_thread.run_sync(self._find_default, _STRANGER)
+        except Unauthenticated:
+            self._strangers_refused_until = time.monotonic() + _TRUST_SECS
+            return
+        except MetaError as error:
+            refusal = failure_of(error)
+            if refusal is not None:
+                raise refusal from error
+        raise NotKnown(
+            "the token is neither the gateway's nor one that `segplane access create` made"
+        )
+
+    def _find_default(self, token: str) -> None:
+        """Make a call of meta that every reader may make. Raises MetaError."""
+        with self._connect(token) as client:
+            client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="default"))
 
     async def run(self, request: Request, caller: Caller, ask: QueryAsk) -> Response:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""
@@ -200,7 +242,7 @@ class _Finish:
         await self._stack.aclose()
 
 
-async def _answered(
+async def answered(
     name: str,
     respond: Callable[[Request], Awaitable[Response]],
     refused: Callable[[QueryRefusal], Response],

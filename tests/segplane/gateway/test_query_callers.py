@@ -15,6 +15,7 @@ from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, ended_access_tokens, guarded
+from tests.support.meta.server import MetaServer
 
 OWN = {"Authorization": "Bearer of-the-gateway"}
 
@@ -105,6 +106,20 @@ def _calls_of_meta() -> Counter[tuple[str, str]]:
             if sample.name.endswith("_count") and sample.labels["code"] != "OK"
         }
     )
+
+
+def test_a_meta_that_asks_for_no_token_opens_no_guarded_gateway(
+    meta_server: MetaServer, query_pool: SharedPool
+) -> None:
+    server = GatewayServer(meta_server.address, pool=query_pool, auth_token="of-the-gateway")
+    try:
+        own = server.query("print x = 1", headers=OWN)
+        for token in ("other", "segp_unknown", "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"):
+            answer = server.query("print x = 1", headers={"Authorization": f"Bearer {token}"})
+            assert (answer.status, token in answer.message) == (401, False), answer.body
+    finally:
+        server.close()
+    assert own.json == [{"x": 1}]
 
 
 def test_a_role_that_may_not_read_is_refused(guard: GuardedServer, gateway: GatewayServer) -> None:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from segplane.gateway import metrics
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.catalog import IcebergCatalog
+from segplane.gateway.queries.kusto import KustoService
 from segplane.gateway.queries.service import QueryService
 
 log = structlog.get_logger()
@@ -55,7 +56,8 @@ class Gateway:
 
     def _query_routes(self) -> Iterator[Route]:
         if self._queries is not None:
-            for path, respond in self._queries.endpoints().items():
+            endpoints = self._queries.endpoints() | KustoService(self._queries).endpoints()
+            for path, respond in endpoints.items():
                 yield Route(path, _measured(respond), methods=_METHODS)
 
     def close(self) -> None:

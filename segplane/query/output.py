@@ -28,7 +28,7 @@ def write_json(reader: pa.RecordBatchReader, types: Sequence[KqlType], out: IO[s
     """Write a list of objects, one a line; dynamic values as JSON. Returns the rows."""
     rows = 0
     out.write("[")
-    for row in _rows(reader, [_JSON.get(type_, _plain) for type_ in types]):
+    for row in rows_of(reader, [_JSON.get(type_, plain) for type_ in types]):
         record = dict(zip(reader.schema.names, row, strict=True))
         out.write((",\n " if rows else "\n ") + json.dumps(record, ensure_ascii=False))
         rows += 1
@@ -40,7 +40,7 @@ def write_csv(reader: pa.RecordBatchReader, types: Sequence[KqlType], out: IO[st
     """Write names, then rows, quoted as RFC 4180 has it; null is empty. Returns the rows."""
     writer, rows = csv.writer(out, lineterminator="\n"), 0
     writer.writerow(reader.schema.names)
-    for row in _rows(reader, [_CSV.get(type_, _plain) for type_ in types]):
+    for row in rows_of(reader, [_CSV.get(type_, plain) for type_ in types]):
         writer.writerow(["" if value is None else value for value in row])
         rows += 1
     return rows
@@ -51,7 +51,7 @@ def print_rows(
 ) -> tuple[int, bool]:
     """Print an aligned table of at most so many rows; tell their number and whether that is all."""
     kept: list[list[str]] = []
-    for row in _rows(reader, [_CSV.get(type_, _plain) for type_ in types]):
+    for row in rows_of(reader, [_CSV.get(type_, plain) for type_ in types]):
         if len(kept) == rows_max:
             print_table(reader.schema.names, kept)
             return len(kept), False
@@ -110,7 +110,8 @@ def _typed(schema: pa.Schema, types: Sequence[KqlType]) -> pa.Schema:
     )
 
 
-def _rows(reader: pa.RecordBatchReader, cells: Sequence[Cell]) -> Iterator[list[Any]]:
+def rows_of(reader: pa.RecordBatchReader, cells: Sequence[Cell]) -> Iterator[list[Any]]:
+    """Yield the rows of a result, each value but null through its column's cell."""
     for batch in reader:
         columns = [
             [None if value is None else cell(value) for value in column.to_pylist()]
@@ -119,20 +120,21 @@ def _rows(reader: pa.RecordBatchReader, cells: Sequence[Cell]) -> Iterator[list[
         yield from map(list, zip(*columns, strict=True))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value that JSON and CSV have; others, such as lists and decimals, as texts."""
     if isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, datetime):
-        return _time(value)
+        return time_text(value)
     if isinstance(value, list | dict):
         return json.dumps(value, default=str, ensure_ascii=False)
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _time(value: datetime) -> str:
+def time_text(value: datetime) -> str:
+    """Write a time in RFC 3339 with microseconds."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     return aware.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
@@ -146,8 +148,15 @@ def timespan_text(nanos: int) -> str:
     return ("-" if nanos < 0 else "") + "".join(parts)
 
 
-def _dynamic(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str) else _plain(value)
+def dynamic_value(value: Any) -> Any:
+    """Return the value of a dynamic one; JSON has no NaN and no infinity, so these are texts."""
+    if not isinstance(value, str):
+        return plain(value)
+    try:
+        return json.loads(value, parse_constant=str)
+    except ValueError:
+        # What senders put into a column of JSON by themselves.
+        return value
 
 
 def _cell(value: Any) -> str:
@@ -158,7 +167,7 @@ def _cell(value: Any) -> str:
 
 
 _CSV: dict[KqlType, Cell] = {"timespan": timespan_text}
-_JSON: dict[KqlType, Cell] = {"timespan": timespan_text, "dynamic": _dynamic}
+_JSON: dict[KqlType, Cell] = {"timespan": timespan_text, "dynamic": dynamic_value}
 
 
 def standard_output() -> IO[bytes]:

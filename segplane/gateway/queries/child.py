@@ -13,6 +13,7 @@ from functools import partial
 from typing import IO, NoReturn, cast
 
 from segplane.gateway.queries import sandbox, wire
+from segplane.gateway.queries.kusto_result import write_kusto
 from segplane.gateway.queries.remote import Lanes, RemoteTables, open_remote
 from segplane.query.engine import QueryLimits, opened_query
 from segplane.query.errors import QueryError, QueryStopped
@@ -66,4 +67,7 @@ def _run(task: wire.QueryTask, lanes: Lanes, file: IO[bytes]) -> None:
     limits = QueryLimits(task.memory_bytes, None, task.threads, task.spill_bytes)
     place = QueryPlace(opener=partial(open_remote, lanes))
     with opened_query(planned, place, limits, prepare=define_views(planned)) as query:
-        write_result(query, cast("Format", task.format), 0, file)
+        if task.format == "kusto":
+            write_kusto(query, file)
+        else:
+            write_result(query, cast("Format", task.format), 0, file)

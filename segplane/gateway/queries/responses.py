@@ -30,6 +30,25 @@ def refuse(refusal: QueryRefusal) -> Response:
     return Response(body, refusal.status, headers, "application/json")
 
 
+def refuse_kusto(refusal: QueryRefusal) -> Response:
+    """Return a refusal in the form of Kusto's."""
+    message = str(refusal)
+    error = {
+        "code": refusal.type,
+        "message": message,
+        "@type": refusal.type,
+        "@message": message,
+        "@context": {},
+        "@permanent": not refusal.retry_secs,
+    }
+    response = refuse(refusal)
+    return Response(
+        json.dumps({"error": error}, separators=(",", ":")),
+        refusal.status,
+        {n: v for n, v in response.headers.items() if n != "content-length"},
+    )
+
+
 class ResultResponse(Response):
     """A result that begins with `head`; the rest is sent as fast as it is read.
 

@@ -1,0 +1,119 @@
+"""The part of Kusto's REST API that the azure-kusto-data package uses.
+
+Queries go to /v2/rest/query and control commands to /v1/rest/mgmt; the name of a database is not
+looked at, because there is one.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from meta.client import MetaClient
+from segplane.gateway.queries.refusals import NotThere, QueryRefusal
+from segplane.gateway.queries.requests import QueryAsk, body
+from segplane.gateway.queries.responses import refuse_kusto
+from segplane.gateway.queries.service import Endpoint, QueryService, answered
+from segplane.query.errors import QueryError
+from segplane.query.tables import CatalogTables
+
+DATABASE = "segplane"
+_TABLES_MAX = 10_000
+_TABLE_SCHEMA = re.compile(
+    r"\.show\s+table\s+(?:(\w+)|\[\s*'([^']+)'\s*\]|\[\s*\"([^\"]+)\"\s*\])\s+cslschema"
+)
+Rows = list[list[str]]
+
+
+class KustoService:
+    """Answers Kusto's clients by the queries and the catalog of the gateway."""
+
+    def __init__(self, queries: QueryService) -> None:
+        self._queries = queries
+
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Return what answers each path; the name of its route for metrics comes with an answer."""
+        return {
+            "/v2/rest/query": partial(answered, "kusto", self._query, refuse_kusto),
+            "/v1/rest/mgmt": partial(answered, "kusto", self._command, refuse_kusto),
+        }
+
+    async def _query(self, request: Request) -> Response:
+        caller = await self._queries.caller(request)
+        text = await _text(request)
+        ask = QueryAsk(text, "kql", "kusto", "application/json")
+        return await self._queries.run(request, caller, ask)
+
+    async def _command(self, request: Request) -> Response:
+        caller = await self._queries.caller(request)
+        answer = command(await _text(request))
+        names, rows = await self._queries.read_catalog(caller, answer)
+        columns = [
+            {"ColumnName": name, "DataType": "String", "ColumnType": "string"} for name in names
+        ]
+        content = {"Tables": [{"TableName": "Table_0", "Columns": columns, "Rows": rows}]}
+        return Response(json.dumps(content), media_type="application/json")
+
+
+def command(text: str) -> Callable[[MetaClient], tuple[tuple[str, ...], Rows]]:
+    """Return what answers a control command: names of columns, and rows. Raises QueryRefusal."""
+    words = " ".join(text.split())
+    if words == ".show databases":
+        return lambda _: (("DatabaseName", "PrettyName"), [[DATABASE, ""]])
+    if words == ".show tables":
+        return _tables
+    if match := _TABLE_SCHEMA.fullmatch(text.strip()):
+        return partial(_schema, next(name for name in match.groups() if name))
+    raise QueryRefusal(
+        f"{words[:80]!r} is not known: there are .show databases, .show tables and"
+        " .show table NAME cslschema"
+    )
+
+
+def _tables(client: MetaClient) -> tuple[tuple[str, ...], Rows]:
+    names = tuple(CatalogTables(client))[:_TABLES_MAX]
+    return _TABLE_COLUMNS, [[name, DATABASE, "", ""] for name in names]
+
+
+def _schema(name: str, client: MetaClient) -> tuple[tuple[str, ...], Rows]:
+    try:
+        table = CatalogTables(client).get(name)
+    except QueryError as error:
+        raise QueryRefusal(str(error)) from None
+    if table is None:
+        raise QueryRefusal(f"there is no dataset or view {name[:80]!r}: .show tables names them")
+    schema = ",".join(f"{_quoted(column)}:{type_}" for column, type_ in table.columns.items())
+    return ("TableName", "Schema", *_TABLE_COLUMNS[1:]), [[name, schema, DATABASE, "", ""]]
+
+
+_TABLE_COLUMNS = ("TableName", "DatabaseName", "Folder", "DocString")
+
+
+def _quoted(column: str) -> str:
+    return column if re.fullmatch(r"[A-Za-z_]\w*", column) else f"['{column}']"
+
+
+async def _text(request: Request) -> str:
+    """Return the text that a request's body holds; raises QueryRefusal."""
+    if request.method != "POST":
+        raise NotThere("queries and control commands are sent with POST")
+    content = await body(request)
+    text = content.get("csl") if isinstance(content, dict) else None
+    if not isinstance(text, str) or not text.strip():
+        raise QueryRefusal("csl is no text: send a query in KQL or a control command")
+    if _parameters(content.get("properties")):
+        raise QueryRefusal("query parameters are not taken: write their values into the query")
+    return text
+
+
+def _parameters(properties: Any) -> bool:
+    """Tell whether a request's properties, which may be JSON in a text, have parameters."""
+    try:
+        known = json.loads(properties) if isinstance(properties, str) else properties
+    except (ValueError, RecursionError):
+        raise QueryRefusal("properties are no JSON") from None
+    return isinstance(known, Mapping) and bool(known.get("Parameters"))

@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -10,11 +10,13 @@ import typer
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
+from meta.v1 import common_pb2
 from segplane.plain_text import NONE, print_table, size_text
 
 __all__ = [
     "NONE",
     "AsJson",
+    "author_facts",
     "message_dict",
     "print_facts",
     "print_json",
@@ -57,6 +59,13 @@ def print_facts(facts: Sequence[tuple[str, object]]) -> None:
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         print(f"{name.ljust(width)}  {value}")
+
+
+def author_facts(authors: common_pb2.Authors) -> Iterator[tuple[str, object]]:
+    """The authors of a catalog entry and the times of their changes, as far as they are known."""
+    for what in ("created", "updated", "deleted"):
+        if by := getattr(authors, f"{what}_by"):
+            yield f"{what} by", f"{by}, {getattr(authors, f'{what}_at')}"
 
 
 def time_text(nanos: int) -> str:

@@ -8,7 +8,7 @@ import structlog
 
 from meta.config import Settings
 from meta.errors import MetaError, NotDrained, NotFound, ReplyTooLarge, TokenRevoked, TokenUnknown
-from meta.services import checks, convert, pages
+from meta.services import authors, checks, convert, pages
 from meta.store import (
     audit,
     datasets,
@@ -22,7 +22,7 @@ from meta.store.engine import Transaction
 from meta.store.token_secrets import HashFunction, TokenHasher
 from meta.store.tokens import IngestToken, TokenRouting
 from meta.transactions import Transactions
-from meta.v1 import ingest_token_pb2, ingest_token_pb2_grpc
+from meta.v1 import common_pb2, ingest_token_pb2, ingest_token_pb2_grpc
 
 # Stored digest, current digest and fingerprint of a token to move; None = it may stay.
 _Rehash: TypeAlias = tuple[bytes, bytes, str] | None
@@ -144,11 +144,14 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         """List all tokens, oldest first."""
         if request.HasField("pagination"):
             window = pages.window(request.pagination, "ListIngestTokens")
-            hashing, page = self._transactions.read(
-                lambda tx: (self._hasher.hash_function(tx), tokens.list_page(tx, window))
+            hashing, (page, by) = self._transactions.read(
+                lambda tx: (
+                    self._hasher.hash_function(tx),
+                    authors.of_page(tx, tokens.list_page(tx, window)),
+                )
             )
             return ingest_token_pb2.ListIngestTokensResponse(
-                tokens=[_info(token, hashing) for token in page.items],
+                tokens=[_info(token, hashing, by.get(token.id)) for token in page.items],
                 pagination=pages.answer(page, "ListIngestTokens"),
             )
         hashing, all_tokens = self._transactions.read(
@@ -169,10 +172,13 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     ) -> ingest_token_pb2.GetIngestTokenResponse:
         """Read one token."""
         token_id = checks.uuid(request.token_id, "token_id")
-        hashing, token = self._transactions.read(
-            lambda tx: (self._hasher.hash_function(tx), tokens.get(tx, token_id))
+        hashing, (token, by) = self._transactions.read(
+            lambda tx: (
+                self._hasher.hash_function(tx),
+                authors.of(tx, tokens.get(tx, token_id)),
+            )
         )
-        return ingest_token_pb2.GetIngestTokenResponse(token=_info(token, hashing))
+        return ingest_token_pb2.GetIngestTokenResponse(token=_info(token, hashing, by))
 
     def UpdateIngestTokenRouting(
         self,
@@ -213,7 +219,9 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
 
 
 def _info(
-    token: IngestToken, hashing: HashFunction | None = None
+    token: IngestToken,
+    hashing: HashFunction | None = None,
+    by: common_pb2.Authors | None = None,
 ) -> ingest_token_pb2.IngestTokenInfo:
     is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
     return ingest_token_pb2.IngestTokenInfo(
@@ -224,6 +232,7 @@ def _info(
         routing=convert.routing_message(token.routing),
         token_hint=token.hint,
         needs_previous_pepper=is_old and token.revoked_at is None,
+        authors=by,
     )
 
 

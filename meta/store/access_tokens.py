@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.sql import and_
 
 from meta.errors import NotFound, QuotaExceeded
-from meta.store import keyset
+from meta.store import catalog_authors, keyset
 from meta.store.ages import ago
 from meta.store.engine import Transaction
 from meta.store.tables import access_tokens
@@ -73,7 +73,8 @@ _IS_VALID = and_(
 _ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS)
 _BY_IDS = _ALL.where(access_tokens.c.id == func.any(bindparam("ids")))
 _LISTED: Select[*tuple[Any, ...]] = select(
-    access_tokens.c.id, func.octet_length(access_tokens.c.subject)
+    access_tokens.c.id,
+    func.octet_length(access_tokens.c.subject) + catalog_authors.size_of(access_tokens.c.id),
 )
 _VALID: Select[*tuple[Any, ...]] = select(
     access_tokens.c.digest,
@@ -94,7 +95,9 @@ _COUNT_VALID = select(func.count()).select_from(access_tokens).where(_IS_VALID)
 _LOCK = text("LOCK TABLE access_tokens IN SHARE ROW EXCLUSIVE MODE")
 # Ended tokens are listed for as long as the audit log names them.
 _FORGET = text(f"""
-    DELETE FROM access_tokens WHERE coalesce(revoked_at, expires_at) < {ago(":kept_secs")}
+    WITH gone AS (DELETE FROM access_tokens
+      WHERE coalesce(revoked_at, expires_at) < {ago(":kept_secs")} RETURNING id)
+    DELETE FROM catalog_authors WHERE entry_id IN (SELECT id FROM gone)
 """)  # noqa: S608
 _INSERT = insert(access_tokens).returning(*_COLUMNS)
 _REVOKE = (

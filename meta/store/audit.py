@@ -8,6 +8,7 @@ from sqlalchemy import Select, insert, select
 
 from meta import access
 from meta.access import AuditCaller
+from meta.store import catalog_authors
 from meta.store.engine import Transaction
 from meta.store.tables import audit_log
 
@@ -73,6 +74,7 @@ def note(
         "principal": caller.subject,
     }
     tx.execute(_NOTE, values)
+    catalog_authors.note(tx, rpc, subject_id, caller.subject)
 
 
 def list_newest(

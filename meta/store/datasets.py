@@ -9,7 +9,7 @@ from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
-from meta.store import dataset_scope, keyset, versions
+from meta.store import catalog_authors, dataset_scope, keyset, versions
 from meta.store.engine import Transaction
 from meta.store.tables import dataset_stats, dataset_visibility, datasets
 from segments.ids import new_uuid7
@@ -31,9 +31,9 @@ _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
 _BY_NAME = _LIVE.where(datasets.c.name == bindparam("name"))
 _DEFAULT = _LIVE.where(datasets.c.is_default)
 _ALL_LIVE = _LIVE.order_by(datasets.c.id)
-_LISTED: Select[*tuple[Any, ...]] = select(datasets.c.id, func.octet_length(datasets.c.name)).where(
-    datasets.c.deleted_at.is_(None)
-)
+_LISTED: Select[*tuple[Any, ...]] = select(
+    datasets.c.id, func.octet_length(datasets.c.name) + catalog_authors.size_of(datasets.c.id)
+).where(datasets.c.deleted_at.is_(None))
 _BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
 # KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.

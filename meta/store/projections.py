@@ -8,7 +8,7 @@ from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, select, upd
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NameTaken, NotFound, RaceLost
-from meta.store import keyset, schemas
+from meta.store import catalog_authors, keyset, schemas
 from meta.store.engine import Transaction
 from meta.store.tables import projections
 from segments.ids import new_uuid7
@@ -46,7 +46,9 @@ _BY_NAME = _ALL.where(projections.c.name == bindparam("name"))
 _BY_IDS = _ALL.where(projections.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _LISTED: Select[*tuple[Any, ...]] = select(
     projections.c.id,
-    func.octet_length(projections.c.name) + func.octet_length(projections.c.projection),
+    func.octet_length(projections.c.name)
+    + func.octet_length(projections.c.projection)
+    + catalog_authors.size_of(projections.c.id),
 )
 _LISTED_OF_SCHEMA = _LISTED.where(projections.c.schema_id == bindparam("schema"))
 _INSERT = upsert(projections).on_conflict_do_nothing().returning(*_COLUMNS)

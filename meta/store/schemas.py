@@ -9,7 +9,7 @@ from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, insert, sel
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import InvalidArgument, NameTaken, NotFound, RaceLost, StillReferenced
-from meta.store import keyset
+from meta.store import catalog_authors, keyset
 from meta.store.engine import Transaction
 from meta.store.tables import schema_columns, schemas
 from segments.ids import new_uuid7
@@ -56,6 +56,7 @@ _COLUMNS = (
 _LISTED: Select[*tuple[Any, ...]] = select(
     schemas.c.id,
     func.octet_length(schemas.c.name)
+    + catalog_authors.size_of(schemas.c.id)
     + func.coalesce(
         select(func.sum(func.octet_length(schema_columns.c.name) + 8))
         .where(schema_columns.c.schema_id == schemas.c.id)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 from meta.errors import NotFound, QuotaExceeded
-from meta.store import keyset, versions
+from meta.store import catalog_authors, keyset, versions
 from meta.store.engine import Transaction
 from meta.store.tables import ingest_tokens
 from meta.store.versions import Version
@@ -82,7 +82,8 @@ _IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
 _ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
 _CHANGED = _IN_ORDER.where(ingest_tokens.c.changed_version > bindparam("since"))
 _LISTED: Select[*tuple[Any, ...]] = select(
-    ingest_tokens.c.id, func.octet_length(ingest_tokens.c.name)
+    ingest_tokens.c.id,
+    func.octet_length(ingest_tokens.c.name) + catalog_authors.size_of(ingest_tokens.c.id),
 )
 _BY_IDS = _ALL.where(ingest_tokens.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT = select(func.count()).select_from(ingest_tokens)

@@ -9,7 +9,7 @@ from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, select, upd
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NameTaken, NotFound, RaceLost
-from meta.store import keyset, schemas
+from meta.store import catalog_authors, keyset, schemas
 from meta.store.engine import Transaction
 from meta.store.tables import views
 from segments.ids import new_uuid7
@@ -43,7 +43,9 @@ _BY_NAME = _ALL.where(views.c.name == bindparam("name"))
 _BY_IDS = _ALL.where(views.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _LISTED: Select[*tuple[Any, ...]] = select(
     views.c.id,
-    func.octet_length(views.c.name) + func.coalesce(func.octet_length(views.c.description), 0),
+    func.octet_length(views.c.name)
+    + func.coalesce(func.octet_length(views.c.description), 0)
+    + catalog_authors.size_of(views.c.id),
 )
 _LISTED_OF_SCHEMA = _LISTED.where(views.c.schema_id == bindparam("schema"))
 _INSERT = upsert(views).on_conflict_do_nothing().returning(*_COLUMNS)

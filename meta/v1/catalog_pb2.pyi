@@ -185,19 +185,25 @@ class GetDatasetResponse(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
     """Its name."""
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         name: _builtins.str = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "id", b"id", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -265,19 +271,25 @@ class Dataset(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
     """Its name."""
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         name: _builtins.str = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "id", b"id", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -540,6 +552,7 @@ class GetSchemaResponse(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
@@ -548,16 +561,21 @@ class GetSchemaResponse(_message.Message):
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
 
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         name: _builtins.str = ...,
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "id", b"id", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -626,6 +644,7 @@ class Schema(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
@@ -634,16 +653,21 @@ class Schema(_message.Message):
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
 
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         name: _builtins.str = ...,
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "id", b"id", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -901,6 +925,7 @@ class GetViewResponse(_message.Message):
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """View id (UUID, time-ordered)."""
     name: _builtins.str
@@ -911,6 +936,10 @@ class GetViewResponse(_message.Message):
     """Schema of its rows; absent = none."""
     created_at: _builtins.str
     """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
@@ -919,10 +948,11 @@ class GetViewResponse(_message.Message):
         description: _builtins.str | None = ...,
         schema_id: _builtins.str | None = ...,
         created_at: _builtins.str = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "description", b"description", "schema_id", b"schema_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "description", b"description", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
     _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
@@ -1006,6 +1036,7 @@ class View(_message.Message):
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """View id."""
     name: _builtins.str
@@ -1016,6 +1047,10 @@ class View(_message.Message):
     """Schema of its rows; absent = none."""
     created_at: _builtins.str
     """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
@@ -1024,10 +1059,11 @@ class View(_message.Message):
         description: _builtins.str | None = ...,
         schema_id: _builtins.str | None = ...,
         created_at: _builtins.str = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "description", b"description", "schema_id", b"schema_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "description", b"description", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
     _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
@@ -1297,6 +1333,7 @@ class GetProjectionResponse(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Projection id (UUID, time-ordered)."""
     name: _builtins.str
@@ -1305,6 +1342,10 @@ class GetProjectionResponse(_message.Message):
     """The expression."""
     schema_id: _builtins.str
     """Schema of what the expression yields; absent = none."""
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
@@ -1312,10 +1353,11 @@ class GetProjectionResponse(_message.Message):
         name: _builtins.str = ...,
         projection: _builtins.str = ...,
         schema_id: _builtins.str | None = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "schema_id", b"schema_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__schema_id: _TypeAlias = _typing.Literal["schema_id"]  # noqa: Y015
     _WhichOneofArgType__schema_id: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id"]  # noqa: Y015
@@ -1393,6 +1435,7 @@ class Projection(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Projection id."""
     name: _builtins.str
@@ -1401,6 +1444,10 @@ class Projection(_message.Message):
     """The expression."""
     schema_id: _builtins.str
     """Schema of what the expression yields; absent = none."""
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
@@ -1408,10 +1455,11 @@ class Projection(_message.Message):
         name: _builtins.str = ...,
         projection: _builtins.str = ...,
         schema_id: _builtins.str | None = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "schema_id", b"schema_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__schema_id: _TypeAlias = _typing.Literal["schema_id"]  # noqa: Y015
     _WhichOneofArgType__schema_id: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id"]  # noqa: Y015

@@ -623,3 +623,47 @@ class PromotedColumn(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__field_id) -> _WhichOneofReturnType__field_id | None: ...
 
 Global___PromotedColumn: _TypeAlias = PromotedColumn  # noqa: Y015
+
+@_typing.final
+class Authors(_message.Message):
+    """Who created, changed and deleted an entry of the catalog: subjects of credentials, META_AUTH_TOKEN
+    or anonymous. Empty texts: it did not happen, or a server of an earlier release did it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREATED_BY_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    UPDATED_BY_FIELD_NUMBER: _builtins.int
+    UPDATED_AT_FIELD_NUMBER: _builtins.int
+    DELETED_BY_FIELD_NUMBER: _builtins.int
+    DELETED_AT_FIELD_NUMBER: _builtins.int
+    created_by: _builtins.str
+    """Who created it."""
+    created_at: _builtins.str
+    """When (RFC 3339)."""
+    updated_by: _builtins.str
+    """Who changed it last."""
+    updated_at: _builtins.str
+    """When (RFC 3339)."""
+    deleted_by: _builtins.str
+    """Who deleted or revoked it."""
+    deleted_at: _builtins.str
+    """When (RFC 3339)."""
+    def __init__(
+        self,
+        *,
+        created_by: _builtins.str = ...,
+        created_at: _builtins.str = ...,
+        updated_by: _builtins.str = ...,
+        updated_at: _builtins.str = ...,
+        deleted_by: _builtins.str = ...,
+        deleted_at: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "created_by", b"created_by", "deleted_at", b"deleted_at", "deleted_by", b"deleted_by", "updated_at", b"updated_at", "updated_by", b"updated_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Authors: _TypeAlias = Authors  # noqa: Y015

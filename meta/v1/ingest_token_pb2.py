@@ -23,47 +23,48 @@ _sym_db = _symbol_database.Default()
 
 
 from meta.v1 import catalog_pb2 as meta_dot_v1_dot_catalog__pb2
+from meta.v1 import common_pb2 as meta_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ameta/v1/ingest_token.proto\x12\x07meta.v1\x1a\x15meta/v1/catalog.proto\"d\n\x12IngestTokenRouting\x12\x19\n\x11traces_dataset_id\x18\x01 \x01(\t\x12\x17\n\x0flogs_dataset_id\x18\x02 \x01(\t\x12\x1a\n\x12metrics_dataset_id\x18\x03 \x01(\t\"\xb4\x01\n\x0fIngestTokenInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\ncreated_at\x18\x03 \x01(\t\x12\x12\n\nrevoked_at\x18\x04 \x01(\t\x12,\n\x07routing\x18\x05 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\x12\x12\n\ntoken_hint\x18\x06 \x01(\t\x12\x1d\n\x15needs_previous_pepper\x18\x64 \x01(\x08\">\n\x18\x43reateIngestTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x02 \x01(\t\"]\n\x19\x43reateIngestTokenResponse\x12\x17\n\x0fplaintext_token\x18\x01 \x01(\t\x12\'\n\x05token\x18\x02 \x01(\x0b\x32\x18.meta.v1.IngestTokenInfo\"5\n\x1aValidateIngestTokenRequest\x12\x17\n\x0fplaintext_token\x18\x01 \x01(\t\"]\n\x1bValidateIngestTokenResponse\x12\x10\n\x08token_id\x18\x01 \x01(\t\x12,\n\x07routing\x18\x02 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\",\n\x18RevokeIngestTokenRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\"\x1b\n\x19RevokeIngestTokenResponse\",\n\x18\x44\x65leteIngestTokenRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\"\x1b\n\x19\x44\x65leteIngestTokenResponse\"]\n\x17ListIngestTokensRequest\x12\x33\n\npagination\x18\x64 \x01(\x0b\x32\x1a.meta.v1.PaginationRequestH\x00\x88\x01\x01\x42\r\n\x0b_pagination\"\x89\x01\n\x18ListIngestTokensResponse\x12(\n\x06tokens\x18\x01 \x03(\x0b\x32\x18.meta.v1.IngestTokenInfo\x12\x34\n\npagination\x18\x64 \x01(\x0b\x32\x1b.meta.v1.PaginationResponseH\x00\x88\x01\x01\x42\r\n\x0b_pagination\")\n\x15GetIngestTokenRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\"A\n\x16GetIngestTokenResponse\x12\'\n\x05token\x18\x01 \x01(\x0b\x32\x18.meta.v1.IngestTokenInfo\"a\n\x1fUpdateIngestTokenRoutingRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\x12,\n\x07routing\x18\x02 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\"\"\n UpdateIngestTokenRoutingResponse2\xa7\x05\n\x12IngestTokenService\x12Z\n\x11\x43reateIngestToken\x12!.meta.v1.CreateIngestTokenRequest\x1a\".meta.v1.CreateIngestTokenResponse\x12`\n\x13ValidateIngestToken\x12#.meta.v1.ValidateIngestTokenRequest\x1a$.meta.v1.ValidateIngestTokenResponse\x12Z\n\x11RevokeIngestToken\x12!.meta.v1.RevokeIngestTokenRequest\x1a\".meta.v1.RevokeIngestTokenResponse\x12Z\n\x11\x44\x65leteIngestToken\x12!.meta.v1.DeleteIngestTokenRequest\x1a\".meta.v1.DeleteIngestTokenResponse\x12W\n\x10ListIngestTokens\x12 .meta.v1.ListIngestTokensRequest\x1a!.meta.v1.ListIngestTokensResponse\x12Q\n\x0eGetIngestToken\x12\x1e.meta.v1.GetIngestTokenRequest\x1a\x1f.meta.v1.GetIngestTokenResponse\x12o\n\x18UpdateIngestTokenRouting\x12(.meta.v1.UpdateIngestTokenRoutingRequest\x1a).meta.v1.UpdateIngestTokenRoutingResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ameta/v1/ingest_token.proto\x12\x07meta.v1\x1a\x15meta/v1/catalog.proto\x1a\x14meta/v1/common.proto\"d\n\x12IngestTokenRouting\x12\x19\n\x11traces_dataset_id\x18\x01 \x01(\t\x12\x17\n\x0flogs_dataset_id\x18\x02 \x01(\t\x12\x1a\n\x12metrics_dataset_id\x18\x03 \x01(\t\"\xd7\x01\n\x0fIngestTokenInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\ncreated_at\x18\x03 \x01(\t\x12\x12\n\nrevoked_at\x18\x04 \x01(\t\x12,\n\x07routing\x18\x05 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\x12\x12\n\ntoken_hint\x18\x06 \x01(\t\x12\x1d\n\x15needs_previous_pepper\x18\x64 \x01(\x08\x12!\n\x07\x61uthors\x18\x65 \x01(\x0b\x32\x10.meta.v1.Authors\">\n\x18\x43reateIngestTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x02 \x01(\t\"]\n\x19\x43reateIngestTokenResponse\x12\x17\n\x0fplaintext_token\x18\x01 \x01(\t\x12\'\n\x05token\x18\x02 \x01(\x0b\x32\x18.meta.v1.IngestTokenInfo\"5\n\x1aValidateIngestTokenRequest\x12\x17\n\x0fplaintext_token\x18\x01 \x01(\t\"]\n\x1bValidateIngestTokenResponse\x12\x10\n\x08token_id\x18\x01 \x01(\t\x12,\n\x07routing\x18\x02 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\",\n\x18RevokeIngestTokenRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\"\x1b\n\x19RevokeIngestTokenResponse\",\n\x18\x44\x65leteIngestTokenRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\"\x1b\n\x19\x44\x65leteIngestTokenResponse\"]\n\x17ListIngestTokensRequest\x12\x33\n\npagination\x18\x64 \x01(\x0b\x32\x1a.meta.v1.PaginationRequestH\x00\x88\x01\x01\x42\r\n\x0b_pagination\"\x89\x01\n\x18ListIngestTokensResponse\x12(\n\x06tokens\x18\x01 \x03(\x0b\x32\x18.meta.v1.IngestTokenInfo\x12\x34\n\npagination\x18\x64 \x01(\x0b\x32\x1b.meta.v1.PaginationResponseH\x00\x88\x01\x01\x42\r\n\x0b_pagination\")\n\x15GetIngestTokenRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\"A\n\x16GetIngestTokenResponse\x12\'\n\x05token\x18\x01 \x01(\x0b\x32\x18.meta.v1.IngestTokenInfo\"a\n\x1fUpdateIngestTokenRoutingRequest\x12\x10\n\x08token_id\x18\x01 \x01(\t\x12,\n\x07routing\x18\x02 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\"\"\n UpdateIngestTokenRoutingResponse2\xa7\x05\n\x12IngestTokenService\x12Z\n\x11\x43reateIngestToken\x12!.meta.v1.CreateIngestTokenRequest\x1a\".meta.v1.CreateIngestTokenResponse\x12`\n\x13ValidateIngestToken\x12#.meta.v1.ValidateIngestTokenRequest\x1a$.meta.v1.ValidateIngestTokenResponse\x12Z\n\x11RevokeIngestToken\x12!.meta.v1.RevokeIngestTokenRequest\x1a\".meta.v1.RevokeIngestTokenResponse\x12Z\n\x11\x44\x65leteIngestToken\x12!.meta.v1.DeleteIngestTokenRequest\x1a\".meta.v1.DeleteIngestTokenResponse\x12W\n\x10ListIngestTokens\x12 .meta.v1.ListIngestTokensRequest\x1a!.meta.v1.ListIngestTokensResponse\x12Q\n\x0eGetIngestToken\x12\x1e.meta.v1.GetIngestTokenRequest\x1a\x1f.meta.v1.GetIngestTokenResponse\x12o\n\x18UpdateIngestTokenRouting\x12(.meta.v1.UpdateIngestTokenRoutingRequest\x1a).meta.v1.UpdateIngestTokenRoutingResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.ingest_token_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_INGESTTOKENROUTING']._serialized_start=62
-  _globals['_INGESTTOKENROUTING']._serialized_end=162
-  _globals['_INGESTTOKENINFO']._serialized_start=165
-  _globals['_INGESTTOKENINFO']._serialized_end=345
-  _globals['_CREATEINGESTTOKENREQUEST']._serialized_start=347
-  _globals['_CREATEINGESTTOKENREQUEST']._serialized_end=409
-  _globals['_CREATEINGESTTOKENRESPONSE']._serialized_start=411
-  _globals['_CREATEINGESTTOKENRESPONSE']._serialized_end=504
-  _globals['_VALIDATEINGESTTOKENREQUEST']._serialized_start=506
-  _globals['_VALIDATEINGESTTOKENREQUEST']._serialized_end=559
-  _globals['_VALIDATEINGESTTOKENRESPONSE']._serialized_start=561
-  _globals['_VALIDATEINGESTTOKENRESPONSE']._serialized_end=654
-  _globals['_REVOKEINGESTTOKENREQUEST']._serialized_start=656
-  _globals['_REVOKEINGESTTOKENREQUEST']._serialized_end=700
-  _globals['_REVOKEINGESTTOKENRESPONSE']._serialized_start=702
-  _globals['_REVOKEINGESTTOKENRESPONSE']._serialized_end=729
-  _globals['_DELETEINGESTTOKENREQUEST']._serialized_start=731
-  _globals['_DELETEINGESTTOKENREQUEST']._serialized_end=775
-  _globals['_DELETEINGESTTOKENRESPONSE']._serialized_start=777
-  _globals['_DELETEINGESTTOKENRESPONSE']._serialized_end=804
-  _globals['_LISTINGESTTOKENSREQUEST']._serialized_start=806
-  _globals['_LISTINGESTTOKENSREQUEST']._serialized_end=899
-  _globals['_LISTINGESTTOKENSRESPONSE']._serialized_start=902
-  _globals['_LISTINGESTTOKENSRESPONSE']._serialized_end=1039
-  _globals['_GETINGESTTOKENREQUEST']._serialized_start=1041
-  _globals['_GETINGESTTOKENREQUEST']._serialized_end=1082
-  _globals['_GETINGESTTOKENRESPONSE']._serialized_start=1084
-  _globals['_GETINGESTTOKENRESPONSE']._serialized_end=1149
-  _globals['_UPDATEINGESTTOKENROUTINGREQUEST']._serialized_start=1151
-  _globals['_UPDATEINGESTTOKENROUTINGREQUEST']._serialized_end=1248
-  _globals['_UPDATEINGESTTOKENROUTINGRESPONSE']._serialized_start=1250
-  _globals['_UPDATEINGESTTOKENROUTINGRESPONSE']._serialized_end=1284
-  _globals['_INGESTTOKENSERVICE']._serialized_start=1287
-  _globals['_INGESTTOKENSERVICE']._serialized_end=1966
+  _globals['_INGESTTOKENROUTING']._serialized_start=84
+  _globals['_INGESTTOKENROUTING']._serialized_end=184
+  _globals['_INGESTTOKENINFO']._serialized_start=187
+  _globals['_INGESTTOKENINFO']._serialized_end=402
+  _globals['_CREATEINGESTTOKENREQUEST']._serialized_start=404
+  _globals['_CREATEINGESTTOKENREQUEST']._serialized_end=466
+  _globals['_CREATEINGESTTOKENRESPONSE']._serialized_start=468
+  _globals['_CREATEINGESTTOKENRESPONSE']._serialized_end=561
+  _globals['_VALIDATEINGESTTOKENREQUEST']._serialized_start=563
+  _globals['_VALIDATEINGESTTOKENREQUEST']._serialized_end=616
+  _globals['_VALIDATEINGESTTOKENRESPONSE']._serialized_start=618
+  _globals['_VALIDATEINGESTTOKENRESPONSE']._serialized_end=711
+  _globals['_REVOKEINGESTTOKENREQUEST']._serialized_start=713
+  _globals['_REVOKEINGESTTOKENREQUEST']._serialized_end=757
+  _globals['_REVOKEINGESTTOKENRESPONSE']._serialized_start=759
+  _globals['_REVOKEINGESTTOKENRESPONSE']._serialized_end=786
+  _globals['_DELETEINGESTTOKENREQUEST']._serialized_start=788
+  _globals['_DELETEINGESTTOKENREQUEST']._serialized_end=832
+  _globals['_DELETEINGESTTOKENRESPONSE']._serialized_start=834
+  _globals['_DELETEINGESTTOKENRESPONSE']._serialized_end=861
+  _globals['_LISTINGESTTOKENSREQUEST']._serialized_start=863
+  _globals['_LISTINGESTTOKENSREQUEST']._serialized_end=956
+  _globals['_LISTINGESTTOKENSRESPONSE']._serialized_start=959
+  _globals['_LISTINGESTTOKENSRESPONSE']._serialized_end=1096
+  _globals['_GETINGESTTOKENREQUEST']._serialized_start=1098
+  _globals['_GETINGESTTOKENREQUEST']._serialized_end=1139
+  _globals['_GETINGESTTOKENRESPONSE']._serialized_start=1141
+  _globals['_GETINGESTTOKENRESPONSE']._serialized_end=1206
+  _globals['_UPDATEINGESTTOKENROUTINGREQUEST']._serialized_start=1208
+  _globals['_UPDATEINGESTTOKENROUTINGREQUEST']._serialized_end=1305
+  _globals['_UPDATEINGESTTOKENROUTINGRESPONSE']._serialized_start=1307
+  _globals['_UPDATEINGESTTOKENROUTINGRESPONSE']._serialized_end=1341
+  _globals['_INGESTTOKENSERVICE']._serialized_start=1344
+  _globals['_INGESTTOKENSERVICE']._serialized_end=2023
 # @@protoc_insertion_point(module_scope)

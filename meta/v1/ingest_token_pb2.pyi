@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from meta.v1 import catalog_pb2 as _catalog_pb2
+from meta.v1 import common_pb2 as _common_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -64,6 +65,7 @@ class IngestTokenInfo(_message.Message):
     ROUTING_FIELD_NUMBER: _builtins.int
     TOKEN_HINT_FIELD_NUMBER: _builtins.int
     NEEDS_PREVIOUS_PEPPER_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Token id (UUID). Baby segments carry it instead of the plaintext."""
     name: _builtins.str
@@ -82,6 +84,10 @@ class IngestTokenInfo(_message.Message):
     def routing(self) -> Global___IngestTokenRouting:
         """Its routing."""
 
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
@@ -92,10 +98,11 @@ class IngestTokenInfo(_message.Message):
         routing: Global___IngestTokenRouting | None = ...,
         token_hint: _builtins.str = ...,
         needs_previous_pepper: _builtins.bool = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["routing", b"routing"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "routing", b"routing"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "id", b"id", "name", b"name", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "routing", b"routing", "token_hint", b"token_hint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "created_at", b"created_at", "id", b"id", "name", b"name", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "routing", b"routing", "token_hint", b"token_hint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

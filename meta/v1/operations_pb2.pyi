@@ -3593,6 +3593,7 @@ class AccessToken(_message.Message):
     REVOKED_AT_FIELD_NUMBER: _builtins.int
     DATASET_IDS_FIELD_NUMBER: _builtins.int
     NEEDS_PREVIOUS_PEPPER_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Token id."""
     subject: _builtins.str
@@ -3615,6 +3616,10 @@ class AccessToken(_message.Message):
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the datasets that its holder sees; empty = all."""
 
+    @_builtins.property
+    def authors(self) -> _common_pb2.Authors:
+        """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
+
     def __init__(
         self,
         *,
@@ -3627,10 +3632,11 @@ class AccessToken(_message.Message):
         revoked_at: _builtins.str = ...,
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         needs_previous_pepper: _builtins.bool = ...,
+        authors: _common_pb2.Authors | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "dataset_ids", b"dataset_ids", "expires_at", b"expires_at", "id", b"id", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "role", b"role", "subject", b"subject", "token_hint", b"token_hint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "created_at", b"created_at", "dataset_ids", b"dataset_ids", "expires_at", b"expires_at", "id", b"id", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "role", b"role", "subject", b"subject", "token_hint", b"token_hint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

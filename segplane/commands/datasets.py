@@ -10,7 +10,7 @@ from segplane.commands.reading import preview
 from segplane.commands.stats import segment_facts
 from segplane.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
 from segplane.lookup import all_datasets
-from segplane.output import NONE, AsJson, print_facts, print_json, print_table
+from segplane.output import NONE, AsJson, author_facts, print_facts, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
 app.command()(settings)
@@ -58,6 +58,7 @@ def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = F
         (
             ("id", dataset.id),
             ("name", dataset.name),
+            *author_facts(dataset.authors),
             *segment_facts(stats),
             *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
             (f"records in {usage.month}", usage.records),

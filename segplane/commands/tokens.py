@@ -11,7 +11,7 @@ from meta.v1 import catalog_pb2
 from meta.v1 import ingest_token_pb2 as pb
 from segments.signals import TRAITS
 from segplane.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
-from segplane.output import NONE, AsJson, print_facts, print_json, print_table
+from segplane.output import NONE, AsJson, author_facts, print_facts, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Create, list, route and revoke ingest tokens.")
 TokenId = Annotated[str, typer.Argument(help="Token id, as `tokens list` shows it.")]
@@ -83,6 +83,7 @@ def show(
             ("name", token.name),
             ("created", token.created_at),
             ("revoked", token.revoked_at or NONE),
+            *author_facts(token.authors),
             *(
                 (signal, getattr(token.routing, row.routing_field) or "refused")
                 for signal, row in TRAITS.items()

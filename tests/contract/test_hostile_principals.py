@@ -34,6 +34,7 @@ CALLS = 200_000
 _CATALOG = frozenset(
     {
         "access_tokens",
+        "catalog_authors",
         "ingest_tokens",
         "link_columns",
         "projections",

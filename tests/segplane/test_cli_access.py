@@ -30,6 +30,19 @@ def test_a_token_is_created_listed_revoked_and_audited(run: RunCommand) -> None:
     assert len(records_of(run("audit", "list", "--json", "--limit", "1"))) == 1
 
 
+def test_show_names_who_created_and_changed_an_entry(run: RunCommand) -> None:
+    run("datasets", "create", "web")
+    run("datasets", "settings", "web", "--records-per-month", "9")
+
+    shown = run("datasets", "show", "web").stdout
+    assert "created by" in shown
+    assert "updated by" in shown
+    assert (
+        json.loads(run("datasets", "show", "web", "--json").stdout)["authors"]["updated_by"]
+        == "anonymous"
+    )
+
+
 def test_a_wrong_lifetime_is_one_line(run: RunCommand) -> None:
     refused = run("access", "create", "--role", "reader", "--subject", "x", "--expires", "soon")
 

@@ -5,7 +5,7 @@ from uuid import UUID
 import grpc
 
 from meta.config import Settings
-from meta.services import checks, convert, pages
+from meta.services import authors, checks, convert, pages
 from meta.store import audit, dataset_deletion, dataset_layouts, datasets, versions
 from meta.store.dataset_layouts import ShardingField
 from meta.store.engine import Transaction
@@ -45,17 +45,22 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetDatasetResponse:
         """Read a dataset by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        dataset = self._transactions.read(lambda tx: datasets.get(tx, named))
-        return catalog_pb2.GetDatasetResponse(id=str(dataset.id), name=dataset.name)
+        dataset, by = self._transactions.read(lambda tx: authors.of(tx, datasets.get(tx, named)))
+        return catalog_pb2.GetDatasetResponse(id=str(dataset.id), name=dataset.name, authors=by)
 
     def ListDatasets(
         self, request: catalog_pb2.ListDatasetsRequest, context: grpc.ServicerContext
     ) -> catalog_pb2.ListDatasetsResponse:
         """Page through the live datasets."""
         window = pages.window(request.pagination, "ListDatasets")
-        page = self._transactions.read(lambda tx: datasets.list_page(tx, window))
+        page, by = self._transactions.read(
+            lambda tx: authors.of_page(tx, datasets.list_page(tx, window))
+        )
         return catalog_pb2.ListDatasetsResponse(
-            items=[catalog_pb2.Dataset(id=str(d.id), name=d.name) for d in page.items],
+            items=[
+                catalog_pb2.Dataset(id=str(d.id), name=d.name, authors=by.get(d.id))
+                for d in page.items
+            ],
             pagination=pages.answer(page, "ListDatasets"),
         )
 

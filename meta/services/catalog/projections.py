@@ -7,7 +7,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, StillReferenced
-from meta.services import checks, pages
+from meta.services import authors, checks, pages
 from meta.services.catalog import projection_types
 from meta.services.catalog.audited import audited
 from meta.store import link_columns, links, projections
@@ -59,8 +59,10 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetProjectionResponse:
         """Read a projection by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        projection = self._transactions.read(lambda tx: projections.get(tx, named))
-        return catalog_pb2.GetProjectionResponse(**_fields(projection))
+        projection, by = self._transactions.read(
+            lambda tx: authors.of(tx, projections.get(tx, named))
+        )
+        return catalog_pb2.GetProjectionResponse(**_fields(projection), authors=by)
 
     def ListProjections(
         self, request: catalog_pb2.ListProjectionsRequest, context: grpc.ServicerContext
@@ -68,9 +70,14 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Page through the projections, all or those of projection schema."""
         schema_id = checks.filter_uuid(request, "schema_id")
         window = pages.window(request.pagination, "ListProjections", schema_id)
-        page = self._transactions.read(lambda tx: projections.list_page(tx, window, schema_id))
+        page, by = self._transactions.read(
+            lambda tx: authors.of_page(tx, projections.list_page(tx, window, schema_id))
+        )
         return catalog_pb2.ListProjectionsResponse(
-            items=[catalog_pb2.Projection(**_fields(projection)) for projection in page.items],
+            items=[
+                catalog_pb2.Projection(**_fields(projection), authors=by.get(projection.id))
+                for projection in page.items
+            ],
             pagination=pages.answer(page, "ListProjections", schema_id),
         )
 

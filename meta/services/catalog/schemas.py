@@ -7,7 +7,7 @@ import grpc
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.services import checks, pages
+from meta.services import authors, checks, pages
 from meta.services.catalog import projection_types
 from meta.services.catalog.audited import audited
 from meta.store import link_columns, schemas
@@ -46,9 +46,9 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetSchemaResponse:
         """Read a schema by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        schema = self._transactions.read(lambda tx: schemas.get(tx, named))
+        schema, by = self._transactions.read(lambda tx: authors.of(tx, schemas.get(tx, named)))
         return catalog_pb2.GetSchemaResponse(
-            id=str(schema.id), name=schema.name, columns=_messages(schema)
+            id=str(schema.id), name=schema.name, columns=_messages(schema), authors=by
         )
 
     def ListSchemas(
@@ -56,10 +56,14 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.ListSchemasResponse:
         """Page through the schemas."""
         window = pages.window(request.pagination, "ListSchemas")
-        page = self._transactions.read(lambda tx: schemas.list_page(tx, window))
+        page, by = self._transactions.read(
+            lambda tx: authors.of_page(tx, schemas.list_page(tx, window))
+        )
         return catalog_pb2.ListSchemasResponse(
             items=[
-                catalog_pb2.Schema(id=str(s.id), name=s.name, columns=_messages(s))
+                catalog_pb2.Schema(
+                    id=str(s.id), name=s.name, columns=_messages(s), authors=by.get(s.id)
+                )
                 for s in page.items
             ],
             pagination=pages.answer(page, "ListSchemas"),

@@ -6,7 +6,7 @@ from uuid import UUID
 import grpc
 
 from meta.config import Settings
-from meta.services import checks, convert, pages
+from meta.services import authors, checks, convert, pages
 from meta.services.catalog import projection_types
 from meta.services.catalog.audited import audited
 from meta.store import views
@@ -56,8 +56,8 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.GetViewResponse:
         """Read a view by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        view = self._transactions.read(lambda tx: views.get(tx, named))
-        return catalog_pb2.GetViewResponse(**_fields(view))
+        view, by = self._transactions.read(lambda tx: authors.of(tx, views.get(tx, named)))
+        return catalog_pb2.GetViewResponse(**_fields(view), authors=by)
 
     def ListViews(
         self, request: catalog_pb2.ListViewsRequest, context: grpc.ServicerContext
@@ -65,9 +65,13 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Page through the views, all or those of one schema."""
         schema_id = checks.filter_uuid(request, "schema_id")
         window = pages.window(request.pagination, "ListViews", schema_id)
-        page = self._transactions.read(lambda tx: views.list_page(tx, window, schema_id))
+        page, by = self._transactions.read(
+            lambda tx: authors.of_page(tx, views.list_page(tx, window, schema_id))
+        )
         return catalog_pb2.ListViewsResponse(
-            items=[catalog_pb2.View(**_fields(view)) for view in page.items],
+            items=[
+                catalog_pb2.View(**_fields(view), authors=by.get(view.id)) for view in page.items
+            ],
             pagination=pages.answer(page, "ListViews", schema_id),
         )
 

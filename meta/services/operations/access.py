@@ -7,14 +7,14 @@ import grpc
 from meta.access import SCOPED_ROLES, Role
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.services import checks, pages
+from meta.services import authors, checks, pages
 from meta.store import access_tokens, audit, datasets, token_secrets
 from meta.store.access_tokens import AccessToken, NewAccessToken
 from meta.store.engine import Transaction
 from meta.store.token_secrets import HashFunction, TokenHasher
 from meta.transactions import Transactions
+from meta.v1 import common_pb2, operations_pb2_grpc
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 ACCESS_TOKENS_MAX = 1_000
 DATASETS_MAX = 100
@@ -70,11 +70,14 @@ class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
     ) -> pb.ListAccessTokensResponse:
         """Page through the tokens, ended ones too."""
         window = pages.window(request.pagination, "ListAccessTokens")
-        hashing, page = self._transactions.read(
-            lambda tx: (self._hasher.hash_function(tx), access_tokens.list_page(tx, window))
+        hashing, (page, by) = self._transactions.read(
+            lambda tx: (
+                self._hasher.hash_function(tx),
+                authors.of_page(tx, access_tokens.list_page(tx, window)),
+            )
         )
         return pb.ListAccessTokensResponse(
-            tokens=[_message(token, hashing) for token in page.items],
+            tokens=[_message(token, hashing, by.get(token.id)) for token in page.items],
             pagination=pages.answer(page, "ListAccessTokens"),
         )
 
@@ -115,7 +118,11 @@ def _dataset_names(request: pb.CreateAccessTokenRequest, role: Role) -> list[str
     return names
 
 
-def _message(token: AccessToken, hashing: HashFunction | None = None) -> pb.AccessToken:
+def _message(
+    token: AccessToken,
+    hashing: HashFunction | None = None,
+    by: common_pb2.Authors | None = None,
+) -> pb.AccessToken:
     is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
     return pb.AccessToken(
         id=str(token.id),
@@ -127,6 +134,7 @@ def _message(token: AccessToken, hashing: HashFunction | None = None) -> pb.Acce
         revoked_at=_text(token.revoked_at),
         dataset_ids=map(str, token.dataset_ids or ()),
         needs_previous_pepper=is_old and token.revoked_at is None,
+        authors=by,
     )
 
 

@@ -47,6 +47,7 @@ from meta.store.tables.segments import (
 from meta.store.tables.server import (
     access_tokens,
     audit_log,
+    catalog_authors,
     denied_calls,
     meta_state,
     version_gaps,
@@ -68,6 +69,7 @@ __all__ = [
     "access_tokens",
     "audit_log",
     "baby_segments",
+    "catalog_authors",
     "clock_gaps",
     "clock_state",
     "damaged_objects",

@@ -64,6 +64,19 @@ audit_log = Table(
     Column("request_id", Text, nullable=False, server_default=text("''")),
 )
 
+# Who created, changed and ended an entry of the catalog; null where that is not known.
+catalog_authors = Table(
+    "catalog_authors",
+    metadata,
+    Column("entry_id", Uuid, primary_key=True),
+    Column("created_by", Text),
+    Column("created_at", DateTime(timezone=True)),
+    Column("updated_by", Text),
+    Column("updated_at", DateTime(timezone=True)),
+    Column("deleted_by", Text),
+    Column("deleted_at", DateTime(timezone=True)),
+)
+
 # Denied calls, added up by minute: at most some 1,000 rows a minute and 100,000 in all.
 denied_calls = Table(
     "denied_calls",

@@ -10,7 +10,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 LOADGEN = Path(__file__).parents[2] / "build/loadgen"
@@ -19,11 +19,20 @@ RUN_SECS_MAX = 600.0
 
 
 @dataclass(frozen=True, slots=True)
+class CallSecurity:
+    """How callers connect: by TLS that trusts `ca_file`, with a bearer token; "" = without."""
+
+    ca_file: str = ""
+    auth_token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CallLoad:
     """Serialized requests of one method, a list per caller.
 
     They are sent for `seconds` over and over, or once in order where that is 0. `until_empty`
-    sends a caller's only request again and again, until a reply is empty.
+    sends a caller's only request again and again, until a reply is empty. Loads with `security`,
+    also one that is empty, are sent from Python.
     """
 
     target: str
@@ -31,6 +40,7 @@ class CallLoad:
     requests: Sequence[Sequence[bytes]]
     seconds: float = 0.0
     until_empty: bool = False
+    security: CallSecurity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,8 @@ class CallRates:
 
 def run(load: CallLoad) -> CallRates:
     """Run the load in a child process; a refused call is an error."""
-    return run_loadgen(load) if LOADGEN.exists() else run_sender(load)
+    has_generator = LOADGEN.exists() and load.security is None
+    return run_loadgen(load) if has_generator else run_sender(load)
 
 
 def run_loadgen(load: CallLoad) -> CallRates:

@@ -7,10 +7,11 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import grpc
 
-from benchmarks.harness.call_load import CONNECTIONS_MAX, CallLoad, CallRates
+from benchmarks.harness.call_load import CONNECTIONS_MAX, CallLoad, CallRates, CallSecurity
 
 
 @dataclass(slots=True)
@@ -22,16 +23,16 @@ class _Measured:
 async def send(load: CallLoad) -> CallRates:
     """Send the load from this process."""
     # One connection a few callers, as a fleet would have.
+    security = load.security or CallSecurity()
     channels = [
-        grpc.aio.insecure_channel(load.target, options=[("grpc.use_local_subchannel_pool", 1)])
-        for _ in range(min(CONNECTIONS_MAX, len(load.requests)))
+        _channel(load.target, security) for _ in range(min(CONNECTIONS_MAX, len(load.requests)))
     ]
     await asyncio.gather(*(channel.channel_ready() for channel in channels))
     measured = _Measured()
     began = time.perf_counter()
     await asyncio.gather(
         *(
-            _caller(channels[number % len(channels)], load, number, measured)
+            _caller(channels[number % len(channels)], load, number, measured, security)
             for number in range(len(load.requests))
         )
     )
@@ -48,15 +49,30 @@ async def send(load: CallLoad) -> CallRates:
     )
 
 
+def _channel(target: str, security: CallSecurity) -> grpc.aio.Channel:
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    if not security.ca_file:
+        return grpc.aio.insecure_channel(target, options=options)
+    credentials = grpc.ssl_channel_credentials(Path(security.ca_file).read_bytes())
+    return grpc.aio.secure_channel(target, credentials, options=options)
+
+
 async def _caller(
-    channel: grpc.aio.Channel, load: CallLoad, number: int, measured: _Measured
+    channel: grpc.aio.Channel,
+    load: CallLoad,
+    number: int,
+    measured: _Measured,
+    security: CallSecurity,
 ) -> None:
+    metadata: tuple[tuple[str, str], ...] = ()
+    if security.auth_token:
+        metadata = (("authorization", f"Bearer {security.auth_token}"),)
     call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(load.method)
     until = time.perf_counter() + load.seconds
     replies: list[bytes] = []
     for request in _requests(load, number):
         start = time.perf_counter()
-        reply = await call(request)
+        reply = await call(request, metadata=metadata)
         end = time.perf_counter()
         measured.latencies.append(end - start)
         if load.until_empty:

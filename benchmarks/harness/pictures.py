@@ -23,6 +23,7 @@ GROUPS = {
     "register": "Registering merged segments",
     "poll": "Polling for merge tasks",
     "find_segments": "Finding segments",
+    "secured": "Calls with TLS, roles and audit",
     "read": "Reading a dataset",
     "freshness": "Freshness: from sent to visible",
     "soak": "Half an hour of steady load",

@@ -7,10 +7,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.harness.waiting import wait_until_serving
+from meta.channel import ClientTls
 from meta.client import MetaClient
 from segplane.postgres import EmbeddedPostgres
 from segplane.preflight import claim_ports
@@ -23,10 +24,12 @@ class BenchServer:
     address: str
     database_url: str
     pid: int
+    tls: ClientTls | None = None
+    auth_token: str = field(default="", repr=False)
 
     def client(self) -> MetaClient:
-        """A new client of it."""
-        return MetaClient(self.address)
+        """A new client of it, an admin where it needs a credential."""
+        return MetaClient(self.address, auth_token=self.auth_token, tls=self.tls)
 
 
 @contextmanager
@@ -43,9 +46,15 @@ def bench_postgres(settings: Mapping[str, str] | None = None) -> Iterator[Embedd
 
 @contextmanager
 def bench_server(
-    database_url: str, settings: Mapping[str, str] | None = None, module: str = "meta"
+    database_url: str,
+    settings: Mapping[str, str] | None = None,
+    module: str = "meta",
+    tls: ClientTls | None = None,
 ) -> Iterator[BenchServer]:
-    """Run `python -m meta` as users do, or another module, on a port of its own."""
+    """Run `python -m meta` as users do, or another module, on a port of its own.
+
+    `tls` is that of its clients, where the settings make it serve TLS.
+    """
     port = claim_ports({"meta": 0})["meta"]
     address = f"127.0.0.1:{port}"
     environment = {
@@ -61,8 +70,9 @@ def bench_server(
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_until_serving(process, address)
-        yield BenchServer(address, database_url, process.pid)
+        wait_until_serving(process, address, tls)
+        auth_token = environment.get("META_AUTH_TOKEN", "")
+        yield BenchServer(address, database_url, process.pid, tls, auth_token)
     finally:
         process.terminate()
         process.wait()

@@ -4,6 +4,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
+from meta.channel import ClientTls
 from segplane.dataplane.readiness import is_serving
 
 START_SECS_MAX = 60.0
@@ -26,7 +27,9 @@ def wait_until(
         time.sleep(poll_secs)
 
 
-def wait_until_serving(process: "subprocess.Popen[bytes]", address: str) -> None:
+def wait_until_serving(
+    process: "subprocess.Popen[bytes]", address: str, tls: ClientTls | None = None
+) -> None:
     """Wait until a process serves gRPC; raises RuntimeError if it ended instead."""
 
     def check() -> None:
@@ -34,5 +37,8 @@ def wait_until_serving(process: "subprocess.Popen[bytes]", address: str) -> None
             raise RuntimeError(f"the server for {address} ended with code {code}")
 
     wait_until(
-        lambda: is_serving(address), f"a server at {address}", seconds=START_SECS_MAX, tick=check
+        lambda: is_serving(address, tls),
+        f"a server at {address}",
+        seconds=START_SECS_MAX,
+        tick=check,
     )

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from meta.store.engine import Transaction
 from meta.store.pin_lists import HELD
-from segments.keys import BabyKey, parse_key
+from segments.keys import BABIES_ROOT, BabyKey, parse_key
 
 SCRUB_NAME = "janitor"
 # Longer than a janitor takes between two reports, however large an object is.
@@ -123,7 +123,7 @@ def record(tx: Transaction, checks: Sequence[ObjectCheck]) -> list[str]:
     # In one order, so that two callers do not wait for each other in a circle.
     ordered = sorted(checks)
     for check in ordered:
-        if check.damage:
+        if check.damage and _may_be_needed(check.object_key):
             tx.execute(_RECORD, {"key": check.object_key, "damage": check.damage})
     sound = [check for check in ordered if not check.damage]
     tx.execute(_FORGET, {"keys": [check.object_key for check in sound]})
@@ -137,6 +137,11 @@ def record(tx: Transaction, checks: Sequence[ObjectCheck]) -> list[str]:
     tx.execute(_FORGET_UNNEEDED, {"most": FORGOTTEN_MAX})
     keys = [check.object_key for check in ordered]
     return list(tx.execute(_DAMAGED_KEYS, {"keys": keys}).scalars())
+
+
+def _may_be_needed(key: str) -> bool:
+    """False for a key below the root of babies that is none: the statements read its parts."""
+    return not key.startswith(BABIES_ROOT) or isinstance(parse_key(key), BabyKey)
 
 
 def list_damaged(tx: Transaction, after: str, most: int) -> list[DamagedObject]:

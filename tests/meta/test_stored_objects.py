@@ -192,6 +192,15 @@ def test_the_scrub_goes_on_where_it_was(meta_client: MetaClient) -> None:
     assert state(pb.GetScrubStateRequest()).position == position
 
 
+@pytest.mark.parametrize("name", ["x", "x/00000000000000000000", f"{'0' * 36}/{'9' * 20}"])
+def test_damage_of_what_only_looks_like_a_baby_is_not_kept(
+    meta_client: MetaClient, name: str
+) -> None:
+    reply = report(meta_client, **{f"ingest-stream/{name}": "a flipped bit"})
+
+    assert (reply.damaged_objects, list(reply.damaged_keys)) == (0, [])
+
+
 def test_a_report_is_taken_at_its_limit_and_refused_beyond(meta_client: MetaClient) -> None:
     def send(count: int, damage: str = "") -> None:
         checks = [pb.ObjectCheck(object_key=f"dataset/{n}", damage=damage) for n in range(count)]

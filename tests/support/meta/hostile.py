@@ -40,7 +40,7 @@ _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 
 # A frame of headers that is never completed.
 _UNFINISHED = bytes([0, 0, 200, 1, 4, 0, 0, 0, 1]) + b"\x83"
 # The server's own jobs write these; the victim's pin is compared by itself.
-_BACKGROUND = frozenset({"clock_state", "clock_gaps", "version_gaps", "pins"})
+_BACKGROUND = frozenset({"clock_state", "clock_gaps", "denied_calls", "version_gaps", "pins"})
 
 _DIGEST = "SELECT '{0}', md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {0} t"
 

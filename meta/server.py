@@ -30,6 +30,7 @@ from meta.pin_watch import PinWatch
 from meta.process import ConfigError, Shutdown
 from meta.rewrite_watch import PAUSE_SECS as REWRITE_PAUSE_SECS
 from meta.rewrite_watch import RewriteWatch
+from meta.rpc import admission
 from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline
 from meta.services import checks, cursors
@@ -179,6 +180,7 @@ async def _serve(
             ("grpc.so_reuseport", int(shares_port)),
             ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
             ("grpc.max_metadata_size", 16 * 1024),
+            *admission.connection_options(),
         ],
     )
     port = _listen(server, settings)

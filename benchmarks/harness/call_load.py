@@ -20,7 +20,7 @@ RUN_SECS_MAX = 600.0
 
 @dataclass(frozen=True, slots=True)
 class CallSecurity:
-    """How callers connect: by TLS that trusts `ca_file`, with a bearer token; "" = without."""
+    """TLS of the callers, which trusts `ca_file`, and their bearer token; "" = without."""
 
     ca_file: str = ""
     auth_token: str = field(default="", repr=False)

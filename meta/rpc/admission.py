@@ -1,4 +1,4 @@
-"""Bounds on the calls that run at once, with a refusal that says when to try again.
+"""Bounds on the calls that run at once, which say when to try again, and on connections.
 
 gRPC has such a bound too, but its refusal carries neither a reason nor a delay.
 """
@@ -15,6 +15,22 @@ from meta.errors import Overloaded
 # less, since the database's pool has a connection for every second one.
 THREADS_SHARE = 4
 STREAMS_SHARE = 2
+CONNECTION_AGE_MS = 3_600_000
+# Clients of ours ask every minute whether a silent stream is still there.
+PING_MS, PING_MS_MIN = 60_000, 30_000
+
+
+def connection_options() -> list[tuple[str, int]]:
+    """Options of a gRPC server: connections end when they are old or their peer is gone.
+
+    Calls under way go on, and later ones connect anew: to the server, and with the certificates, of
+    that time.
+    """
+    return [
+        ("grpc.max_connection_age_ms", CONNECTION_AGE_MS),
+        ("grpc.keepalive_time_ms", PING_MS),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS_MIN),
+    ]
 
 
 class CallAdmission:

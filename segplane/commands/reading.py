@@ -118,6 +118,7 @@ def sql(
     ] = None,
     start: Start = None,
     end: End = None,
+    as_of: AsOf = None,
     fresh: Fresh = False,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJsonRows = False,
@@ -141,8 +142,10 @@ def sql(
 
         def open_one(name: str) -> OpenDataset | OpenView:
             if name in views:
-                return open_view(name, start, end, fresh=fresh, meta_address=address)
-            return open_dataset(name, None, start, end, fresh=fresh, meta_address=address)
+                return open_view(name, start, end, as_of=as_of, fresh=fresh, meta_address=address)
+            return open_dataset(
+                name, None, start, end, as_of=as_of, fresh=fresh, meta_address=address
+            )
 
         session = SqlSession(names, open_one)
         try:

@@ -35,7 +35,7 @@ def data_frame(dataset: OpenDataset, session: SparkSession, access: dict[str, st
         # Rows are chosen by columns that were perhaps not asked for.
         schema = from_arrow_schema(columns.all)
         frame = session.read.schema(schema).parquet(*(_path(file) for file in native))
-        parts.append(_rows(frame, dataset, native).select(*columns.names))
+        parts.append(_rows(frame, dataset, native).select(*map(_quoted, columns.names)))
     if len(native) < len(files) or not parts:
         register(session)
         options = access | _scope(dataset) | {"convertedOnly": "true" if native else "false"}
@@ -104,3 +104,9 @@ def _is_from(nanos: int) -> Column:
     if not remainder:
         return time >= micros
     return (time > micros) | ((time == micros) & (f.col("timestamp_nanos") >= remainder))
+
+
+def _quoted(name: str) -> str:
+    """Return a column's name as Spark resolves it: dots are levels to it, else."""
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"

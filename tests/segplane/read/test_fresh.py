@@ -265,3 +265,12 @@ def test_the_newest_records_are_fresh_ones(world: World, opened: Open) -> None:
     newest = [opened(world.name, fresh=fresh).newest(10).num_rows for fresh in (False, True)]
 
     assert newest == [2, 4]
+
+
+def test_spark_refuses_fresh_records(world: World, opened: Open) -> None:
+    fresh = opened(world.name, fresh=True)
+
+    with pytest.raises(ReadError) as refused:
+        fresh.spark(None)  # type: ignore[arg-type]
+
+    assert str(refused.value) == "Spark reads no fresh records: open the dataset without `fresh`"

@@ -21,10 +21,17 @@ from tests.support.waiting import wait_until
 
 
 @pytest.fixture
-def meta_settings(meta_settings: config.Settings) -> config.Settings:
+def lease_secs() -> float:
+    """The longest lease; a test makes it shorter by a parameter of this name."""
+    return 3_600.0
+
+
+@pytest.fixture
+def meta_settings(meta_settings: config.Settings, lease_secs: float) -> config.Settings:
     """Let tombstoned segments go at once."""
     lifetimes = replace(meta_settings.lifetimes, tombstone_grace=0.0)
-    return replace(meta_settings, lifetimes=lifetimes)
+    pins = replace(meta_settings.pins, lease_secs=lease_secs)
+    return replace(meta_settings, lifetimes=lifetimes, pins=pins)
 
 
 @pytest.fixture
@@ -64,6 +71,34 @@ def test_a_reader_survives_the_deletion_of_everything_it_reads(
     assert pins.list() == []
     replace_and_delete_all(meta_server)
     assert objects(meta_server) == []
+
+
+@pytest.mark.parametrize("lease_secs", [4.0])
+def test_a_reader_outlasts_the_leases_of_its_pin(
+    segments: SegmentWriter,
+    opened: Open,
+    meta_server: MetaServer,
+    pins: PinDriver,
+    lease_secs: float,
+) -> None:
+    # An hour is twelve leases of five minutes; here a lease is seconds.
+    for _ in range(5):
+        segments.write()
+    web = opened()
+    reader = web.to_reader()
+    first = reader.read_next_batch()
+    (taken,) = pins.list()
+    replace_and_delete_all(meta_server)
+
+    def has_outlasted() -> bool:
+        (pin,) = pins.list()
+        return pin.expires_at_nanos > taken.expires_at_nanos + lease_secs * 10**9
+
+    wait_until(has_outlasted, "the first lease has passed, and the pin is there")
+    replace_and_delete_all(meta_server)
+
+    assert first.num_rows + reader.read_all().num_rows == 100
+    assert web.to_table().num_rows == 100
 
 
 def test_a_reader_says_that_its_pin_was_released(

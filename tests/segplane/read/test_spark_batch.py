@@ -111,7 +111,10 @@ def test_a_filter_means_what_spark_means(
         return native if path == "native" else load(spark, meta_server, pushFilters="true")
 
     row = unfiltered[7]
-    names = ("timestamp", "timestamp_nanos", "service_name", "severity_number", "value_double")
+    names = ["timestamp", "timestamp_nanos", "service_name", "severity_number"]
+    if path == "pushed":
+        # Spark's own reader prunes by statistics without NaN, which is above them to Spark.
+        names.append("value_double")
 
     for name in names:
         values = [row[name], *(r[name] for r in unfiltered)]

@@ -1,5 +1,7 @@
 """A dataset with all that is awkward to read: late, straddling, promoted half-way, sparse."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +12,10 @@ import pyarrow as pa
 from meta.client import MetaClient
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
+from segments.parquet.footer import FORMAT_VERSION
+from segments.parquet.promoted import promote
 from segments.parquet.readable import READABLE_COLUMNS
+from segments.parquet.schema import SegmentSpec, section_schema
 from segments.signals import SIGNALS, Signal
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.segments import DAY, EPOCH
@@ -32,6 +37,8 @@ class Shop:
     client: MetaClient
     segments: SegmentWriter
     tables: list[pa.Table] = field(default_factory=list)
+    # Of one file after the other.
+    formats: Sequence[int] = (FORMAT_VERSION,)
     _rng: random.Random = field(default_factory=lambda: random.Random(12))
 
     def open(self) -> None:
@@ -74,8 +81,24 @@ class Shop:
             }
             columns |= self._columns(signal, rows)
             tables[signal] = _replaced(table, columns)
+        format_version = self.formats[len(self.tables) // len(SIGNALS) % len(self.formats)]
         self.tables += tables.values()
-        return self.segments.register(tables, spec)
+        return self.segments.register(tables, spec, format_version)
+
+    def copy_whole(self, segments: SegmentWriter) -> Shop:
+        """Write the same records to another dataset, whose files all have its own column."""
+        copy = Shop(self.client, segments)
+        copy.promote()
+        spec = segments.spec()
+        for place in range(0, len(self.tables), len(SIGNALS)):
+            own = self.tables[place : place + len(SIGNALS)]
+            tables = {
+                signal: _completed(table, signal, spec)
+                for signal, table in zip(SIGNALS, own, strict=True)
+            }
+            copy.tables += tables.values()
+            segments.register(tables, spec)
+        return copy
 
     def _columns(self, signal: Signal, rows: int) -> dict[str, list[Any]]:
         rng = self._rng
@@ -115,6 +138,16 @@ class Shop:
             words = column.read(rows[column.source]).cast(pa.string())
             rows = rows.append_column(column.name, words)
         return rows
+
+
+def _completed(table: pa.Table, signal: Signal, spec: SegmentSpec) -> pa.Table:
+    """Take promoted columns that a table lacks from its attributes."""
+    (batch,) = table.combine_chunks().to_batches()
+    missing = [column for column in spec.promoted if column.name not in table.schema.names]
+    for column, values in zip(missing, promote(batch, missing)[0], strict=True):
+        table = table.append_column(column.name, values)
+    schema = section_schema(signal, spec.promoted)
+    return table.select(schema.names).cast(schema)
 
 
 def _replaced(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import readline
 import sys
 from contextlib import suppress
@@ -19,6 +20,7 @@ from segplane.query.tables import CatalogTables
 HISTORY_LINES_MAX = 1_000
 _PROMPT, _MORE = "segplane> ", "     ...> "
 _LEAVE = frozenset(["exit", "quit"])
+_NAME = re.compile(r"[\w.-]+")
 _HELP = "End a query with ';' or an empty line; exit leaves."
 
 
@@ -26,15 +28,26 @@ class Completer:
     """Completes names of tables and columns, operators and functions."""
 
     def __init__(self, client: MetaClient) -> None:
-        names = list(CatalogTables(client))
-        self._words = sorted({*names, *FORMAT_COLUMNS, *completions()})
+        self._tables = CatalogTables(client)
+        self._names = frozenset(self._tables)
+        self._words = {*self._names, *FORMAT_COLUMNS, *completions()}
+        self._looked_up: set[str] = set()
         self._found: list[str] = []
 
     def __call__(self, text: str, state: int) -> str | None:
         """Return the completion with a number, None after the last, as readline asks for them."""
         if state == 0:
-            self._found = [word for word in self._words if word.startswith(text)]
+            self._add_columns(readline.get_line_buffer())
+            self._found = sorted(word for word in self._words if word.startswith(text))
         return self._found[state] if state < len(self._found) else None
+
+    def _add_columns(self, line: str) -> None:
+        """Add the columns of tables that a line names: promoted ones, and those of views."""
+        for name in self._names.intersection(_NAME.findall(line)) - self._looked_up:
+            self._looked_up.add(name)
+            # A view that cannot be read says so when it is asked.
+            with suppress(QueryError, MetaError, KeyError):
+                self._words.update(self._tables[name].columns)
 
 
 def shell(client: MetaClient, ask: Ask) -> None:
@@ -64,6 +77,9 @@ def _answer(client: MetaClient, text: str, ask: Ask) -> None:
         print(f"error: {error}", file=sys.stderr)
     except MetaError as error:
         print(f"error: {error.message} ({error.reason})", file=sys.stderr)
+    except KeyboardInterrupt:
+        # While it was planned, or its result was printed: the prompt goes on.
+        print("error: the query was interrupted", file=sys.stderr)
 
 
 def _read() -> str | None:

@@ -204,6 +204,7 @@ def test_readers_answer_as_iceberg_does(asked: Asked, reader: str, dataset: str)
     assert answers == asked.answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["format", "session"])
 def test_spark_answers_as_iceberg_does(asked: Asked, spark: SparkSession, path: str) -> None:
     # Compiling a query for each shape takes longer than so few rows.

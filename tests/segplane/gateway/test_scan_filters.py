@@ -52,7 +52,8 @@ LOGS = one("eq", "logs", "signal")
         (pair("or", {"type": "false"}, LOGS), ScanBounds(signals=frozenset({"logs"}))),
         ({"type": "not", "child": LOGS}, ALL),
     ],
-    ids=str,
+    # Not of the bounds: a set has its own order in each process that runs tests.
+    ids=lambda value: "" if isinstance(value, ScanBounds) else str(value),
 )
 def test_a_filter_has_these_bounds(expression: Any, bounds: ScanBounds) -> None:
     assert scan_bounds(expression) == bounds

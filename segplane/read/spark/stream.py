@@ -80,7 +80,12 @@ class SegplaneStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 end = count_within(files[start["files"] :], limit) + start["files"]
                 return _offset(pin, end if end < len(files) else None)
             through = self._added(client, start).through(limit, self._until, pin)
-            return start if through == start["version"] else _offset(pins.take(through))
+            if through > start["version"]:
+                return _offset(pins.take(through))
+            # Spark says that a batch is done once there is another. Where there is none, its start
+            # would be kept from deletion until then.
+            pins.release_before(start["version"], start["pin"])
+            return start
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Tasks of one batch."""

@@ -89,10 +89,10 @@ class StreamPins:
         return self._client.operations.RenewPin(request).pin
 
     def _renew_all(self) -> None:
-        wait = self._options.lease_secs / 3
+        wait = _RETRY_SECS
         while not self._stop.wait(max(_RETRY_SECS, wait)):
             began_at = time.monotonic()
-            wait = self._options.lease_secs / 3
+            has_answer = True
             with self._lock:
                 ids = list(self._pins)
             for pin_id in ids:
@@ -101,10 +101,17 @@ class StreamPins:
                 except NotFound:
                     pin = None
                 except MetaError:
-                    wait = _RETRY_SECS
+                    has_answer = False
                     continue
                 self._put(pin_id, pin)
-            wait = max(_RETRY_SECS, wait - (time.monotonic() - began_at))
+            interval = self._interval() if has_answer else _RETRY_SECS
+            wait = interval - (time.monotonic() - began_at)
+
+    def _interval(self) -> float:
+        """Seconds from one renewal to the next: a third of what meta gave, which may be less."""
+        with self._lock:
+            # The first pin may be taken at any time, with any lease.
+            return min((pin.left_secs for pin in self._pins.values()), default=0) / 3
 
     def _put(self, pin_id: str, pin: pb.Pin | None) -> None:
         """Note a renewed pin; one that is gone is looked for when it is needed next."""

@@ -7,6 +7,9 @@ from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, Unavailable
 from segplane.suggestions import with_suggestion
 
+# What gRPC's TLS says of an authority that the client does not know, and of one with the same name.
+_UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED", "certificate signature failure")
+
 
 class ReadError(Exception):
     """The dataset cannot be read as asked; the message says why and what to change."""
@@ -30,6 +33,11 @@ def meta_refusals(client: MetaClient) -> Iterator[None]:
     try:
         yield
     except Unavailable as error:
+        if any(text in str(error) for text in _UNTRUSTED):
+            raise MetaUnreachable(
+                f"the certificate of meta at {client.target} is not signed by the CA given"
+                " (option ca or SEGPLANE_META_CA_FILE)"
+            ) from error
         raise MetaUnreachable(
             f"meta does not answer at {client.target}: {sentence(error)}"
         ) from error

@@ -9,6 +9,7 @@ import psycopg
 
 from meta import server
 from meta.access import Role
+from meta.channel import ClientTls
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.store import token_secrets
@@ -39,12 +40,13 @@ class GuardedServer:
 
 
 @contextmanager
-def guarded(settings: Settings) -> Iterator[GuardedServer]:
-    """Run a server that needs a credential."""
+def guarded(settings: Settings, ca_file: str = "") -> Iterator[GuardedServer]:
+    """Run a server that needs a credential; its clients trust `ca_file` where it has TLS."""
     running = server.start(replace(settings, auth_token="shared", requires_authentication=True))
     address = f"127.0.0.1:{running.port}"
     try:
-        with MetaClient(address, auth_token="shared") as admin:
+        tls = ClientTls(ca_file) if ca_file else None
+        with MetaClient(address, auth_token="shared", tls=tls) as admin:
             yield GuardedServer(address, admin, running)
     finally:
         running.stop(1.0)

@@ -81,7 +81,7 @@ lint: $(READY) gen-check ## ruff, sizes, documentation, mypy --strict, import co
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/style tests/docs
-	$(BIN)/mypy $(PACKAGES) tests benchmarks
+	$(BIN)/mypy $(PACKAGES) distributions tests benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/buf lint
 	$(BIN)/buf format -d --exit-code
@@ -93,7 +93,7 @@ format: $(READY) ## Format Python and protos
 	$(BIN)/buf format -w
 
 type: $(READY) ## mypy --strict alone
-	$(BIN)/mypy $(PACKAGES) tests benchmarks
+	$(BIN)/mypy $(PACKAGES) distributions tests benchmarks
 
 gen: $(READY) ## Generate the committed stubs from protos/
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc \

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.builders.wheel import WheelBuilderConfig
 
 PACKAGES = (
     "meta",
@@ -67,7 +68,7 @@ class Tree:
         return name
 
 
-class PlacingHook(BuildHookInterface):  # type: ignore[type-arg]
+class PlacingHook(BuildHookInterface[WheelBuilderConfig]):
     """Gives hatchling the placed files of one wheel; `part` and `tree` are in pyproject.toml."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from meta.v1 import catalog_pb2
+from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery
 from tests.support.wheels import ROOT, Wheels, build_wheels
 
 pytestmark = pytest.mark.slow
@@ -29,6 +32,16 @@ print(json.dumps({
     "segments": find_spec("segments") is not None,
     "nursery": find_spec("nursery") is not None,
 }))
+"""
+# What readers do not need: the processes' libraries, Spark, and the engines that they may choose.
+READER = """
+import json, sys
+from importlib.util import find_spec
+from segplane.read import open_dataset
+with open_dataset(sys.argv[1], "logs", fresh=True, meta_address=sys.argv[2]) as opened:
+    bodies = opened.to_table().column("body").to_pylist()
+others = ["nursery", "pyspark", "structlog", "sqlalchemy", "duckdb", "numpy"]
+print(json.dumps({"bodies": sorted(bodies), "others": [*filter(find_spec, others)]}))
 """
 
 
@@ -85,6 +98,30 @@ def test_a_notebook_with_pyjanitor_keeps_its_names(
         "segments": False,
         "nursery": False,
     }
+
+
+@pytest.mark.parametrize("minor", [11, 12, 13], ids=lambda minor: f"python3.{minor}")
+def test_the_read_extra_alone_reads_merged_and_fresh_records(
+    wheels: Wheels, tmp_path: Path, meta_server: MetaServer, minor: int
+) -> None:
+    client = meta_server.client
+    Path("/", meta_server.settings.location.path).mkdir()
+    collector = CollectorDriver(client, dataset(client))
+    collector.send("merged")
+    nursery(client).cycle()
+    collector.send("fresh")
+    name = client.catalog.GetDataset(
+        catalog_pb2.GetDatasetRequest(id=collector.dataset_id)
+    ).name  # fmt: skip
+    reader = tmp_path / "env" / "bin" / "python"
+    run(UV, "venv", "--quiet", "--python", python_of(minor), tmp_path / "env")
+    requirement = f"segplane[read] @ {wheels.segplane.as_uri()}"
+    install = (UV, "pip", "install", "--quiet", "--python", reader)
+    run(*install, "--constraint", LOCKS / "all.lock", requirement)
+
+    read = json.loads(run(reader, "-c", READER, name, meta_server.address))
+
+    assert read == {"bodies": ["fresh", "merged"], "others": []}
 
 
 def test_the_processes_run_from_wheels(wheels: Wheels, tmp_path: Path) -> None:

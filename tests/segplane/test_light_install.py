@@ -6,14 +6,14 @@ import sys
 import pytest
 
 # What only the other extras bring.
-ABSENT = ("pyspark", "sqlalchemy", "psycopg", "alembic", "opentelemetry", "grpc_health")
+ABSENT = ("pyspark", "sqlalchemy", "psycopg", "alembic", "opentelemetry.sdk", "grpc_health")
 BLOCKED = """
 import sys
 from importlib.abc import MetaPathFinder
 
 class Absent(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {absent}:
+        if name in {absent}:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())

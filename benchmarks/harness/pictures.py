@@ -25,6 +25,7 @@ GROUPS = {
     "find_segments": "Finding segments",
     "secured": "Calls with TLS, roles and audit",
     "read": "Reading a dataset",
+    "spark": "Reading a dataset with Spark",
     "freshness": "Freshness: from sent to visible",
     "soak": "Half an hour of steady load",
     "limit": "What the machine does without us",

@@ -2,27 +2,70 @@
 
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS_PER_SEC = os.sysconf("SC_CLK_TCK")
 
 
+@dataclass(frozen=True, slots=True)
+class _Ticks:
+    """User and system time of a process, and of its children that have ended."""
+
+    parent: int
+    own: int
+    of_children: int
+
+    @property
+    def total(self) -> int:
+        return self.own + self.of_children
+
+
 def tree(root: int) -> list[int]:
     """The process and all that it started, while they run."""
+    # Not from task/*/children: a JVM's threads end while they are listed, and take children along.
+    children = defaultdict[int, list[int]](list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        if fields := _fields(path):
+            children[int(fields[1])].append(int(path.parent.name))
     found = [root]
-    # Grows while it is walked: children of children follow. A process may end meanwhile.
+    # Grows while it is walked: children of children follow.
     for pid in found:
-        with suppress(OSError):
-            for task in Path(f"/proc/{pid}/task").iterdir():
-                found.extend(map(int, (task / "children").read_text().split()))
+        found.extend(children[pid])
     return found
 
 
 def cpu_seconds(root: int) -> float:
     """CPU seconds, user and system, of a process and all that it started."""
-    return sum(map(_ticks, tree(root))) / _TICKS_PER_SEC
+    found = map(_ticks_of, tree(root))
+    return sum(ticks.total for ticks in found if ticks) / _TICKS_PER_SEC
+
+
+class TreeClock:
+    """CPU seconds of a process and all that it started, those of children nobody waited for too.
+
+    A parent that ignores SIGCHLD, as PySpark's daemon does, loses the time of a child that ends:
+    what a child had used at the last reading stays counted.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root, self._lost_ticks = root, 0
+        self._seen: dict[int, _Ticks] = {}
+
+    def __call__(self) -> float:
+        """Return the CPU seconds so far."""
+        now = {pid: ticks for pid in tree(self._root) if (ticks := _ticks_of(pid)) is not None}
+        gone = defaultdict[int, int](int)
+        for pid in self._seen.keys() - now.keys():
+            gone[self._seen[pid].parent] += self._seen[pid].total
+        for parent in gone.keys() & now.keys() & self._seen.keys():
+            waited_for = now[parent].of_children - self._seen[parent].of_children
+            self._lost_ticks += max(0, gone[parent] - waited_for)
+        self._seen = now
+        return (sum(ticks.total for ticks in now.values()) + self._lost_ticks) / _TICKS_PER_SEC
 
 
 @contextmanager
@@ -42,10 +85,14 @@ def _send(pids: Iterable[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def _ticks(pid: int) -> int:
-    """User and system time, of children that have ended as well."""
+def _ticks_of(pid: int) -> _Ticks | None:
+    fields = [int(field) for field in _fields(Path(f"/proc/{pid}/stat"))[1:15]]
+    return _Ticks(fields[0], sum(fields[10:12]), sum(fields[12:])) if fields else None
+
+
+def _fields(path: Path) -> list[str]:
+    """Return the fields of a process from its state on; none once it has ended."""
     with suppress(OSError):
         # The name may hold spaces and brackets; the fields follow its last bracket.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:15]))
-    return 0
+        return path.read_text().rpartition(")")[2].split()
+    return []

@@ -82,7 +82,9 @@ def _duckdb_secret(store: StoreLocation) -> str:
 def _spark(catalog: CatalogAddress) -> str:
     name = "spark.sql.catalog.segplane"
     packages = ["org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"]
-    lines = [f"--conf {name}=org.apache.iceberg.spark.SparkCatalog", f"--conf {name}.type=rest"]
+    # Spark finds the catalog's views through Iceberg's extensions only.
+    lines = [f"--conf spark.sql.extensions={_EXTENSIONS}"]
+    lines += [f"--conf {name}=org.apache.iceberg.spark.SparkCatalog", f"--conf {name}.type=rest"]
     lines.append(f"--conf {name}.uri={catalog.uri}")
     if catalog.has_token:
         lines.append(f"--conf {name}.token=<GATEWAY_AUTH_TOKEN>")
@@ -93,6 +95,9 @@ def _spark(catalog: CatalogAddress) -> str:
     head = ["# Spark 3.5: iceberg-spark-runtime-3.5_2.12. Spark 4.3 has no runtime yet."]
     shell = ["spark-sql", f"--packages {','.join(packages)}", *lines]
     return "\n".join([*head, " \\\n  ".join(shell)])
+
+
+_EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 
 def _trino(catalog: CatalogAddress) -> str:

@@ -14,7 +14,7 @@ _HEAD = """<!-- Written by segplane/kql/docs.py from the table in segplane/kql/c
 Projections and queries are written in a subset of the Kusto Query Language. A text is parsed, checked
 against types and translated to the SQL of DuckDB, Spark 4 or Trino. Whatever is not listed here is
 refused, with line, column and what to do instead; so is what an engine cannot evaluate as KQL defines it.
-The tests run every operator and function on DuckDB and on Spark; those for Trino are translated, not run.
+The tests run every operator and function on DuckDB and on Spark, and on Trino where `make readers` installed it.
 
 A **query** begins with a dataset or view, `union` or `print`; operators follow, each behind a `|`.
 `let name = value;` and `let name = table | ...;` may stand before it, `//` begins a comment.

@@ -65,6 +65,15 @@ def to_java(pattern: str) -> str:
     return "(?d)" + "".join(_walk(pattern)[2])
 
 
+def to_trino(pattern: str) -> str:
+    """Return a pattern by which Trino finds what RE2 finds.
+
+    Its engine reads Java's patterns, but knows neither of the flags `d` and `u`, which always hold.
+    """
+    pieces = _walk(pattern)[2]
+    return "".join(p.replace("iu", "i") if p.startswith("(?") else p for p in pieces)
+
+
 def _walk(pattern: str) -> tuple[_Progress, list[str], list[str]]:
     """Check every piece; return what was counted and the pieces for RE2 and for Java."""
     if len(pattern) > PATTERN_CHARACTERS_MAX:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from segplane.query.errors import QueryError, QueryStopped
+from segplane.query.failures import failure
 from segplane.query.plan import QueryPlan
 from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, literal, open_sources
 
@@ -186,9 +187,4 @@ def _refusals(limits: QueryLimits) -> Iterator[None]:
             " or raise the limit"
         ) from None
     except (duckdb.Error, pa.ArrowException, OSError, ReadError, SegmentsError) as error:
-        raise QueryError(f"the query failed: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+        raise QueryError(failure(error)) from error

@@ -48,3 +48,9 @@ def test_pyicebergs_settings_are_its_configuration_file() -> None:
         "s3.access-key-id": "<access key>",
         "s3.secret-access-key": "<secret key>",
     }
+
+
+def test_sparks_settings_let_it_find_views() -> None:
+    text = settings_of("spark", CatalogAddress("http://gateway/iceberg", BUCKET, True))
+
+    assert "spark.sql.extensions=org.apache.iceberg.spark.extensions.Iceberg" in text

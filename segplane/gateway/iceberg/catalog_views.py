@@ -13,6 +13,7 @@ from meta.client import MetaClient
 from meta.errors import InvalidArgument, NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
+from segplane.gateway.iceberg.views import TRINO_CATALOG
 from segplane.kql.errors import KqlError
 from segplane.kql.sql.engines import EngineName
 from segplane.kql.sql.relations import tables_named, to_sql
@@ -82,7 +83,8 @@ def _representations(name: str, state: CheckedQuery, namespace: str) -> Iterator
     is_any = False
     for dialect in _DIALECTS:
         try:
-            sql = to_sql(state, dialect, tables_named({}, namespace))
+            catalog = TRINO_CATALOG if dialect == "trino" else ""
+            sql = to_sql(state, dialect, tables_named({}, namespace, catalog))
         except KqlError as error:
             refused = str(error)
             continue

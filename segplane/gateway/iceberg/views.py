@@ -12,8 +12,9 @@ from segplane.gateway.iceberg.schema import signal_schema
 
 # The versions of one view are told apart by their schema; there is only the current one.
 _VERSION_ID = 1
-# Each engine's quote around a name.
-_DIALECTS = {"spark": "`", "trino": '"'}
+# The name of this catalog in Trino, which looks nowhere for a table without one. Spark looks in the
+# view's own catalog, whatever its name.
+TRINO_CATALOG = "segplane"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,12 @@ def view_metadata(
         "summary": {"engine-name": "segplane"},
         "default-namespace": [namespace],
         "representations": [
-            {"type": "sql", "dialect": dialect, "sql": _sql(name, namespace, columns, quote)}
-            for dialect, quote in _DIALECTS.items()
+            {"type": "sql", "dialect": "spark", "sql": _sql([namespace], name, columns, "`")},
+            {
+                "type": "sql",
+                "dialect": "trino",
+                "sql": _sql([TRINO_CATALOG, namespace], name, columns, '"'),
+            },
         ],
     }
     return {
@@ -71,10 +76,10 @@ def view_metadata(
     }
 
 
-def _sql(name: ViewName, namespace: str, columns: Sequence[str], quote: str) -> str:
+def _sql(schema: Sequence[str], name: ViewName, columns: Sequence[str], quote: str) -> str:
     def quoted(text: str) -> str:
         return f"{quote}{text.replace(quote, 2 * quote)}{quote}"
 
-    source = f"{quoted(namespace)}.{quoted(name.dataset_name)}"
+    source = ".".join(map(quoted, [*schema, name.dataset_name]))
     listed = ", ".join(map(quoted, columns))
     return f"SELECT {listed} FROM {source} WHERE signal = '{name.signal}'"  # noqa: S608

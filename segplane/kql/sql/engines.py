@@ -95,7 +95,7 @@ ENGINES: dict[EngineName, Engine] = {
         "trino",
         {**COMMON, **trino.PATTERNS},
         _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
-        regex.to_re2,
+        regex.to_trino,
         _java_rewrite,
         lambda micros: f"TIMESTAMP '{_clock(micros)} UTC'",
         _bracket_path('"'),

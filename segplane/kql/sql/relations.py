@@ -54,12 +54,15 @@ def table_name(table: Table) -> exp.Expression:
     return exp.Table(this=_quoted(table.name))
 
 
-def tables_named(names: Mapping[str, str], schema: str = "") -> Source:
-    """Return what gives tables other names, and a schema before them."""
+def tables_named(names: Mapping[str, str], schema: str = "", catalog: str = "") -> Source:
+    """Return what gives tables other names, and a catalog and a schema before them."""
 
     def source(table: Table) -> exp.Expression:
-        name = names.get(table.name, table.name)
-        return exp.Table(this=_quoted(name), db=_quoted(schema) if schema else None)
+        return exp.Table(
+            this=_quoted(names.get(table.name, table.name)),
+            db=_quoted(schema) if schema else None,
+            catalog=_quoted(catalog) if catalog else None,
+        )
 
     return source
 

@@ -5,6 +5,11 @@ _US = _MICROS.format("<0>")
 _FROM_MICROS = "CAST(FROM_UNIXTIME_NANOS(({0}) * 1000) AS TIMESTAMP(6) WITH TIME ZONE)"
 _FROM_YEAR_1 = f"({_US} + 62135596800000000)"
 _START = "WITH_TIMEZONE(CAST(DATE_TRUNC('{0}', <0> AT TIME ZONE 'UTC') AS TIMESTAMP(6)), 'UTC')"
+# Digits behind microseconds would be rounded.
+_ZONED = "REGEXP_REPLACE(REPLACE(UPPER(<0>), ' ', 'T'), '([.][0-9]{6})[0-9]+', '$1')"
+_TEXT = "CAST(TRY(FROM_ISO8601_TIMESTAMP_NANOS({0})) AS TIMESTAMP(6) WITH TIME ZONE)"
+_OF_DATE = _TEXT.format("<0> || 'T00:00:00Z'")
+_OF_ZONED, _OF_UTC = _TEXT.format(_ZONED), _TEXT.format(f"{_ZONED} || 'Z'")
 
 PATTERNS = {
     "eq_real": "(<0> = <1>)",
@@ -45,16 +50,16 @@ PATTERNS = {
     "to_string": "CAST(<0> AS VARCHAR)",
     "real_to_string": "CASE WHEN ABS(<0>) < 1E15 AND <0> = TRUNCATE(<0>)"
     " THEN CAST(CAST(<0> AS BIGINT) AS VARCHAR) ELSE CAST(<0> AS VARCHAR) END",
-    "datetime_to_string": "DATE_FORMAT(<0> AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%i:%s.%f') || '0Z'",
+    # DATE_FORMAT knows milliseconds only.
+    "datetime_to_string": "REPLACE(TO_ISO8601(CAST(<0> AS TIMESTAMP(6) WITH TIME ZONE) AT TIME ZONE 'UTC'), 'Z', '0Z')",
     "dynamic_to_string": "COALESCE(JSON_EXTRACT_SCALAR(<0>, '$'), NULLIF(<0>, 'null'))",
     "string_to_int": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS INTEGER) END",
     "string_to_long": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS BIGINT) END",
     "string_to_real": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(<0> AS DOUBLE) END",
     "string_to_guid": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN LOWER(<0>) END",
     "string_to_datetime": "CASE WHEN NOT REGEXP_LIKE(<0>, <1>) THEN NULL"
-    " WHEN NOT REGEXP_LIKE(<0>, <2>) OR REGEXP_LIKE(<0>, <3>)"
-    " THEN CAST(TRY(FROM_ISO8601_TIMESTAMP_NANOS(REPLACE(UPPER(<0>), ' ', 'T'))) AS TIMESTAMP(6) WITH TIME ZONE)"
-    " ELSE CAST(TRY(FROM_ISO8601_TIMESTAMP_NANOS(REPLACE(UPPER(<0>), ' ', 'T') || 'Z')) AS TIMESTAMP(6) WITH TIME ZONE) END",
+    f" WHEN NOT REGEXP_LIKE(<0>, <2>) THEN {_OF_DATE}"
+    f" WHEN REGEXP_LIKE(<0>, <3>) THEN {_OF_ZONED} ELSE {_OF_UTC} END",
     "member_text": "COALESCE(JSON_EXTRACT_SCALAR(<0>, <1>), NULLIF(JSON_FORMAT(JSON_EXTRACT(<0>, <1>)), 'null'))",
     "member": "JSON_FORMAT(JSON_EXTRACT(<0>, <1>))",
     "parse_json": "COALESCE(JSON_FORMAT(TRY(JSON_PARSE(<0>))), JSON_FORMAT(CAST(<0> AS JSON)))",

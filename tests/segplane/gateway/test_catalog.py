@@ -267,7 +267,7 @@ def test_each_signal_has_a_view(gateway: GatewayServer, segments: SegmentWriter)
     assert "metric_name" not in columns
     spark, trino = view["versions"][0]["representations"]
     assert spark["sql"].endswith("FROM `default`.`web` WHERE signal = 'traces'")
-    assert trino["sql"].endswith("""FROM "default"."web" WHERE signal = 'traces'""")
+    assert trino["sql"].endswith("""FROM "segplane"."default"."web" WHERE signal = 'traces'""")
     missing = gateway.ask("v1/namespaces/default/views/web_none")
     assert (missing.status, missing.json["error"]["type"]) == (404, "NoSuchViewException")
     assert gateway.ask("v1/namespaces/default/views/web_logs", "HEAD").status == 204

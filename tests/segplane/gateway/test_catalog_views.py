@@ -51,7 +51,7 @@ def test_views_of_the_catalog_are_described_beside_those_of_signals(
     ]
     assert [one["dialect"] for one in version["representations"]] == ["spark", "trino"]
     assert "FROM `default`.`web`" in version["representations"][0]["sql"]
-    assert 'FROM "default"."web"' in version["representations"][1]["sql"]
+    assert 'FROM "segplane"."default"."web"' in version["representations"][1]["sql"]
     assert loaded["current-version-id"] == version["version-id"]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -27,6 +28,7 @@ class Terminal:
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         self._ours, theirs = pty.openpty()
+        self._shown = b""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "segplane", *arguments],
             stdin=theirs,
@@ -43,14 +45,16 @@ class Terminal:
 
     def shown_until(self, text: str) -> str:
         """Return what is shown from now until a text, which it ends with."""
-        deadline, shown = time.monotonic() + DEADLINE_SECS, b""
-        while text.encode() not in shown:
+        deadline, sought = time.monotonic() + DEADLINE_SECS, text.encode()
+        while sought not in self._shown:
             left = deadline - time.monotonic()
-            assert left > 0, f"no {text!r} in {shown.decode(errors='replace')!r}"
+            assert left > 0, f"no {text!r} in {self._shown.decode(errors='replace')!r}"
             readable, _, _ = select.select([self._ours], [], [], left)
             if readable:
-                shown += os.read(self._ours, 65_536)
-        return shown.decode(errors="replace").replace("\r\n", "\n")
+                self._shown += os.read(self._ours, 65_536)
+        # What came behind it is for the next call.
+        before, found, self._shown = self._shown.partition(sought)
+        return (before + found).decode(errors="replace").replace("\r\n", "\n")
 
     def close(self) -> None:
         """End it, whatever it does."""
@@ -90,7 +94,7 @@ def test_a_terminal_completes_remembers_and_is_interrupted(
     # Of tables, operators, functions and columns the beginning is enough.
     terminal.type("fail\t | summ\t n = countif(isnotem\t(wha\t));\n")
     completed = terminal.shown_until(PROMPT)
-    terminal.type("\x1b[A\x1b[A\n\n")
+    terminal.type("\x1b[A\x1b[A\n")
     remembered = terminal.shown_until("42")
     terminal.shown_until(PROMPT)
     terminal.type("web | where bodi == 1;\n")
@@ -100,6 +104,7 @@ def test_a_terminal_completes_remembers_and_is_interrupted(
         " WHERE a.body || b.body = c.body || d.body || e.body || f.body || g.body;\n"
     )
     terminal.shown_until("g.body;")
+    progress = terminal.shown_until(" %")
     time_of_signal = time.monotonic()
     terminal.process.send_signal(signal.SIGINT)
     interrupted = terminal.shown_until(PROMPT)
@@ -117,7 +122,9 @@ def test_a_terminal_completes_remembers_and_is_interrupted(
     assert "print remembered = 6 * 7;" in remembered
     assert "error: 1:13: there is no column 'bodi'; did you mean 'body'?" in refused
     assert "\n            ^" in refused
-    assert "error: the query was interrupted" in interrupted
+    assert re.search(r"\r\[[#.]{30}\] +\d+ %$", progress)
+    # The bar is gone before the error is written.
+    assert interrupted.rpartition("\r")[2].startswith("error: the query was interrupted")
     assert took < DEADLINE_SECS / 2
     assert "5" in after.split("\n", 1)[1]
     assert terminal.process.wait(DEADLINE_SECS) == 0

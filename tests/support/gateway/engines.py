@@ -48,13 +48,19 @@ class Engine:
             {"name": one.name, "sql": one.sql(self.dialect, table), "conditions": one.conditions()}
             for one in QUESTIONS
         ]
-        request = {
-            "questions": asked,
-            "table": f"default.{dataset}@{version}",
+        return self._run(catalog, {"questions": asked, "table": f"default.{dataset}@{version}"})
+
+    def run(self, catalog: CatalogAddress, statements: dict[str, str]) -> Answers:
+        """Run statements of SQL over the catalog; the answers have their names."""
+        asked = [{"name": name, "sql": sql} for name, sql in statements.items()]
+        return self._run(catalog, {"questions": asked})
+
+    def _run(self, catalog: CatalogAddress, request: dict[str, Any]) -> Answers:
+        opening = {
             "statements": _statements(self.kind, catalog),
             "properties": self._properties(catalog),
         }
-        return run_script(self, request)
+        return run_script(self, request | opening)
 
     def _properties(self, catalog: CatalogAddress) -> dict[str, str]:
         if self.kind == "daft":

@@ -1,0 +1,33 @@
+"""Failures of DuckDB, and of the files that it reads, as one line that says what to do."""
+
+import re
+
+# Arrow's words for a bucket that does not answer, behind which curl says why.
+_NO_ANSWER = re.compile(r"AWS Error (?:NETWORK_CONNECTION|REQUEST_TIMEOUT|SLOW_DOWN).*")
+_WHY = re.compile(r"curlCode: \d+, ([^;.]+)")
+# DuckDB's and Arrow's words for an object of a folder.
+_NO_FILE = re.compile(
+    r"(?:Cannot open file|Failed to open local file|No files found that match the pattern)"
+    r" [\"']([^\"']+)[\"']"
+)
+# What Arrow writes behind an error of Python, which its first line ends with.
+_TRACEBACK = " Detail: Python exception:"
+
+
+def failure(error: BaseException) -> str:
+    """Return one line for an error of DuckDB, Arrow or a store."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    line = lines[0].partition(_TRACEBACK)[0] if lines else type(error).__name__
+    if _NO_ANSWER.search(line):
+        why = _WHY.search(line)
+        told = f" ({why[1].strip()})" if why else ""
+        return (
+            f"the object store does not answer{told}: ask again, or check that it runs and that"
+            " this machine reaches its endpoint"
+        )
+    if found := _NO_FILE.search(line):
+        return (
+            f"the object store has no {found[1]}: check that its folder is mounted on this machine,"
+            " then look for damage with `segplane fsck`"
+        )
+    return f"the query failed: {line}"

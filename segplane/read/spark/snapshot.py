@@ -121,7 +121,8 @@ def kept(options: SourceOptions, snapshot: Snapshot) -> Iterator[threading.Event
             except NotFound:
                 is_lost.set()
                 return
-            except MetaError:
+            except (MetaError, ReadError):
+                # Executors may not have the driver's CA file either.
                 pass
             wait = interval
 
@@ -151,7 +152,7 @@ def explained(options: SourceOptions, snapshot: Snapshot) -> Iterator[None]:
                 client.operations.RenewPin(request, timeout=_RENEW_DEADLINE_SECS)
         except NotFound:
             raise _lost(snapshot) from error
-        except MetaError:
+        except (MetaError, ReadError):
             pass
         raise
 

@@ -59,7 +59,7 @@ def test_files_of_every_kind_read_as_they_were_written(
     assert rows_as_read(opened().spark(spark).toArrow().cast(opened().schema)) == expected
 
 
-def test_a_filter_reads_only_files_that_can_hold_such_rows(
+def test_filters_and_options_read_only_files_that_can_hold_such_rows(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
 ) -> None:
     for day in range(4):
@@ -68,12 +68,15 @@ def test_a_filter_reads_only_files_that_can_hold_such_rows(
     def used_once() -> DataFrame:
         return load(spark, meta_server, **EACH)
 
-    days = [used_once().where(f.col("timestamp") >= START + timedelta(days=n)) for n in range(4)]
+    days = [used_once().where(f.col("timestamp") >= START + timedelta(days=n)) for n in (0, 1, 3)]
     logs = used_once().where("signal = 'logs'")
+    late = {"start": (START + timedelta(days=2)).isoformat(), "partitionBytes": 2**20}
+    by_options = load(spark, meta_server, **late, signal="logs")
 
-    assert [files_read(one) for one in days] == [4, 3, 2, 1]
-    assert [one.count() for one in days] == [80, 60, 40, 20]
+    assert [files_read(one) for one in days] == [4, 3, 1]
+    assert [one.count() for one in days] == [80, 60, 20]
     assert (files_read(logs), logs.count()) == (2, 40)
+    assert (files_read(by_options), by_options.count()) == (1, 20)
     assert used_once().where("signal = 'logs' AND signal = 'traces'").count() == 0
     assert load(spark, meta_server, **EACH, signal="logs").where(
         f.col("timestamp") < START + timedelta(days=2)

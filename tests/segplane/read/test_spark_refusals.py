@@ -1,5 +1,6 @@
 """Refusals of `format("segplane")` by a guarded meta over TLS, a sentence each."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,11 @@ from meta.access import Role
 from meta.config import Settings
 from meta.process import ServerTls
 from segplane.read import ReadError
+from segplane.read.spark.options import SourceOptions
+from segplane.read.spark.snapshot import Snapshot, kept
 from segplane.read.spark.source import SegplaneSource
 from tests.support.certificates import Authority
+from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded
 
@@ -62,3 +66,41 @@ def test_a_reader_who_is_turned_away_is_told_why_in_one_sentence(
     assert refusal(ca=str(missing)) == (
         f"connection to meta: {missing} cannot be read: No such file or directory"
     )
+
+
+def test_a_task_without_the_ca_file_says_what_it_cannot_read(
+    server: GuardedServer, authority: Authority, meta_settings: Settings, tmp_path: Path
+) -> None:
+    store = Path("/", meta_settings.location.path)
+    store.mkdir()
+    logs = CatalogDriver(server.admin).dataset("logs")
+    SegmentWriter(server.admin, logs, tmp_path).write()
+    options = {
+        "dataset": "logs",
+        "metaAddress": server.address,
+        "token": server.token(Role.READER).plaintext_token,
+        "ca": str(authority.ca_file),
+    }
+    source = SegplaneSource(options)
+    reader = source.reader(source.schema())
+    (partition,) = reader.partitions()
+
+    authority.ca_file.unlink()
+    assert sum(len(batch) for batch in reader.read(partition)) == 20
+    for file in store.rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(ReadError, match=r"\.parquet cannot be read: .*No such file"):
+        list(reader.read(partition))
+
+
+def test_a_task_that_cannot_ask_meta_reads_on(tmp_path: Path) -> None:
+    options = SourceOptions(dataset="web", ca=str(tmp_path / "none.pem"))
+    snapshot = Snapshot("web", "", 1, "", 0.0, 3, options.bounds(), ())
+
+    with kept(options, snapshot) as is_lost:
+        (renewal,) = (one for one in threading.enumerate() if one.name == "segplane-pin")
+        # The lease began long ago, so the first renewal is due at once.
+        renewal.join(0.5)
+
+        assert renewal.is_alive()
+        assert not is_lost.is_set()

@@ -2,7 +2,7 @@
 
 Fast path and data source count and group 16 files, 2,000,000 rows; a session of two cores. CPU time
 of the driver and all that it started: the JVM, its Python workers, and meta with its Postgres. The
-readers take turns, the least round counts. The data source is told the signal to count as an
+readers take turns, the least round counts. The data source takes the signal to count as an
 option; with a filter alone, which is not pushed down, it is reported beside.
 """
 

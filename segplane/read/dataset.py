@@ -128,10 +128,11 @@ class OpenDataset:
         )
 
     def newest(self, limit: int) -> pa.Table:
-        """Read the rows with the latest times, newest first; the dataset has every column."""
+        """Read the rows with the latest times, newest first, with every column."""
         from segplane.read.newest import newest_rows
 
-        assert self._column_names is None, "rows are ordered by columns that must be there"
+        if self._column_names is not None:
+            raise ReadError("newest rows have every column: open the dataset without `columns`")
         with self._failures():
             return newest_rows(self, limit)
 

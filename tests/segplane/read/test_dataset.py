@@ -187,3 +187,12 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(
 
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_the_newest_of_some_columns_are_refused_in_a_sentence(
+    segments: SegmentWriter, opened: Open
+) -> None:
+    segments.write()
+
+    with pytest.raises(ReadError, match="open the dataset without `columns`"):
+        opened(columns=["body"]).newest(1)

@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
+from segments.signals import SIGNALS
 from segplane.__main__ import app
+from segplane.read import open_dataset
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.server import MetaServer
 from tests.support.recipes import MINUTE, READING, TRACE, Shop, blocks
@@ -133,15 +136,31 @@ def test_recipes_give_what_the_records_say(shop: Shop, meta_server: MetaServer) 
         done = CliRunner().invoke(app, arguments)
 
         assert done.exit_code == 0, f"{heading}: {done.stderr}"
-        rows = json.loads(done.stdout)
-        for row in rows:
-            row.pop("hour", None)
-        expected = EXPECTED[heading](shop)
-        assert len(rows) == len(expected) > 1, heading
-        for row, wanted in zip(rows, expected, strict=True):
-            for name, value in wanted.items():
-                is_close = isinstance(value, float) and math.isclose(row[name], value)
-                assert is_close or row[name] == value, (heading, row, wanted)
+        assert_answer(heading, json.loads(done.stdout), shop)
+
+
+def assert_answer(heading: str, rows: Sequence[Row], shop: Shop) -> None:
+    expected = EXPECTED[heading](shop)
+    assert len(rows) == len(expected) > 1, heading
+    for row, wanted in zip(rows, expected, strict=True):
+        for name, value in wanted.items():
+            is_close = isinstance(value, float) and math.isclose(row[name], value)
+            assert is_close or row[name] == value, (heading, row, wanted)
+
+
+def test_recipes_run_over_relations_in_python(shop: Shop, meta_server: MetaServer) -> None:
+    connection = duckdb.connect()
+    with open_dataset("web", meta_address=meta_server.address) as web:
+        tables = {signal: web.of_signal(signal).duckdb(connection) for signal in SIGNALS}
+        for heading, statement in RECIPES.items():
+            (signal,) = (name for name in SIGNALS if f"FROM web.{name}\n" in statement)
+            text = statement.replace(f"web.{signal}", signal)
+
+            answer = tables[signal].query(signal, text)
+
+            assert answer is not None
+            rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+            assert_answer(heading, rows, shop)
 
 
 def test_the_examples_of_the_page_run(

@@ -295,6 +295,6 @@ ORPHANS_LEFT = Gauge(
 )
 BRAKED_DATASETS = Gauge(
     "segplane_janitor_braked_datasets",
-    "Datasets that would lose much at once and wait for an operator: segplane deletion status.",
+    "Datasets that would lose much at once. Above 0: segplane deletion status.",
     registry=JANITOR,
 )

@@ -8,6 +8,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.slow
 def test_a_batch_and_a_merge_on_a_cluster_leave_every_record_exactly_once(
     scene: ClusterScene,
 ) -> None:

@@ -33,6 +33,7 @@ def refusal(packages: Path) -> str:
     return ended.stderr
 
 
+@pytest.mark.slow
 def test_an_executor_of_another_release_ends_the_start_in_one_line(tmp_path: Path) -> None:
     with pretend_release(tmp_path):
         stderr = refusal(tmp_path)

@@ -60,6 +60,7 @@ def test_it_merges_tasks_at_once_and_ends_cleanly(
     assert list((tmp_path / "work").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_it_ends_with_an_error_when_its_jvm_dies(stage: ScriptedStage, start: Start) -> None:
     process = start(stage.address)
     process.wait_for("merge_worker_started")

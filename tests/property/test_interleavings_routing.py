@@ -46,6 +46,7 @@ def test_a_record_is_in_exactly_one_dataset_whenever_its_routing_changes(
         assert new not in _takers(scene, stream_id, 0)
 
 
+@pytest.mark.slow
 def test_a_collector_that_registers_while_its_routing_changes_gets_every_entry(
     interleaver: Interleaver, operator: Operator
 ) -> None:

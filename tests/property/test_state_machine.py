@@ -249,6 +249,7 @@ def _machine(meta: Instances) -> type[RuleBasedStateMachine]:
     return cast(type[RuleBasedStateMachine], lambda: ControlPlane(meta))
 
 
+@pytest.mark.slow
 def test_two_instances_behave_like_the_model(meta: Instances) -> None:
     run_state_machine_as_test(_machine(meta), settings=QUICK)
 

@@ -45,7 +45,7 @@ def test_a_created_dataset_is_listed(run: RunCommand) -> None:
 
     listed = json.loads(run("datasets", "list", "--json").stdout)
 
-    assert {"id": dataset_id, "name": "checkout"} in listed
+    assert (dataset_id, "checkout") in [(one["id"], one["name"]) for one in listed]
     assert dataset_id in run("datasets", "list").stdout
     assert json.loads(run("datasets", "show", "checkout", "--json").stdout)["id"] == dataset_id
 

@@ -117,6 +117,7 @@ def test_a_start_can_be_interrupted(settings: StackSettings) -> None:
     assert not (settings.data_dir / "postgres/cluster/postmaster.pid").exists()
 
 
+@pytest.mark.slow
 def test_two_stacks_in_one_folder_are_refused(settings: StackSettings) -> None:
     with _stack(settings, parts=()):
         done = _segplane("serve", "--data-dir", str(settings.data_dir), "--meta-port", "0")

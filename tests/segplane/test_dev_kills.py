@@ -108,6 +108,7 @@ def test_a_start_waits_for_a_postgres_in_recovery(settings: StackSettings) -> No
         assert stack.children["meta"].restarts == 0
 
 
+@pytest.mark.slow
 def test_a_meta_that_is_killed_before_the_token_is_made_is_started_again(
     settings: StackSettings,
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_meta_that_is_killed_before_the_token_is_made_is_started_again(
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_spark_jvm_that_is_killed_while_it_starts_is_started_again(
     settings: StackSettings,
 ) -> None:

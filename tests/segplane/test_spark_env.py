@@ -26,6 +26,7 @@ print(version("segplane"), version("pyarrow"))
 """
 
 
+@pytest.mark.slow
 def test_a_python_without_packages_runs_our_tasks_from_the_archive(tmp_path: Path) -> None:
     output = tmp_path / "env.tar.gz"
 

@@ -58,6 +58,7 @@ class Broker:
         self._files: dict[str, tuple[ObjectStore, int]] = {}
         # Called when the process begins with the query.
         self.on_begin: Callable[[], None] = lambda: None
+        self.on_end: Callable[[], None] = lambda: None
         self.read_bytes = 0
         self.outcome: dict[str, str] | None = None
         self.failure: QueryRefusal | None = None
@@ -97,6 +98,7 @@ class Broker:
                 self.on_begin()
                 return b""
             case "end":
+                self.on_end()
                 self.outcome = {n: str(request[n]) for n in ("kind", "message", "excerpt")}
                 return b""
         raise KeyError(request["op"])

@@ -60,6 +60,8 @@ class QueryRun:
         output = os.fdopen(self._process.output, "rb", 0)
         self._transport, _ = await loop.connect_read_pipe(lambda: protocol, output)
         self._broker.on_begin = self._begin
+        # It is there until it is answered; a short query may have ended between two looks.
+        self._broker.on_end = self._count
         self._process.start(task, self._broker.serve)
         self._watch = asyncio.create_task(self._watched())
         self._watch.add_done_callback(lambda _: self._process.kill())
@@ -117,7 +119,7 @@ class QueryRun:
             log.warning("query_process_died", exit_code=code)
             return Stopped(f"the query needs more memory than it is allowed: {_LESS}")
         if outcome["kind"] == "done":
-            return None
+            return self._too_much() if self._scanned > self._scanned_bytes_max else None
         if self._broker.failure is not None:
             return self._broker.failure
         return _refusal_of(outcome)
@@ -129,12 +131,15 @@ class QueryRun:
                 secs = self._settings.secs
                 self.stop(f"the query took longer than {secs:g} s: {_LESS}")
             elif self._scanned > self._scanned_bytes_max:
-                self.stop(f"the query read more than {self._scanned_bytes_max:,} bytes: {_LESS}")
+                self.stop(str(self._too_much()))
             elif lost := self._broker.check():
                 self.stop(lost)
             elif self._process.cpu_secs() > _FIRST_CPU_SECS:
                 self._process.yield_to_others()
             await asyncio.sleep(_WATCH_SECS)
+
+    def _too_much(self) -> Stopped:
+        return Stopped(f"the query read more than {self._scanned_bytes_max:,} bytes: {_LESS}")
 
     def _count(self) -> None:
         before, now = self._read_before, self._process.read_bytes()

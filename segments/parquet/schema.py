@@ -57,8 +57,9 @@ class Column:
 
     Statistics serve filters on ids and numbers; on long text they cost more than the data.
     `encoding` is a Parquet encoding, or None for dictionary coding. A column that is not compressed
-    is one of codes of which compression leaves as much as there is; format 1 compresses all. Bounds
-    of random ids exclude no page: only format 1 has statistics of them.
+    is one of codes, or of differences in few bits, of which compression leaves as much as there is;
+    format 1 compresses all. The bounds of a column that `is_unbounded` exclude no page, as those of
+    random ids, or nobody filters by it: only format 1 has statistics of it.
     """
 
     name: str
@@ -70,11 +71,16 @@ class Column:
     field_id: int | None = None
     has_bloom_filter: bool = False
     is_compressed: bool = True
-    is_random: bool = False
+    is_unbounded: bool = False
 
 
 def _time(name: str) -> Column:
-    return Column(name, TIMESTAMP, has_statistics=True, encoding="DELTA_BINARY_PACKED")
+    return _packed(name, TIMESTAMP)
+
+
+def _packed(name: str, type_: pa.DataType) -> Column:
+    """Make a column whose neighbours differ by little: kept as differences in few bits."""
+    return replace(_number(name, type_, "DELTA_BINARY_PACKED"), is_compressed=False)
 
 
 def _id(name: str) -> Column:
@@ -82,7 +88,7 @@ def _id(name: str) -> Column:
 
 
 def _random_id(name: str) -> Column:
-    return replace(_id(name), is_random=True)
+    return replace(_id(name), is_unbounded=True)
 
 
 def _name(name: str) -> Column:
@@ -103,7 +109,7 @@ def _number(name: str, type_: pa.DataType, encoding: str | None = None) -> Colum
 
 def _code(name: str, type_: pa.DataType) -> Column:
     """Make a column of numbers that are nearly always one or a few."""
-    return replace(_number(name, type_), is_compressed=False)
+    return replace(_number(name, type_), is_compressed=False, is_unbounded=True)
 
 
 def _list(name: str, element: pa.DataType) -> Column:
@@ -172,7 +178,7 @@ _OWN: dict[Signal, tuple[Column, ...]] = {
     ),
     "traces": (
         _time("end_timestamp"),
-        _number("duration_ns", pa.int64(), "DELTA_BINARY_PACKED"),
+        _packed("duration_ns", pa.int64()),
         replace(_id("trace_id"), has_bloom_filter=True),
         _random_id("span_id"),
         _random_id("parent_span_id"),
@@ -280,6 +286,7 @@ def _promoted_column(column: PromotedColumn) -> Column:
         has_statistics=True,
         encoding=encoding,
         has_bloom_filter=column.kql_type == "guid",
+        is_compressed=encoding != "DELTA_BINARY_PACKED",
     )
 
 

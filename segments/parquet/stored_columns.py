@@ -124,8 +124,8 @@ class StoredColumns:
         return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _stored(self, column: Column) -> list[Column]:
-        if self.is_split and column.is_random:
-            return [replace(column, has_statistics=False)]
+        if self.is_split and column.is_unbounded:
+            column = replace(column, has_statistics=False)
         words = [
             Column(name, DICTIONARY)
             for name, readable in self.readable.items()

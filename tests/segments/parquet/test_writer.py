@@ -121,7 +121,8 @@ def test_statistics_are_kept_for_keys_ids_and_numbers_but_not_for_text(tmp_path:
 
     for name in ("signal", "service_name", "timestamp", "trace_id", "duration_ns", "status_code"):
         assert _column(path, name).is_stats_set, name
-    for name in ("attributes", "events", "resource_attributes", "status_message", "span_id"):
+    texts = ("attributes", "events", "resource_attributes", "status_message")
+    for name in (*texts, "span_id", "flags", "dropped_events_count"):
         assert not _column(path, name).is_stats_set, name
     assert _column(path, "trace_id").bloom_filter_length > 0  # type: ignore[attr-defined]
 

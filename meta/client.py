@@ -198,7 +198,7 @@ class _TypedCall:
         self._metadata = metadata
 
     def __call__(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
-        kwargs.setdefault("metadata", self._metadata())
+        _identify(kwargs, self._metadata)
         call = self._method.bound()
         try:
             return call(request, timeout=timeout or self._deadline_secs, **kwargs)
@@ -207,9 +207,15 @@ class _TypedCall:
 
     def future(self, request: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Start the call; the future raises grpc.RpcError, which `typed_error` converts."""
-        kwargs.setdefault("metadata", self._metadata())
+        _identify(kwargs, self._metadata)
         call = self._method.bound()
         return call.future(request, timeout=timeout or self._deadline_secs, **kwargs)
+
+
+def _identify(options: dict[str, Any], metadata: Callable[[], Metadata]) -> None:
+    """Name the caller in a call's options, unless they name another one."""
+    if options.get("metadata") is None:
+        options["metadata"] = metadata()
 
 
 def typed_error(error: grpc.RpcError) -> errors.MetaError:

@@ -1,7 +1,6 @@
 """The gateway's HTTP application: authentication, health, and the catalog."""
 
 import asyncio
-import hmac
 import time
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -12,11 +11,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from meta.addresses import network_of
 from segplane.gateway import metrics
-from segplane.gateway.iceberg import responses
+from segplane.gateway.iceberg import oauth, responses
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.queries.kusto import KustoService
+from segplane.gateway.queries.refusals import NotAllowed, NotKnown
 from segplane.gateway.queries.service import QueryService
+from segplane.gateway.readers import CatalogReaders
 
 log = structlog.get_logger()
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
@@ -24,17 +26,17 @@ _TOO_SOON = 503
 
 
 class Gateway:
-    """The routes of one gateway; an empty `auth_token` asks for none."""
+    """The routes of one gateway."""
 
     def __init__(
         self,
         catalog: IcebergCatalog,
-        auth_token: str,
+        readers: CatalogReaders,
         is_meta_ready: Callable[[], bool],
         queries: QueryService | None = None,
     ) -> None:
         self._catalog = catalog
-        self._auth_token = auth_token.encode()
+        self._readers = readers
         self._is_meta_ready = is_meta_ready
         self._queries = queries
         self.is_draining = False
@@ -84,25 +86,20 @@ class Gateway:
         return await _measured(self._respond)(request)
 
     async def _respond(self, request: Request) -> tuple[str, Response]:
-        if not self._is_known(request.headers.get("authorization", "")):
-            message = "the request has no valid token: set `token` in the catalog's properties"
-            return "refused", responses.refuse(responses.UNAUTHORIZED, message)
+        host = network_of(request.client.host) if request.client else ""
         try:
-            return await self._catalog.respond(request)
+            if (request.method, request.path_params["path"]) == ("POST", oauth.PATH):
+                return "token", await oauth.give_token(request, self._readers, host)
+            reader = await self._readers.find(request.headers.get("authorization", ""), host)
+            return await self._catalog.respond(request, reader)
         except Exception as error:
             response = responses.refusal(error)
             if response is None:
                 log.exception("request_failed", path=request.scope["path"])
                 message = "the gateway made a mistake: its log says more"
                 return "failed", responses.refuse(responses.SERVER_ERROR, message)
-            return "failed", response
-
-    def _is_known(self, header: str) -> bool:
-        if not self._auth_token:
-            return True
-        scheme, _, token = header.partition(" ")
-        is_same = hmac.compare_digest(token.strip().encode(), self._auth_token)
-        return scheme.lower() == "bearer" and is_same
+            is_refused = isinstance(error, NotKnown | NotAllowed)
+            return "refused" if is_refused else "failed", response
 
 
 def _measured(

@@ -26,6 +26,7 @@ from segplane.gateway.iceberg.scan_plans import ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
 from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.service import QueryService
+from segplane.gateway.readers import CatalogReaders
 
 log = structlog.get_logger()
 # More connections, or requests at a time, are answered 503.
@@ -74,7 +75,8 @@ def build(
         settings.object_store,
         pool or ProcessPool(settings.queries.threads_each),
     )
-    return Gateway(catalog, settings.auth_token, readiness.check, queries)
+    readers = CatalogReaders(meta, settings.auth_token)
+    return Gateway(catalog, readers, readiness.check, queries)
 
 
 def _client(settings: Settings, token: str) -> MetaClient:

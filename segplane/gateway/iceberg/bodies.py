@@ -1,4 +1,4 @@
-"""Bodies of requests, which are JSON and bounded."""
+"""Bodies of requests, which are bounded, most of them JSON."""
 
 import json
 from typing import Any
@@ -10,13 +10,19 @@ from segplane.gateway.iceberg.refusals import RequestRefused
 BODY_BYTES_MAX = 2**17
 
 
-async def read_object(request: Request) -> dict[str, Any]:
-    """Read a JSON object. Raises RequestRefused."""
+async def read_body(request: Request) -> bytes:
+    """Read a body. Raises RequestRefused."""
     content = bytearray()
     async for piece in request.stream():
         content += piece
         if len(content) > BODY_BYTES_MAX:
             raise RequestRefused(f"the request has more than {BODY_BYTES_MAX:,} bytes")
+    return bytes(content)
+
+
+async def read_object(request: Request) -> dict[str, Any]:
+    """Read a JSON object. Raises RequestRefused."""
+    content = await read_body(request)
     try:
         value = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,6 @@
 """Routes of the catalog below /iceberg/v1, all of them read-only."""
 
 import asyncio
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -14,24 +13,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
-from meta.errors import CursorInvalid, RoleRefused
-from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access import VENDED, Delegation, StoreAccess
 from segplane.gateway.iceberg.access_routes import AccessRoutes
+from segplane.gateway.iceberg.name_lists import NameLists
 from segplane.gateway.iceberg.plan_routes import PLAN_ENDPOINTS, PlanRoutes
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import answer, refuse
+from segplane.gateway.iceberg.table_names import TableNames
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
-from segplane.gateway.iceberg.views import view_names
+from segplane.gateway.readers import CatalogReader, DatasetScope
 
 PREFIX = "/iceberg/v1/"
-PAGE_MAX = 1_000
 CACHED_MAX = 1_000
 # Loads at a time: they wait for one another, and must not keep lists and views waiting.
 LOADS_MAX = 32
-_PAGE_SIZE = re.compile("[1-9][0-9]{0,8}")
 _ENDPOINTS = (
     "GET /v1/{prefix}/namespaces",
     "GET /v1/{prefix}/namespaces/{namespace}",
@@ -43,10 +40,8 @@ _ENDPOINTS = (
     "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
     "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}",
 )
-# Before the cursor of a page of the catalog's views, which follow those of signals.
-_CATALOG_VIEWS = "views:"
-# Names, and the token of the next page or "".
-_Page = tuple[list[str], str]
+# A name, and the only dataset that it may mean, or all.
+_LoadKey = tuple[str, DatasetScope]
 _NO_CONTENT = 204
 _NOT_MODIFIED = 304
 
@@ -65,30 +60,36 @@ class IcebergCatalog:
         refresh_secs: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._meta = meta
+        self._lists = NameLists(meta, tables)
         self._tables = tables
+        self._names = TableNames(tables, refresh_secs, monotonic)
         self._store = store
         self._access = access
-        self._access_routes = AccessRoutes(tables, access, refresh_secs, monotonic)
+        self._access_routes = AccessRoutes(self._names, access)
         self._actions = self._access_routes.actions() | plans.actions()
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
         self._threads = CapacityLimiter(LOADS_MAX)
-        # By name: when the load began, and its result. Least recently loaded first.
-        self._loads: OrderedDict[str, tuple[float, asyncio.Task[LoadedTable]]] = OrderedDict()
+        # When the load began, and its result. Least recently loaded first.
+        self._loads: OrderedDict[_LoadKey, tuple[float, asyncio.Task[LoadedTable]]] = OrderedDict()
 
-    async def respond(self, request: Request) -> tuple[str, Response]:
+    async def respond(self, request: Request, reader: CatalogReader) -> tuple[str, Response]:
         """Answer a request below the prefix; returns the name of its route for metrics too."""
+        scope = reader.scope
         # The path as it was sent: a dataset's name may hold a slash.
         path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
         parts = [unquote(part) for part in path.split("/")]
+        match parts:
+            case ["namespaces", namespace, "tables", name, *_] if namespace == NAMESPACE:
+                # First of all: no answer, no cache and no refusal is for who may not read it.
+                scope = await self._narrow(name, scope)
         match parts:
             case ["namespaces", namespace, "tables", name, action, *rest] if namespace == NAMESPACE:
                 # What names one of many, such as a plan, has a slash.
                 action += "/" * len(rest)
                 act = self._actions.get((request.method, action))
                 if act is not None:
-                    return action.rstrip("/"), await act(request, name)
+                    return action.rstrip("/"), await act(request, name, scope)
         if request.method not in ("GET", "HEAD"):
             return "write", refuse(responses.UNSUPPORTED, responses.READ_ONLY)
         match parts:
@@ -100,25 +101,33 @@ class IcebergCatalog:
                 if namespace != NAMESPACE:
                     message = f"there is no namespace {namespace!r}, only {NAMESPACE!r}"
                     return "namespace", refuse(responses.NO_NAMESPACE, message)
-                return await self._in_namespace(request, rest)
+                return await self._in_namespace(request, reader, scope, rest)
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
-    async def _in_namespace(self, request: Request, parts: list[str]) -> tuple[str, Response]:
+    async def _narrow(self, name: str, scope: DatasetScope) -> DatasetScope:
+        """Return what a name may mean to a caller. Raises TableMissing."""
+        if scope.dataset_ids is None:
+            return scope
+        return await run_in_threadpool(self._names.narrow, name, scope)
+
+    async def _in_namespace(
+        self, request: Request, reader: CatalogReader, scope: DatasetScope, parts: list[str]
+    ) -> tuple[str, Response]:
         match parts:
             case [] if request.method == "HEAD":
                 return "namespace", Response(status_code=_NO_CONTENT)
             case []:
                 return "namespace", answer({"namespace": [NAMESPACE], "properties": {}})
             case ["tables"]:
-                return "tables", await run_in_threadpool(self._list, request, self._tables_page)
+                return "tables", await run_in_threadpool(self._lists.tables, request, reader)
             case ["views"]:
-                return "views", await run_in_threadpool(self._list, request, self._views_page)
+                return "views", await run_in_threadpool(self._lists.views, request, reader)
             case ["views", name]:
-                return "view", await run_in_threadpool(self._view, request, name)
+                return "view", await run_in_threadpool(self._view, request, name, scope)
             case ["tables", name] if request.method == "HEAD":
-                return "table_exists", await run_in_threadpool(self._exists, name)
+                return "table_exists", await run_in_threadpool(self._exists, name, scope)
             case ["tables", name]:
-                return "table", await self._table(request, name)
+                return "table", await self._table(request, name, scope)
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
     def _config(self) -> Response:
@@ -130,77 +139,27 @@ class IcebergCatalog:
         parent = request.query_params.get("parent")
         return answer({"namespaces": [] if parent else [[NAMESPACE]]})
 
-    def _exists(self, name: str) -> Response:
-        if self._tables.exists(name):
+    def _exists(self, name: str, scope: DatasetScope) -> Response:
+        if self._tables.exists(name, scope):
             return Response(status_code=_NO_CONTENT)
         return refuse(responses.NO_TABLE, f"there is no table {name!r}")
 
-    def _view(self, request: Request, name: str) -> Response:
+    def _view(self, request: Request, name: str, scope: DatasetScope) -> Response:
         try:
-            metadata = self._tables.find_view(name)
+            metadata = self._tables.find_view(name, scope)
         except TableMissing as error:
             return refuse(responses.NO_VIEW, str(error))
         if request.method == "HEAD":
             return Response(status_code=_NO_CONTENT)
         return answer({"metadata-location": metadata["location"], "metadata": metadata})
 
-    def _list(self, request: Request, page_of: Callable[[str, int], _Page]) -> Response:
-        """List names in pages."""
-        token, size = (request.query_params.get(name) for name in ("pageToken", "pageSize"))
-        if size is not None and not _PAGE_SIZE.fullmatch(size):
-            return refuse(responses.BAD_REQUEST, f"pageSize is {size!r}, expected 1 or more")
-        # A client that names neither wants all; datasets and views are bounded (META_DATASETS_MAX).
-        wants_all = token is None and size is None
-        limit, token = min(int(size or PAGE_MAX), PAGE_MAX), token or ""
-        names: list[str] = []
-        while True:
-            try:
-                page, token = page_of(token, limit)
-            except CursorInvalid:
-                return refuse(responses.BAD_REQUEST, "pageToken is none that this catalog gave")
-            names += page
-            if not (token and wants_all):
-                break
-        identifiers = [{"namespace": [NAMESPACE], "name": name} for name in names]
-        listing: dict[str, object] = {"identifiers": identifiers}
-        if token:
-            listing["next-page-token"] = token
-        return answer(listing)
-
-    def _tables_page(self, token: str, limit: int) -> _Page:
-        page = catalog_pb2.PaginationRequest(limit=limit, after=token or None)
-        reply = self._meta.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
-        return [dataset.name for dataset in reply.items], reply.pagination.next_cursor
-
-    def _views_page(self, token: str, limit: int) -> _Page:
-        """Page through the views of signals, then through those of the catalog."""
-        if token.startswith(_CATALOG_VIEWS):
-            return self._catalog_views_page(token.removeprefix(_CATALOG_VIEWS), limit)
-        datasets, token = self._tables_page(token, limit)
-        names = [str(view) for name in datasets for view in view_names(name)]
-        if token:
-            return names, token
-        try:
-            views = self._meta.catalog.ListViews(_list_views("", 1))
-        except RoleRefused:
-            # To a gateway that is limited to datasets, no view exists.
-            return names, ""
-        return names, _CATALOG_VIEWS if views.items else ""
-
-    def _catalog_views_page(self, token: str, limit: int) -> _Page:
-        reply = self._meta.catalog.ListViews(_list_views(token, limit))
-        after = reply.pagination.next_cursor
-        # A table, or a view of a signal, comes before a view of its name.
-        names = [view.name for view in reply.items if not self._tables.is_taken(view.name)]
-        return names, f"{_CATALOG_VIEWS}{after}" if after else ""
-
-    async def _table(self, request: Request, name: str) -> Response:
+    async def _table(self, request: Request, name: str, scope: DatasetScope) -> Response:
         snapshots = request.query_params.get("snapshots", "all")
         if snapshots not in ("all", "refs"):
             message = f"snapshots is {snapshots!r}, expected all or refs"
             return refuse(responses.BAD_REQUEST, message)
-        loaded = await self._load(name)
-        given = await self._access_routes.delegate(request, name)
+        loaded = await self._load(name, scope)
+        given = await self._access_routes.delegate(request, name, scope)
         # The object too: an equal document may have been deleted and written again elsewhere.
         described = f"{loaded.url} {snapshots} {given.kind}"
         etag = f'"{sha256(described.encode()).hexdigest()}"'
@@ -232,30 +191,25 @@ class IcebergCatalog:
             described["storage-credentials"] = credentials
         return described
 
-    async def _load(self, name: str) -> LoadedTable:
-        now = self._monotonic()
-        began, task = self._loads.get(name, (now, None))
+    async def _load(self, name: str, scope: DatasetScope) -> LoadedTable:
+        now, key = self._monotonic(), (name, scope)
+        began, task = self._loads.get(key, (now, None))
         is_over = task is not None and task.done()
         if task is None or (is_over and (now - began > self._refresh_secs or _has_failed(task))):
-            load = to_thread.run_sync(self._tables.load, name, limiter=self._threads)
+            load = to_thread.run_sync(self._tables.load, name, scope, limiter=self._threads)
             task = asyncio.create_task(load)
             # Looked at even if all who wait for it have left.
             task.add_done_callback(_has_failed)
-            self._loads[name] = now, task
-            self._loads.move_to_end(name)
+            self._loads[key] = now, task
+            self._loads.move_to_end(key)
             self._forget_oldest()
         # A caller that leaves does not end what others wait for.
         return await asyncio.shield(task)
 
     def _forget_oldest(self) -> None:
-        for name in list(self._loads)[: len(self._loads) - CACHED_MAX]:
-            if self._loads[name][1].done():
-                del self._loads[name]
-
-
-def _list_views(token: str, limit: int) -> catalog_pb2.ListViewsRequest:
-    page = catalog_pb2.PaginationRequest(limit=limit, after=token or None)
-    return catalog_pb2.ListViewsRequest(pagination=page)
+        for key in list(self._loads)[: len(self._loads) - CACHED_MAX]:
+            if self._loads[key][1].done():
+                del self._loads[key]
 
 
 def _has_failed(task: asyncio.Task[LoadedTable]) -> bool:

@@ -9,6 +9,7 @@ from segplane.gateway.iceberg.access_routes import Actions
 from segplane.gateway.iceberg.bodies import read_object
 from segplane.gateway.iceberg.responses import answer, refuse
 from segplane.gateway.iceberg.scan_plans import ScanPlanner
+from segplane.gateway.readers import DatasetScope
 
 _TABLE = "/v1/{prefix}/namespaces/{namespace}/tables/{table}"
 PLAN_ENDPOINTS = (
@@ -33,21 +34,21 @@ class PlanRoutes:
             ("DELETE", "plan/"): self.cancel,
         }
 
-    async def plan(self, request: Request, table: str) -> Response:
+    async def plan(self, request: Request, table: str, scope: DatasetScope) -> Response:
         """Plan a scan."""
         body = await read_object(request)
-        return await run_in_threadpool(lambda: answer(self._planner.plan(table, body)))
+        return await run_in_threadpool(lambda: answer(self._planner.plan(table, scope, body)))
 
-    async def fetch(self, request: Request, table: str) -> Response:
+    async def fetch(self, request: Request, table: str, scope: DatasetScope) -> Response:
         """Give a further page of a plan."""
         body = await read_object(request)
-        return await run_in_threadpool(lambda: answer(self._planner.fetch(table, body)))
+        return await run_in_threadpool(lambda: answer(self._planner.fetch(table, scope, body)))
 
-    async def find(self, _: Request, __: str) -> Response:
+    async def find(self, _: Request, __: str, ___: DatasetScope) -> Response:
         """Refuse: nothing is kept of a plan."""
         message = "plans are complete in the answer to POST plan and are not kept: plan again"
         return refuse(responses.NO_PLAN, message)
 
-    async def cancel(self, _: Request, __: str) -> Response:
+    async def cancel(self, _: Request, __: str, ___: DatasetScope) -> Response:
         """End a plan, of which nothing is kept."""
         return Response(status_code=204)

@@ -23,6 +23,7 @@ from segplane.gateway.iceberg.refusals import (
     TableMissing,
     TableRefused,
 )
+from segplane.gateway.queries.refusals import NotAllowed, NotKnown, NotNow
 
 RETRY_AFTER_SECS = 2
 READ_ONLY = (
@@ -53,9 +54,32 @@ UNAVAILABLE = ErrorKind(503, "ServiceUnavailableException")
 SERVER_ERROR = ErrorKind(500, "InternalServerError")
 
 
+NO_TOKEN = (
+    "the request has no valid token: set `token` in the catalog's properties to the gateway's"
+    " token, or to one that `segplane access create --role reader` made"
+)
+_META_AWAY = "the metadata server cannot answer now: "
+# Errors, what they are to a client, and how the sentence begins; the first that fits.
+_REFUSALS: tuple[tuple[tuple[type[Exception], ...], ErrorKind, str], ...] = (
+    ((TableMissing, NotFound), NO_TABLE, ""),
+    ((PlanTaskMissing,), NO_PLAN_TASK, ""),
+    ((TableRefused, RequestRefused, InvalidArgument), BAD_REQUEST, ""),
+    ((AccessRefused, NotAllowed), FORBIDDEN, ""),
+    ((NotNow,), UNAVAILABLE, ""),
+    ((Unavailable, Overloaded, DeadlineExceeded, RaceLost), UNAVAILABLE, _META_AWAY),
+    ((MetaError,), SERVER_ERROR, "the metadata server refuses this gateway: "),
+    ((StoreError,), UNAVAILABLE, "the object store cannot be used now: "),
+)
+
+
 def answer(value: Any, headers: dict[str, str] | None = None) -> Response:
     """A JSON answer."""
     return json_text(json.dumps(value, separators=(",", ":")), headers)
+
+
+def json_of(value: Any, status: int, headers: dict[str, str]) -> Response:
+    """An answer with a status of its own."""
+    return Response(json.dumps(value, separators=(",", ":")), status, headers, "application/json")
 
 
 def json_text(text: str, headers: dict[str, str] | None = None) -> Response:
@@ -77,19 +101,10 @@ def refuse(kind: ErrorKind, message: str) -> Response:
 
 def refusal(error: Exception) -> Response | None:
     """The answer to a request that met this error; None for one of our own mistakes."""
-    match error:
-        case TableMissing() | NotFound():
-            return refuse(NO_TABLE, str(error))
-        case PlanTaskMissing():
-            return refuse(NO_PLAN_TASK, str(error))
-        case TableRefused() | RequestRefused() | InvalidArgument():
-            return refuse(BAD_REQUEST, str(error))
-        case AccessRefused():
-            return refuse(FORBIDDEN, str(error))
-        case Unavailable() | Overloaded() | DeadlineExceeded() | RaceLost():
-            return refuse(UNAVAILABLE, f"the metadata server cannot answer now: {error}")
-        case MetaError():
-            return refuse(SERVER_ERROR, f"the metadata server refuses this gateway: {error}")
-        case StoreError():
-            return refuse(UNAVAILABLE, f"the object store cannot be used now: {error}")
+    if isinstance(error, NotKnown):
+        # One text for unknown, expired and revoked tokens, and for none.
+        return refuse(UNAUTHORIZED, NO_TOKEN)
+    for classes, kind, begin in _REFUSALS:
+        if isinstance(error, classes):
+            return refuse(kind, f"{begin}{error}")
     return None

@@ -21,6 +21,7 @@ from segplane.gateway.iceberg.manifests import DAY_SPEC, UNPARTITIONED_SPEC
 from segplane.gateway.iceberg.refusals import PlanTaskMissing, RequestRefused, TableRefused
 from segplane.gateway.iceberg.scan_filters import ScanBounds, scan_bounds
 from segplane.gateway.iceberg.tables import Tables, expiry_told
+from segplane.gateway.readers import DatasetScope
 
 FILES_MAX = 1_000
 FILTER_BYTES_MAX = 2**16
@@ -66,7 +67,7 @@ class ScanPlanner:
         self._meta = meta
         self._tables = tables
 
-    def plan(self, table: str, body: dict[str, Any]) -> dict[str, Any]:
+    def plan(self, table: str, scope: DatasetScope, body: dict[str, Any]) -> dict[str, Any]:
         """Answer planTableScan, which is complete at once.
 
         Raises TableMissing, TableRefused, RequestRefused, MetaError.
@@ -81,12 +82,12 @@ class ScanPlanner:
         where = body.get("filter")
         if _size_bytes(where) > FILTER_BYTES_MAX:
             raise RequestRefused(f"the filter has more than {FILTER_BYTES_MAX:,} bytes")
-        dataset_id, dataset_name, version = self._tables.identify(table)
+        dataset_id, dataset_name, version = self._tables.identify(table, scope)
         page = _Page(dataset_id, where, version if snapshot is None else snapshot)
         answer, version = self._read(page, dataset_name)
         return {"status": "completed", "plan-id": str(version), **answer}
 
-    def fetch(self, table: str, body: dict[str, Any]) -> dict[str, Any]:
+    def fetch(self, table: str, scope: DatasetScope, body: dict[str, Any]) -> dict[str, Any]:
         """Answer fetchScanTasks.
 
         Raises PlanTaskMissing, TableMissing, TableRefused, RequestRefused, MetaError.
@@ -95,7 +96,7 @@ class ScanPlanner:
         if not isinstance(token, str):
             raise RequestRefused("plan-task is no text")
         page = _Page.of(token)
-        dataset_id, dataset_name, _ = self._tables.identify(table)
+        dataset_id, dataset_name, _ = self._tables.identify(table, scope)
         if page.dataset_id != dataset_id:
             raise PlanTaskMissing("the plan task is of another table: plan the scan again")
         try:

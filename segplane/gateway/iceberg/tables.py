@@ -26,6 +26,7 @@ from segplane.gateway.iceberg.publication import Publisher
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.schema import TableSchema, table_schema
 from segplane.gateway.iceberg.views import parse_view_name, view_metadata
+from segplane.gateway.readers import ALL_DATASETS, DatasetScope
 
 log = structlog.get_logger()
 # Trino takes no @ in a name.
@@ -54,7 +55,10 @@ class _Followed:
 
 
 class Tables:
-    """Describes datasets as tables; safe for many threads."""
+    """Describes datasets as tables; safe for many threads.
+
+    A dataset that is not in the scope of a call does not exist for it.
+    """
 
     def __init__(self, meta: MetaClient, locator: Locator, segments_max: int) -> None:
         self._meta = meta
@@ -66,10 +70,10 @@ class Tables:
         # One at a time: a version that is read from its beginning takes memory.
         self._reading = threading.Lock()
 
-    def exists(self, name: str) -> bool:
+    def exists(self, name: str, scope: DatasetScope) -> bool:
         """True if a table has this name."""
         try:
-            self._resolve(name)
+            self._resolve(name, scope)
         except TableMissing:
             return False
         return True
@@ -79,57 +83,52 @@ class Tables:
         """The URL of the store."""
         return store_root(self._locator.store_location)
 
-    def identify(self, name: str) -> tuple[str, str, int | None]:
+    def identify(self, name: str, scope: DatasetScope) -> tuple[str, str, int | None]:
         """Return the id and name of a table's dataset, and the version that the name asks for.
 
         Raises TableMissing, TableRefused, MetaError.
         """
-        table, dataset_name, version = self._resolve(name)
+        table, dataset_name, version = self._resolve(name, scope)
         return table.dataset_id, dataset_name, version
 
-    def dataset_id(self, name: str) -> str:
-        """Return the dataset of a table, also if the version in its name has expired.
-
-        Raises TableMissing, MetaError.
-        """
-        found = self._find(name, None)
-        match = _AT_VERSION.fullmatch(name)
-        if found is None and match is not None:
-            found = self._find(match[1], None)
-        if found is None:
-            raise TableMissing(f"there is no table {name!r}")
-        return found.dataset_id
+    def find_dataset_id(self, dataset_name: str) -> str | None:
+        """Return the id of a dataset. Raises MetaError."""
+        found = self._find(dataset_name, None, ALL_DATASETS)
+        return None if found is None else found.dataset_id
 
     def is_taken(self, name: str) -> bool:
         """True if a table or the view of a signal has this name, before a view of the catalog."""
         view = parse_view_name(name)
-        if self._find(name, None) is not None:
+        if self.find_dataset_id(name) is not None:
             return True
-        return view is not None and self._find(view.dataset_name, None) is not None
+        return view is not None and self.find_dataset_id(view.dataset_name) is not None
 
-    def find_view(self, name: str) -> dict[str, Any]:
+    def find_view(self, name: str, scope: DatasetScope) -> dict[str, Any]:
         """Describe a view: of one signal, else of the catalog.
 
         Raises TableMissing, TableRefused, MetaError.
         """
         # A dataset of this name comes first.
-        if self._find(name, None) is not None:
+        if self._find(name, None, scope) is not None:
             raise TableMissing(f"there is no view {name!r}: a table has this name")
         view = parse_view_name(name)
-        table = None if view is None else self._find(view.dataset_name, None)
+        table = None if view is None else self._find(view.dataset_name, None, scope)
         if view is None or table is None:
+            if scope.dataset_ids is not None:
+                # To one who is limited to datasets, no view of the catalog exists.
+                raise TableMissing(f"there is no view {name!r}")
             return catalog_view(self._meta, name, NAMESPACE)
         promoted = _promoted(table, view.dataset_name)
         return view_metadata(view, table.dataset_id, NAMESPACE, promoted)
 
-    def load(self, name: str) -> LoadedTable:
+    def load(self, name: str, scope: DatasetScope) -> LoadedTable:
         """Describe a table and have meta keep what describes it.
 
         Raises TableMissing, TableRefused, MetaError, StoreError.
         """
         for attempt in range(_ATTEMPTS):
             try:
-                return self._load(name)
+                return self._load(name, scope)
             except (OtherDataset, NotFound, VersionExpired) as error:
                 # The dataset, or what was registered, went while it was read.
                 log.info("table_load_repeated", cause=repr(error))
@@ -137,8 +136,8 @@ class Tables:
                     raise TableRefused(f"table {name!r} cannot be read: {error}") from error
         raise AssertionError("the last attempt returns or raises")
 
-    def _load(self, name: str) -> LoadedTable:
-        table, dataset_name, version = self._resolve(name)
+    def _load(self, name: str, scope: DatasetScope) -> LoadedTable:
+        table, dataset_name, version = self._resolve(name, scope)
         schema = table_schema(_promoted(table, dataset_name))
         if version is None:
             return self._load_current(table, dataset_name, schema)
@@ -213,25 +212,29 @@ class Tables:
         described = document(table.dataset_id, publisher.root, schema, listed)
         return LoadedTable(described, publisher.hand_out(described, dataset_name, table.epoch))
 
-    def _resolve(self, name: str) -> tuple[pb.GetDatasetTableResponse, str, int | None]:
+    def _resolve(
+        self, name: str, scope: DatasetScope
+    ) -> tuple[pb.GetDatasetTableResponse, str, int | None]:
         """The dataset of a table's name, and the version that the name asks for."""
-        found = self._find(name, None)
+        found = self._find(name, None, scope)
         if found is not None:
             return found, name, None
-        match = _AT_VERSION.fullmatch(name)
-        if match is None:
+        at_version = split_version(name)
+        if at_version is None:
             raise TableMissing(f"there is no table {name!r}")
-        version = int(match[2])
-        with expiry_told(match[1], version):
-            found = self._find(match[1], version)
+        dataset_name, version = at_version
+        with expiry_told(dataset_name, version):
+            found = self._find(dataset_name, version, scope)
         if found is None:
-            raise TableMissing(f"there is no table {match[1]!r}")
-        return found, match[1], version
+            raise TableMissing(f"there is no table {dataset_name!r}")
+        return found, dataset_name, version
 
-    def _find(self, dataset_name: str, version: int | None) -> pb.GetDatasetTableResponse | None:
+    def _find(
+        self, dataset_name: str, version: int | None, scope: DatasetScope
+    ) -> pb.GetDatasetTableResponse | None:
         request = pb.GetDatasetTableRequest(dataset_name=dataset_name, version=version)
         try:
-            return self._meta.operations.GetDatasetTable(request)
+            found = self._meta.operations.GetDatasetTable(request)
         except NotFound:
             return None
         except InvalidArgument:
@@ -239,6 +242,7 @@ class Tables:
                 # No dataset can have this name.
                 return None
             raise
+        return found if scope.covers(found.dataset_id) else None
 
     def _contents(self, dataset_id: str, dataset_name: str) -> Contents:
         root = store_root(self._locator.store_location)
@@ -257,6 +261,12 @@ class Tables:
         ):
             self._followed.popitem(last=False)
         metrics.FOLLOWED_SEGMENTS.set(held())
+
+
+def split_version(name: str) -> tuple[str, int] | None:
+    """Return the name of a dataset and the version that a table's name may ask for."""
+    match = _AT_VERSION.fullmatch(name)
+    return None if match is None else (match[1], int(match[2]))
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from segments.keys import TABLES_ROOT
 from segments.store.open import open_store
 from segplane.dataplane.location import Locator
 from segplane.gateway.iceberg.tables import LoadedTable, Tables
+from segplane.gateway.readers import ALL_DATASETS
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.server import MetaServer
 from tests.support.worker_process import WorkerProcess
@@ -99,12 +100,12 @@ def test_a_gateway_that_dies_at_any_call_leaves_a_table_that_others_read(
         mortal = Mortal(client, deaths + 2, is_answered=is_answered)
         dying = tables_over(mortal)
         try:
-            dying.load("web")
+            dying.load("web", ALL_DATASETS)
         except Died:
             deaths += 1
         else:
             break
-        survivor = tables_over(client).load("web")
+        survivor = tables_over(client).load("web", ALL_DATASETS)
         assert len(data_files(survivor)[-1]) == segments.files
         assert Path(survivor.url.removeprefix("file://")).exists()
 
@@ -117,10 +118,10 @@ def test_two_gateways_publish_the_same_version_once(
     first, second = tables_over(client), tables_over(client)
     for _ in range(3):
         segments.write(rows=2)
-        mine, theirs = first.load("web"), second.load("web")
+        mine, theirs = first.load("web", ALL_DATASETS), second.load("web", ALL_DATASETS)
         assert (mine.url, mine.document) == (theirs.url, theirs.document)
 
-    versions = data_files(first.load("web"))
+    versions = data_files(first.load("web", ALL_DATASETS))
     assert [len(paths) for paths in versions] == [1, 2, 3]
 
 
@@ -131,16 +132,16 @@ def test_metadata_is_deleted_after_the_grace_and_made_again(
     tools = Tools(client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
     tables = tables_over(client)
     segments.write(rows=2)
-    stale = tables.load("web")
+    stale = tables.load("web", ALL_DATASETS)
     segments.write(rows=2)
-    fresh = tables.load("web")
+    fresh = tables.load("web", ALL_DATASETS)
 
     delete_table_metadata(tools)
 
     # What the newest snapshot is made of stays; the documents and the older snapshot go.
     assert len(list(store.list(TABLES_ROOT))) == 2
     assert not Path(stale.url.removeprefix("file://")).exists()
-    again = tables.load("web")
+    again = tables.load("web", ALL_DATASETS)
     assert again.document.versions == fresh.document.versions[1:]
     assert len(data_files(again)[-1]) == 2
     assert Path(again.url.removeprefix("file://")).exists()

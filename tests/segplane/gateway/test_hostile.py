@@ -203,7 +203,7 @@ def test_all_who_ask_for_health_at_a_time_ask_meta_once() -> None:
         return int(sent[0]["status"])
 
     async def steps() -> list[int]:
-        application = Gateway(None, "", is_meta_ready).application()  # type: ignore[arg-type]
+        application = Gateway(None, None, is_meta_ready).application()  # type: ignore[arg-type]
         asks = [asyncio.create_task(ask(application)) for _ in range(200)]
         await asyncio.to_thread(wait_until, lambda: bool(asked), "meta is asked")
         go_on.set()

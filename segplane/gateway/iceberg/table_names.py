@@ -1,0 +1,66 @@
+"""Datasets that names of tables mean to a caller, known for a while."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from segplane.gateway.iceberg.refusals import TableMissing
+from segplane.gateway.iceberg.tables import Tables, split_version
+from segplane.gateway.readers import DatasetScope
+
+KNOWN_MAX = 1_000
+
+
+class TableNames:
+    """Ids of datasets by the names of tables, shared by all callers; safe for many threads."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        refresh_secs: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tables = tables
+        self._refresh_secs = refresh_secs
+        self._monotonic = monotonic
+        # By name of table: when it was asked for, and the ids of the datasets that it may mean.
+        self._known: OrderedDict[str, tuple[float, list[str]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def narrow(self, name: str, scope: DatasetScope) -> DatasetScope:
+        """Return the one dataset that a name means to a caller who is limited to some.
+
+        Another one of that name does not exist for the caller. Raises TableMissing, MetaError.
+        """
+        if scope.dataset_ids is None:
+            return scope
+        return DatasetScope(frozenset((self.dataset_id(name, scope),)))
+
+    def dataset_id(self, name: str, scope: DatasetScope) -> str:
+        """Return the dataset of a table, also if the version in its name has expired.
+
+        Raises TableMissing, MetaError.
+        """
+        for dataset_id in self._ids(name):
+            if scope.covers(dataset_id):
+                return dataset_id
+        raise TableMissing(f"there is no table {name!r}")
+
+    def _ids(self, name: str) -> list[str]:
+        now = self._monotonic()
+        with self._lock:
+            asked_at, ids = self._known.get(name, (float("-inf"), []))
+        if now - asked_at <= self._refresh_secs:
+            return ids
+        at_version = split_version(name)
+        names = [name, *(at_version[:1] if at_version else ())]
+        ids = [one for one in map(self._tables.find_dataset_id, names) if one is not None]
+        with self._lock:
+            # What does not exist is not kept, so that no guess displaces what does.
+            self._known.pop(name, None)
+            if ids:
+                self._known[name] = now, ids
+            while len(self._known) > KNOWN_MAX:
+                self._known.popitem(last=False)
+        return ids

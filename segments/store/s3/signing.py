@@ -20,8 +20,10 @@ DEFAULT_REGION = "us-east-1"
 _UNSIGNED = "UNSIGNED-PAYLOAD"
 _PAYLOADS = (_UNSIGNED, hashlib.sha256(b"").hexdigest())
 _PAYLOAD_HEADER = "x-amz-content-sha256"
-# Headers of a read that a store wants to be signed. Others that it wants signed it refuses itself.
-_SIGNED = ("x-amz-checksum-mode", "x-amz-expected-bucket-owner", "x-amz-request-payer")
+# A store wants all of a request's headers with this prefix signed, whatever a client sends. None
+# changes the object or the method.
+_STORE_PREFIX = "x-amz-"
+_MADE_HERE = (_PAYLOAD_HEADER, "x-amz-date", "x-amz-security-token")
 _PORTS = {"http": 80, "https": 443}
 _URL = re.compile(r"[\x21-\x7e]{1,2048}")
 _REGION = re.compile("[a-z0-9-]{1,32}")
@@ -71,7 +73,11 @@ def sign(location: StoreLocation, keys: AccessKeys, request: ReadRequest) -> dic
     """Return the headers that a request needs beside its own."""
     payload = request.headers.get(_PAYLOAD_HEADER, "")
     is_given = payload in _PAYLOADS
-    signed = {name: request.headers[name] for name in _SIGNED if name in request.headers}
+    signed = {
+        name: value
+        for name, value in request.headers.items()
+        if name.startswith(_STORE_PREFIX) and name not in _MADE_HERE
+    }
     unsigned = AWSRequest(request.method, request.url, headers=dict(signed))
     _ReadSignature(
         Credentials(keys.access_key_id, keys.secret_access_key, keys.session_token or None),

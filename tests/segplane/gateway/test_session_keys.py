@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -11,10 +12,13 @@ from pyiceberg.catalog.rest import RestCatalog
 
 from meta.config import Settings
 from segplane.gateway.iceberg.access_settings import AccessSettings
+from tests.support.gateway.answers import catalog_of
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
+from tests.support.gateway.shop import Shop
+from tests.support.gateway.trino import TrinoServer
 from tests.support.meta.server import MetaServer
-from tests.support.object_store.faulty_proxy import FaultyProxy, ProxyAnswer
+from tests.support.object_store.faulty_proxy import FaultyProxy, ProxyAnswer, running_proxy
 from tests.support.object_store.fixtures import aws_credentials, proxy, s3_endpoint
 from tests.support.object_store.moto import BUCKET, fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
@@ -73,6 +77,34 @@ def test_pyiceberg_reads_with_keys_that_are_limited_to_the_dataset(
             f"{root}/iceberg/{segments.dataset}/*",
         ],
     }
+
+
+@pytest.mark.readers
+def test_trino_reads_with_keys_that_the_gateway_gives(
+    gateway: GatewayServer, segments: SegmentWriter, meta_settings: Settings, tmp_path: Path
+) -> None:
+    Shop(segments.client, segments).open()
+    with running_proxy(meta_settings.location.endpoint) as store:
+        changes = {
+            "iceberg.rest-catalog.vended-credentials-enabled": "true",
+            "s3.aws-access-key": "",
+            "s3.aws-secret-key": "",
+            "s3.endpoint": store.url,
+        }
+        catalog = replace(catalog_of(gateway, meta_settings), has_token=True)
+        trino = TrinoServer(tmp_path / "trino", catalog, changes)
+        try:
+            rows, _ = trino.query(
+                "SELECT count(*) AS n FROM segplane.\"default\".web WHERE signal = 'logs'"
+            )
+        finally:
+            trino.close()
+
+    assert rows == [{"n": sum(one["logs"].num_rows for one in segments.sections)}]
+    given = gateway.table(**KNOWN).json["config"]["s3.access-key-id"]
+    signers = [one.headers["Authorization"] for one in store.requests]
+    assert signers
+    assert all(f"Credential={given}/" in one for one in signers)
 
 
 def test_an_answer_with_keys_is_not_kept(gateway: GatewayServer, segments: SegmentWriter) -> None:

@@ -173,6 +173,10 @@ def test_headers_that_a_store_wants_signed_are_signed(
     url = f"{base}/{new_merged_key(segments.dataset)}"
     headers = {
         "X-Amz-Checksum-Mode": ["ENABLED"],
+        # Of the AWS SDK for Java.
+        "x-amz-te": ["append-md5"],
+        "x-amz-security-token": ["of-the-caller"],
+        "x-amz-date": ["20010101T000000Z"],
         "x-amz-content-sha256": ["UNSIGNED-PAYLOAD"],
         "Range": ["bytes=0-3"],
     }
@@ -181,8 +185,9 @@ def test_headers_that_a_store_wants_signed_are_signed(
 
     # What the caller has already does not come a second time.
     assert set(answer) == {"X-Amz-Date", "Authorization"}
-    assert "x-amz-checksum-mode" in answer["Authorization"][0]
-    assert "range" not in answer["Authorization"][0]
+    names = "SignedHeaders=host;x-amz-checksum-mode;x-amz-content-sha256;x-amz-date;x-amz-te,"
+    assert names in answer["Authorization"][0]
+    assert answer["X-Amz-Date"] != headers["x-amz-date"]
 
 
 def test_a_gateway_without_keys_for_it_signs_nothing_and_says_so(

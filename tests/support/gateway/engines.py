@@ -4,8 +4,10 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -21,6 +23,9 @@ SCRIPT = Path(__file__).with_name("engine_script.py")
 DEADLINE_SECS = 280
 AWS_BUNDLE = "iceberg-aws-bundle-1.12.0.jar"
 Answers = dict[str, dict[str, Any]]
+NO_CHANGES: Mapping[str, str] = MappingProxyType({})
+# Of gateways in tests that ask for one.
+TOKEN = "the-token-of-this-gateway"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,18 @@ class Engine:
             if not path.exists():
                 pytest.skip(f"{path.relative_to(ROOT)} is not there: `make readers` installs it")
 
-    def ask(self, catalog: CatalogAddress, dataset: str, version: int) -> Answers:
-        """Put all questions to it, with the settings that `segplane iceberg info` prints."""
+    def ask(
+        self,
+        catalog: CatalogAddress,
+        dataset: str,
+        version: int,
+        *,
+        changes: Mapping[str, str] = NO_CHANGES,
+    ) -> Answers:
+        """Put all questions to it, with the settings that `segplane iceberg info` prints.
+
+        `changes` are properties beside or in place of those; "" leaves one out.
+        """
         table = self.dialect.table(dataset, version)
         if self.kind == "daft":
             table = "t"
@@ -48,17 +63,24 @@ class Engine:
             {"name": one.name, "sql": one.sql(self.dialect, table), "conditions": one.conditions()}
             for one in QUESTIONS
         ]
-        return self._run(catalog, {"questions": asked, "table": f"default.{dataset}@{version}"})
+        request = {"questions": asked, "table": f"default.{dataset}@{version}"}
+        return self._run(catalog, request, changes)
 
     def run(self, catalog: CatalogAddress, statements: dict[str, str]) -> Answers:
         """Run statements of SQL over the catalog; the answers have their names."""
         asked = [{"name": name, "sql": sql} for name, sql in statements.items()]
         return self._run(catalog, {"questions": asked})
 
-    def _run(self, catalog: CatalogAddress, request: dict[str, Any]) -> Answers:
+    def _run(
+        self,
+        catalog: CatalogAddress,
+        request: dict[str, Any],
+        changes: Mapping[str, str] = NO_CHANGES,
+    ) -> Answers:
+        properties = self._properties(catalog) | dict(changes)
         opening = {
             "statements": _statements(self.kind, catalog),
-            "properties": self._properties(catalog),
+            "properties": {name: value for name, value in properties.items() if value},
         }
         return run_script(self, request | opening)
 
@@ -81,14 +103,16 @@ class Engine:
 def printed(engine: str, catalog: CatalogAddress) -> str:
     """The settings that are printed for an engine, filled in."""
     text = settings_of(engine, catalog)
+    text = text.replace("<GATEWAY_AUTH_TOKEN>", TOKEN)
     return text.replace("<access key>", ACCESS_KEY).replace("<secret key>", SECRET_KEY)
 
 
 def run_script(engine: Engine, request: Any) -> Answers:
     """Run the script and return what it found."""
     environment = {**os.environ, "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1"}
-    # Of ours, which other Pythons must not see.
-    environment.pop("PYTHONPATH", None)
+    # Of ours, which other Pythons must not see, and keys that engines are to get by their settings.
+    for name in ("PYTHONPATH", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        environment.pop(name, None)
     done = subprocess.run(
         [str(engine.python), str(SCRIPT), engine.kind],
         input=json.dumps(request),
@@ -101,7 +125,8 @@ def run_script(engine: Engine, request: Any) -> Answers:
         check=False,
     )
     found = [line for line in done.stdout.splitlines() if line.startswith("FOUND")]
-    assert found, f"{engine.name}: {done.stdout[-2_000:]}\n{done.stderr[-6_000:]}"
+    errors = [line for line in done.stderr.splitlines() if not _JAVA_FRAME.match(line)]
+    assert found, "\n".join([engine.name, done.stdout[-2_000:], *errors[-40:]])
     answers: Answers = json.loads(found[-1].removeprefix("FOUND"))
     return answers
 
@@ -115,6 +140,7 @@ def _statements(kind: str, catalog: CatalogAddress) -> list[str]:
     return [one for one in statements if one and one.split()[0] not in _LEFT_OUT]
 
 
+_JAVA_FRAME = re.compile(r"\s+(at |\.\.\. )")
 _LEFT_OUT = ("INSTALL", "LOAD", "SELECT")
 _PYTHON = READERS / "python" / "bin" / "python"
 ENGINES = (

@@ -6,7 +6,8 @@ import re
 import shutil
 import socket
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ class TrinoServer:
 
     folder: Path
     catalog: CatalogAddress
+    # Properties beside or in place of those that are printed; "" leaves one out.
+    changes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (HOME / ".ready").exists():
@@ -140,7 +143,12 @@ class TrinoServer:
         (etc / "node.properties").write_text("node.environment=test\n")
         (etc / "jvm.config").write_text(_JVM)
         (etc / "config.properties").write_text(_CONFIG.format(port=self.port))
-        (etc / "catalog" / "segplane.properties").write_text(printed("trino", self.catalog))
+        lines = printed("trino", self.catalog).splitlines()
+        properties = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+        changed = properties | dict(self.changes)
+        (etc / "catalog" / "segplane.properties").write_text(
+            "".join(f"{name}={value}\n" for name, value in changed.items() if value)
+        )
 
 
 def _plain(value: Any) -> Any:

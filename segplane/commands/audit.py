@@ -1,10 +1,10 @@
 """segplane audit: what operators and administrators changed, and what was denied."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -26,6 +26,7 @@ Principal = Annotated[str, typer.Option(help="Only what this caller did.")]
 Host = Annotated[str, typer.Option(help="Only what was called from this host.")]
 RequestId = Annotated[str, typer.Option(help="Only the call with this x-request-id.")]
 AsJsonLines = Annotated[bool, typer.Option("--json", help="Print a JSON object on each line.")]
+Row = TypeVar("Row", pb.AuditRecord, pb.DeniedCalls)
 HEADERS = ("at", "principal", "host", "call", "subject", "detail")
 
 
@@ -53,7 +54,7 @@ def list_(
         until_nanos=_nanos(until, "--until"),
     )
     with connect(address) as client:
-        records = islice(_newest(client, request, limit), limit)
+        records = islice(_records(client, request, limit), limit)
         if as_json:
             print_json_lines(records)
         else:
@@ -84,8 +85,8 @@ def tail(
             rpc=rpc, subject_id=subject_id, principal=principal, host=host, request_id=request_id
         )
         # Read before `older`: what is committed between the two is followed.
-        newest = list(_newest(client, pb.ListAuditRecordsRequest(), RECENT_IDS))
-        older = list(_newest(client, request, lines))
+        newest = list(_records(client, pb.ListAuditRecordsRequest(), RECENT_IDS))
+        older = list(_records(client, request, lines))
         tail_ = AuditTail(lambda after_id: _after(client, after_id), newest)
         _print([r for r in reversed(older) if not tail_.is_ahead(r.id)], as_json=as_json)
         is_reachable = True
@@ -113,15 +114,10 @@ def denials(
     request = pb.ListDeniedCallsRequest(
         host=host, reason=reason, since_nanos=_nanos(since, "--since")
     )
-    rows = list[pb.DeniedCalls]()
     with connect(address) as client:
-        while len(rows) < limit:
-            request.limit = min(PAGE_LIMIT, limit - len(rows))
-            page = client.operations.ListDeniedCalls(request).rows
-            rows += page
-            if len(page) < request.limit:
-                break
-            request.before_id = page[-1].id
+        rows = list(
+            _newest(lambda: client.operations.ListDeniedCalls(request).rows, request, limit)
+        )
     if as_json:
         print_json_lines(rows)
     else:
@@ -129,12 +125,21 @@ def denials(
         print_table(("minute", "host", "reason", "calls"), columns)
 
 
-def _newest(
+def _records(
     client: MetaClient, request: pb.ListAuditRecordsRequest, most: int
 ) -> Iterator[pb.AuditRecord]:
+    return _newest(lambda: client.operations.ListAuditRecords(request).records, request, most)
+
+
+def _newest(
+    page_of_request: Callable[[], Sequence[Row]],
+    request: pb.ListAuditRecordsRequest | pb.ListDeniedCallsRequest,
+    most: int,
+) -> Iterator[Row]:
+    """Page through what `request` lists, newest first, up to `most` rows."""
     while most > 0:
         request.limit = min(PAGE_LIMIT, most)
-        page = client.operations.ListAuditRecords(request).records
+        page = page_of_request()
         yield from page
         most -= len(page)
         if len(page) < request.limit:

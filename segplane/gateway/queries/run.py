@@ -117,7 +117,8 @@ class QueryRun:
         if outcome is None:
             code = await asyncio.to_thread(self._process.close)
             log.warning("query_process_died", exit_code=code)
-            return Stopped(f"the query needs more memory than it is allowed: {_LESS}")
+            ended = f"the query's process ended with code {code} and said nothing"
+            return Stopped(f"{ended}: most likely it needs more memory than it is allowed; {_LESS}")
         if outcome["kind"] == "done":
             return self._too_much() if self._scanned > self._scanned_bytes_max else None
         if self._broker.failure is not None:

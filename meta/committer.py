@@ -1,8 +1,12 @@
 """Group commit: calls that wait at the same time share one transaction and one database commit.
 
-It runs on the event loop and needs no locks: a call joins the queue and awaits its answer; one task
+It runs on the event loop and needs no locks: a call joins the queue and awaits its answer; a task
 takes the queue, runs it as one batch in a thread, and answers every call. A call that finds the
 queue empty is a batch of one.
+
+Up to `batches_max` batches run side by side, each in a transaction on a connection of its own, and
+share the callers evenly: while one is in the database, the event loop has the callers of another.
+Calls with a key in common are never in two batches that run at once.
 
 A batch is optimistic. A call that the batch cannot answer, because another transaction has locked
 its row, runs in a transaction of its own. If one call makes its batch fail, the halves of the batch
@@ -31,9 +35,9 @@ Answer = TypeVar("Answer")
 Session = TypeVar("Session")
 BATCH_MAX = 256
 # Callers return together after a batch. The first of them would begin a batch by itself, and the
-# others would wait for its database commit: so the queue waits until as many calls wait as before,
-# for a time in proportion to the calls that were answered, so that few callers wait for nearly
-# nobody and a single one for none.
+# others would wait for its database commit: so a batch begins when its share of the callers waits,
+# those answered last among them for a time in proportion to their number. So few callers wait for
+# nearly nobody and a single one for none.
 GATHER_CALLS = 64
 GATHER_SECS_PER_CALL = 0.0003
 GATHER_SECS_MAX = 0.016
@@ -52,25 +56,13 @@ class _Call(Generic[Request, Answer]):
 
 
 @dataclass(slots=True)
-class _Gathering:
-    """A wait for calls: it ends when `expected` wait, or its time is up."""
-
-    expected: int
-    ended: asyncio.Future[None]
-
-    def end(self) -> None:
-        if not self.ended.done():
-            self.ended.set_result(None)
-
-
-@dataclass(slots=True)
 class Committer(Generic[Request, Answer, Session]):
     """One queue of calls of one kind.
 
     `run_batch` answers requests in order: with an answer, with the error that refuses the call, or
     with None for a call that `run_alone` has to run in a transaction of its own. `begin` opens the
     transaction of a batch. Requests with a key in common are never in the same batch and run in the
-    order of their arrival.
+    order of their arrival, one batch after the other.
     """
 
     name: str
@@ -78,15 +70,26 @@ class Committer(Generic[Request, Answer, Session]):
     keys: Callable[[Request], Collection[Hashable]]
     run_batch: Callable[[Session, Sequence[Request]], Sequence[Answer | MetaError | None]]
     run_alone: Callable[[Request], Answer]
+    batches_max: int = 1
     batch_max: int = BATCH_MAX
     gather_calls: int = GATHER_CALLS
     gather_secs_per_call: float = GATHER_SECS_PER_CALL
     gather_secs_max: float = GATHER_SECS_MAX
     _waiting: deque[_Call[Request, Answer]] = field(default_factory=deque)
-    _task: asyncio.Task[None] | None = None
-    _gathering: _Gathering | None = None
-    # A thread of its own, so that no batch waits for a thread behind other calls.
-    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _running: list[list[_Call[Request, Answer]]] = field(default_factory=list)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    # Callers that were answered a moment ago and have not come back.
+    _returning: int = 0
+    _gathering: asyncio.TimerHandle | None = None
+    _beginning: asyncio.Handle | None = None
+    # Waiting calls that have to wait for a batch to end, and the keys of these and of all batches.
+    _num_held: int = 0
+    _held_keys: set[Hashable] = field(default_factory=set)
+    # Threads of its own, so that no batch waits for a thread behind other calls.
+    _threads: ThreadPoolExecutor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._threads = ThreadPoolExecutor(self.batches_max, thread_name_prefix=self.name)
 
     async def submit(self, request: Request) -> Answer:
         """Commit one request together with those that wait. Raises the error that refuses it."""
@@ -129,52 +132,88 @@ class Committer(Generic[Request, Answer, Session]):
         loop = asyncio.get_running_loop()
         call: _Call[Request, Answer] = _Call(request, self.keys(request), loop.create_future())
         self._waiting.append(call)
-        if self._gathering is not None and len(self._waiting) >= self._gathering.expected:
-            self._gathering.end()
-        if self._task is None:
-            self._task = loop.create_task(self._work())
+        self._returning = max(self._returning - 1, 0)
+        if not self._held_keys.isdisjoint(call.keys):
+            self._num_held += 1
+            self._held_keys.update(call.keys)
+        if self._beginning is None and self._is_due():
+            # Soon and not at once: calls that are submitted together belong together.
+            self._beginning = loop.call_soon(self._begin)
+        elif self._gathering is None and len(self._running) < self.batches_max:
+            self._gather(self._num_running())
         return call
 
-    async def _work(self) -> None:
-        """Run batches until the queue is empty."""
-        try:
-            while batch := self._take():
-                await self._run(batch)
-                await self._gather(len(batch))
-        finally:
-            # Also after an error that nobody foresaw: the next call must start another task.
-            self._task = None
+    def _begin(self, *, is_overdue: bool = False) -> None:
+        """Begin the batches that are due, each in a task of its own."""
+        self._beginning = None
+        while (is_overdue or self._is_due()) and (batch := self._take()):
+            task = asyncio.get_running_loop().create_task(self._work(batch))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    async def _gather(self, num_answered: int) -> None:
-        """Wait until as many calls wait as there were, so far as they come soon."""
-        num_waiting = len(self._waiting)
-        expected = min(num_answered + num_waiting, self.gather_calls)
-        if expected == 1 or num_waiting >= expected:
-            return
-        loop = asyncio.get_running_loop()
-        self._gathering = _Gathering(expected, loop.create_future())
-        secs = min(num_answered * self.gather_secs_per_call, self.gather_secs_max)
-        timer = loop.call_later(secs, self._gathering.end)
+    async def _work(self, batch: list[_Call[Request, Answer]]) -> None:
         try:
-            await self._gathering.ended
+            await self._run(batch)
         finally:
-            timer.cancel()
-            self._gathering = None
+            # Also after an error that nobody foresaw: later calls must not wait for this batch.
+            self._end(batch)
+            self._begin()
+
+    def _end(self, batch: list[_Call[Request, Answer]]) -> None:
+        """Free the keys of a batch, and expect its callers for a while."""
+        self._running.remove(batch)
+        # What waited for this batch may be taken now; the next look finds out.
+        self._num_held, self._held_keys = 0, self._running_keys()
+        self._returning += len(batch)
+        self._gather(self._returning)
+
+    def _gather(self, callers: int) -> None:
+        """Wait for callers, and then begin with those that have come."""
+        if self._gathering is not None:
+            self._gathering.cancel()
+        secs = min(callers * self.gather_secs_per_call, self.gather_secs_max)
+        self._gathering = asyncio.get_running_loop().call_later(secs, self._stop_gathering)
+
+    def _stop_gathering(self) -> None:
+        self._gathering = None
+        self._returning = 0
+        self._begin(is_overdue=True)
+
+    def _is_due(self) -> bool:
+        """True if there is a place for a batch and its share of the callers waits."""
+        num_free = len(self._waiting) - self._num_held
+        if num_free <= 0 or len(self._running) >= self.batches_max:
+            return False
+        callers = num_free + self._returning + self._num_running()
+        return num_free >= min(-(-callers // self.batches_max), self.gather_calls)
+
+    def _num_running(self) -> int:
+        return sum(map(len, self._running))
+
+    def _running_keys(self) -> set[Hashable]:
+        return {key for batch in self._running for call in batch for key in call.keys}
 
     def _take(self) -> list[_Call[Request, Answer]]:
-        """Take from the queue the oldest calls that may share a batch."""
+        """Take from the queue the oldest calls that may share a batch, if there is a place."""
+        if len(self._running) >= self.batches_max:
+            return []
         batch: list[_Call[Request, Answer]] = []
         left: deque[_Call[Request, Answer]] = deque()
-        seen: set[Hashable] = set()
+        keys = self._running_keys()
+        self._num_held = 0
         for call in self._waiting:
             if call.answer.done():
                 continue
-            if len(batch) < self.batch_max and seen.isdisjoint(call.keys):
+            is_free = keys.isdisjoint(call.keys)
+            if is_free and len(batch) < self.batch_max:
                 batch.append(call)
             else:
                 left.append(call)
-            seen.update(call.keys)
-        self._waiting = left
+                self._num_held += not is_free
+            keys.update(call.keys)
+        self._waiting, self._held_keys = left, keys
+        if batch:
+            self._running.append(batch)
         return batch
 
     async def _run(self, batch: list[_Call[Request, Answer]]) -> None:
@@ -183,7 +222,7 @@ class Committer(Generic[Request, Answer, Session]):
         requests = [call.request for call in batch]
         loop = asyncio.get_running_loop()
         try:
-            answers = await loop.run_in_executor(self._thread, self._run_in_thread, requests)
+            answers = await loop.run_in_executor(self._threads, self._run_in_thread, requests)
             pairs = list(zip(batch, answers, strict=True))
         except Exception as error:  # noqa: BLE001 - every call is then run again
             metrics.COMMIT_BATCH_FAILURES.labels(self.name).inc()

@@ -22,6 +22,7 @@ class MergeRegistrar:
         self._transactions = transactions
         self._committer: Committer[Merge, Version, Transaction] = Committer(
             name="register_merged_segment",
+            batches_max=2,
             begin=transactions.database.write,
             keys=registrations.keys,
             run_batch=registrations.register_batch,

@@ -124,7 +124,7 @@ def commit_batch(execute: Execute, batch: Sequence[OffsetCommit]) -> list[Commit
             [pg_arrays.numbers(_shares(c)) if c.dataset_ids else "{}" for c in batch]
         ),
         "crcs": pg_arrays.numbers_or_null(crcs),
-        "slot": usage.slot(),
+        "slot": usage.lane_slot(),
     }
     written = frozenset([row[0] for row in execute(_COMMIT_BATCH, values)])
     return [Committed(c.offset) if c.stream_id in written else None for c in batch]

@@ -1,6 +1,7 @@
 """Nothing unbounded happens while the counter, a head or a statistics row is held."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from sqlalchemy import text
 
 from meta.config import Settings
 from meta.store import (
+    commits,
     dataset_deletion,
     datasets,
     merge_completions,
@@ -20,6 +22,7 @@ from meta.store import (
     streams,
     versions,
 )
+from meta.store.commits import Committed
 from meta.store.engine import Transaction
 from meta.store.lifetimes import LOCK_KEY
 from meta.store.merge_completions import Completion, Done, Rejected
@@ -30,14 +33,16 @@ from meta.transactions import Transactions
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
 from segments.keys import join_key
 from segments.offsets import OffsetSpan
-from tests.support.interleaving.in_process_calls import new_segment
+from tests.support.interleaving.in_process_calls import InProcessScene, baby, new_segment
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import undelete
+from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
 
 TASKS = dataset_deletion.TASKS_AT_ONCE + 1
+WAIT_SECS = 30.0
 
 
 @pytest.fixture
@@ -178,11 +183,64 @@ def completion(worker: WorkerDriver, task: merge_task_pb2.SegmentMergeTaskInfo) 
 
 
 def is_waiting(transactions: Transactions) -> bool:
+    return num_waiting(transactions) > 0
+
+
+def num_waiting(transactions: Transactions) -> int:
     statement = text(
         "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
         " WHERE NOT l.granted AND a.datname = current_database()"
     )
-    return bool(transactions.read(lambda tx: tx.execute(statement).scalar_one()))
+    return transactions.read(lambda tx: int(tx.execute(statement).scalar_one()))
+
+
+def test_batches_of_commits_side_by_side_wait_for_no_row_of_one_dataset(
+    meta_server: MetaServer, transactions: Transactions, dataset: str
+) -> None:
+    scene, dataset_id = InProcessScene(meta_server), UUID(dataset)
+    streams_of = [scene.stream(dataset_id) for _ in range(2)]
+    first, second = (baby(stream_id, 0, dataset_id) for stream_id in streams_of)
+
+    with (
+        ThreadPoolExecutor(1) as one,
+        ThreadPoolExecutor(1) as other,
+        transactions.database.write() as tx,
+    ):
+        one.submit(commits.commit_batch, tx.exec_driver_sql, [first]).result(WAIT_SECS)
+        answers = other.submit(scene.commit_batch, second).result(WAIT_SECS)
+
+    assert answers == [Committed(0)]
+    (records,) = scene.rows(
+        "SELECT sum(records) FROM dataset_usage WHERE dataset_id = :d", d=dataset
+    )
+    assert records == (first.num_records + second.num_records,)
+
+
+def test_a_batch_of_registrations_prepares_while_the_one_before_waits_for_the_counter(
+    meta_server: MetaServer,
+    transactions: Transactions,
+    catalog: CatalogDriver,
+    nursery: NurseryDriver,
+) -> None:
+    scene = InProcessScene(meta_server)
+    datasets_of = [catalog.dataset(name) for name in ("web", "api")]
+    streams_of = [str(scene.stream(UUID(d), committed=0)) for d in datasets_of]
+    calls = list(zip(datasets_of, streams_of, strict=True))
+
+    with ThreadPoolExecutor(2) as callers:
+        with transactions.database.write() as tx:
+            drawn = versions.allocate(tx)
+            replies = []
+            for number, (dataset, stream) in enumerate(calls, start=1):
+                replies.append(callers.submit(nursery.register, dataset, (stream, -1, 0)))
+                wait_until(
+                    lambda n=number: num_waiting(transactions) == n,  # type: ignore[misc]
+                    "a batch waits for the counter",
+                    seconds=WAIT_SECS,
+                )
+        shown = [reply.result(WAIT_SECS).segment_version for reply in replies]
+
+    assert sorted(shown) == [drawn + 1, drawn + 2]
 
 
 def test_a_large_registration_writes_its_rows_before_it_takes_the_counter(

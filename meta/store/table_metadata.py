@@ -9,6 +9,7 @@ objects of a backup may have been deleted after it was made.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, LargeBinary, Text, bindparam, text
@@ -45,6 +46,8 @@ class NewSnapshot:
     segments: int
     number_of_events: int
     size_bytes: int
+    # Of the keys by which the list names its manifests; empty = not known.
+    manifest_keys_digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ _KEYS_IN_USE = text("""
     bindparam("keys", type_=ARRAY(Text)), bindparam("digests", type_=ARRAY(LargeBinary))
 )
 _OBJECT_IDS = text(f"""
-    SELECT o.id FROM unnest(cast(:digests AS bytea[])) WITH ORDINALITY AS n (digest, place)
+    SELECT o.id, o.object_key
+    FROM unnest(cast(:digests AS bytea[])) WITH ORDINALITY AS n (digest, place)
     JOIN table_objects o ON o.dataset_key = :key AND o.digest = n.digest
       AND o.gap_end = {_GAP_END} ORDER BY n.place
 """).bindparams(bindparam("digests", type_=ARRAY(LargeBinary)))  # noqa: S608
@@ -108,7 +112,8 @@ _INSERT_SNAPSHOT = text(f"""
              (SELECT created_at FROM segments WHERE dataset_key = :key
                 AND created_version <= :version ORDER BY created_version DESC LIMIT 1),
              (SELECT tombstone_at FROM segments WHERE dataset_key = :key
-                AND tombstone_version <= :version ORDER BY tombstone_version DESC LIMIT 1)
+                AND tombstone_version <= :version
+                AND tombstone_at < 'infinity' ORDER BY tombstone_version DESC LIMIT 1)
            )) * 1000)::bigint)),
            :segments, :number_of_events, :size_bytes
     FROM datasets d CROSS JOIN (
@@ -192,7 +197,7 @@ def put_objects(
 def put_snapshot(tx: Transaction, dataset_key: int, new: NewSnapshot) -> SnapshotRow:
     """Register a snapshot, or return the one of its version.
 
-    Raises NotFound if one of its objects is not registered.
+    Raises NotFound if one of its objects is not registered, or under another key.
     """
     _begin(tx, dataset_key)
     existing = _find(tx, dataset_key, new.version)
@@ -201,15 +206,20 @@ def put_snapshot(tx: Transaction, dataset_key: int, new: NewSnapshot) -> Snapsho
     # Of versions to come nothing is known yet.
     lookup.readable_version(tx, lookup.snapshot(tx), new.version, field="version")
     digests = [new.manifest_list, *new.manifests]
-    ids = list(tx.execute(_OBJECT_IDS, {"key": dataset_key, "digests": digests}).scalars())
-    if len(ids) < len(digests):
-        raise NotFound(f"{len(digests) - len(ids)} of {len(digests)} objects are not registered")
+    objects = tx.execute(_OBJECT_IDS, {"key": dataset_key, "digests": digests}).all()
+    if len(objects) < len(digests):
+        missing = len(digests) - len(objects)
+        raise NotFound(f"{missing} of {len(digests)} objects are not registered")
+    # An object that was deleted and written again has another key than the list may know.
+    keys_digest = new.manifest_keys_digest
+    if keys_digest and keys_digest != digest_of_keys([one.object_key for one in objects[1:]]):
+        raise NotFound("the manifests are registered under other keys by now")
     if tx.execute(_COUNT_SNAPSHOTS, {"key": dataset_key}).scalar_one() >= SNAPSHOTS_MAX:
         raise QuotaExceeded(f"the table has {SNAPSHOTS_MAX} snapshots", limit=SNAPSHOTS_MAX)
     values = {
         "key": dataset_key,
         "version": new.version,
-        "ids": ids,
+        "ids": [one.id for one in objects],
         "segments": new.segments,
         "number_of_events": new.number_of_events,
         "size_bytes": new.size_bytes,
@@ -239,6 +249,11 @@ def hand_out(tx: Transaction, dataset_key: int, versions: Sequence[int], documen
     if row is None:
         raise NotFound("the document is not registered any more")
     return str(row.object_key)
+
+
+def digest_of_keys(keys: Sequence[str]) -> bytes:
+    """The digest of object keys in their order."""
+    return sha256("\n".join(keys).encode()).digest()
 
 
 def lock(tx: Transaction, dataset_key: int) -> None:

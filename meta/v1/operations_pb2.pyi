@@ -4690,6 +4690,7 @@ class PutTableSnapshotRequest(_message.Message):
     SEGMENTS_FIELD_NUMBER: _builtins.int
     NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
     SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    MANIFEST_KEYS_DIGEST_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     version: _builtins.int
@@ -4702,6 +4703,11 @@ class PutTableSnapshotRequest(_message.Message):
     """Log records, spans and data points in them."""
     size_bytes: _builtins.int
     """Size of their objects, in bytes."""
+    manifest_keys_digest: _builtins.bytes
+    """SHA-256 of the manifests' object keys, in the order of their digests and joined by newlines, as
+    their list names them. NOT_FOUND if they are registered under others by now. Defaults to
+    empty = not checked.
+    """
     @_builtins.property
     def manifest_digests(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """Digests of its manifests, at most 16,384."""
@@ -4716,10 +4722,11 @@ class PutTableSnapshotRequest(_message.Message):
         segments: _builtins.int = ...,
         number_of_events: _builtins.int = ...,
         size_bytes: _builtins.int = ...,
+        manifest_keys_digest: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "manifest_digests", b"manifest_digests", "manifest_list_digest", b"manifest_list_digest", "number_of_events", b"number_of_events", "segments", b"segments", "size_bytes", b"size_bytes", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "manifest_digests", b"manifest_digests", "manifest_keys_digest", b"manifest_keys_digest", "manifest_list_digest", b"manifest_list_digest", "number_of_events", b"number_of_events", "segments", b"segments", "size_bytes", b"size_bytes", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -23,7 +23,6 @@ from tests.property.guards import when
 from tests.property.instances import Instances
 from tests.property.model import ModelDataset, Move
 from tests.property.new_segments import full_key
-from tests.property.reader_rules import ReaderRules
 from tests.property.streams_seen import (
     StreamView,
     check_babies,
@@ -31,6 +30,7 @@ from tests.property.streams_seen import (
     check_whereabouts,
     expected_view,
 )
+from tests.property.table_rules import TableRules
 
 # Calls per run are bounded rather than time, so that a run is the same on any machine.
 QUICK = settings(
@@ -54,7 +54,7 @@ DEEP = settings(
 COMPLETIONS = st.sampled_from(("good", "good", "stale", "wrong", "another"))
 
 
-class ControlPlane(ReaderRules):
+class ControlPlane(TableRules):
     """All rules, whole rounds of them, and what must hold after each step and in the end."""
 
     def __init__(self, meta: Instances) -> None:
@@ -147,6 +147,7 @@ class ControlPlane(ReaderRules):
         for dataset in self.model.live_datasets():
             self._check_stats(dataset)
             self._check_checkpoints(dataset)
+        self.check_that_tables_go()
 
     def _finish(self) -> None:
         """Lead every run through what its random steps may not have come to."""
@@ -159,6 +160,7 @@ class ControlPlane(ReaderRules):
             self.claim()
             self.nurseries_see_every_stream_as_it_is()
         self.fail_again_and_again(True)
+        self.publish_the_latest()
         for number in range(min(4, len(self.model.segments))):
             self.hide(number, True)
             if number % 2:

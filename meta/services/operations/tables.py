@@ -109,6 +109,7 @@ class TableCalls(operations_pb2_grpc.OperationsServiceServicer):
             segments=checks.count(request.segments, "segments"),
             number_of_events=checks.count(request.number_of_events, "number_of_events"),
             size_bytes=checks.count(request.size_bytes, "size_bytes"),
+            manifest_keys_digest=_keys_digest(request.manifest_keys_digest),
         )
         checks.distinct([new.manifest_list, *new.manifests], "manifest_digests")
         row = self._transactions.write(
@@ -159,6 +160,10 @@ def _digest(value: bytes, field: str) -> bytes:
     if len(value) != DIGEST_BYTES:
         raise InvalidArgument(f"{field} has {len(value)} bytes, not {DIGEST_BYTES}", field=field)
     return value
+
+
+def _keys_digest(value: bytes) -> bytes:
+    return _digest(value, "manifest_keys_digest") if value else b""
 
 
 def _digests(values: Sequence[bytes], field: str) -> list[bytes]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 
 from meta.client import MetaClient
 from meta.errors import NotFound
@@ -65,7 +66,7 @@ class Publisher:
         try:
             return self._publish(contents, manifests, schema, epoch)
         except NotFound:
-            # Some that were registered before are so no more.
+            # Some that were registered before are so no more, or under other keys.
             self._registered.clear()
             return self._publish(contents, manifests, schema, epoch)
 
@@ -102,6 +103,8 @@ class Publisher:
             version=version,
             manifest_list_digest=digest,
             manifest_digests=[manifest.digest for manifest in manifests],
+            # One that was deleted and written again elsewhere has another key than is listed.
+            manifest_keys_digest=self._keys_digest(manifests),
             segments=contents.segments,
             number_of_events=contents.number_of_events,
             size_bytes=contents.size_bytes,
@@ -125,6 +128,10 @@ class Publisher:
         return StoredManifest(
             manifest, f"{self.root}/{registered.object_key}", registered.size_bytes
         )
+
+    def _keys_digest(self, manifests: Sequence[Manifest]) -> bytes:
+        keys = [self._registered[manifest.digest].object_key for manifest in manifests]
+        return sha256("\n".join(keys).encode()).digest()
 
     def _put(self, contents: Sequence[_Content], epoch: int) -> dict[bytes, pb.TableObject]:
         """Write and register what is not registered yet; returns what is, by digest."""

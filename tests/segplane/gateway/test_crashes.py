@@ -15,6 +15,7 @@ from janitor.jobs import Tools, delete_table_metadata
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.process import Shutdown
+from meta.v1 import operations_pb2 as pb
 from segments.keys import TABLES_ROOT
 from segments.store.open import open_store
 from segplane.dataplane.location import Locator
@@ -145,6 +146,46 @@ def test_metadata_is_deleted_after_the_grace_and_made_again(
     assert again.document.versions == fresh.document.versions[1:]
     assert len(data_files(again)[-1]) == 2
     assert Path(again.url.removeprefix("file://")).exists()
+
+
+def test_a_gateway_uses_no_manifest_that_was_deleted_and_written_again(
+    segments: SegmentWriter, client: MetaClient, meta_server: MetaServer
+) -> None:
+    """The same manifest has another key by then, and the gateway remembers the former one."""
+    store = open_store(meta_server.settings.location)
+    tools = Tools(client, store, store.location, JanitorSettings(), Shutdown(), "janitor")
+    idle, busy = tables_over(client), tables_over(client)
+    segments.write(rows=2)
+    idle.load("web", ALL_DATASETS)
+    second = segments.write(rows=2)
+    busy.load("web", ALL_DATASETS)
+    hide(client, second)
+    delete_table_metadata(tools)
+    busy.load("web", ALL_DATASETS)
+    segments.write(day=40, rows=2)
+
+    loaded = idle.load("web", ALL_DATASETS)
+
+    assert len(data_files(loaded)[-1]) == 2
+
+
+def hide(client: MetaClient, segment_id: str) -> None:
+    """Hide a damaged segment for good."""
+    acceptance = pb.LossAcceptance(accept_loss=True, actor="op", reason="a flipped byte")
+    client.operations.HideSegment(
+        pb.HideSegmentRequest(segment_id=segment_id, acceptance=acceptance)
+    )
+
+
+def test_a_table_is_read_after_a_segment_was_hidden(
+    segments: SegmentWriter, client: MetaClient
+) -> None:
+    segments.write(rows=2)
+    hide(client, segments.write(rows=2))
+
+    assert [len(paths) for paths in data_files(tables_over(client).load("web", ALL_DATASETS))] == [
+        1
+    ]
 
 
 def test_a_gateway_process_drains_at_sigterm(

@@ -13,7 +13,8 @@ from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bin
 from meta import __main__, server
 from meta.services import convert, segment_bytes, segment_layouts
 from meta.services.convert import REPLY_BYTES_MAX
-from meta.services.segment_lookup import CheckedLookup, LookupCursor, SegmentLookupServicer
+from meta.services.lookup_requests import CheckedLookup, LookupCursor
+from meta.services.segment_lookup import SegmentLookupServicer
 from meta.store import lookup
 from meta.store.engine import Transaction
 from meta.store.found_segments import Position

@@ -36,13 +36,14 @@ class SegmentFrames:
 
     def __init__(self, location: StoreLocation) -> None:
         bucket = convert.bucket(location).SerializeToString()
-        self._bucket = length_prefix(_BUCKET, len(bucket)) + bucket
+        # Tag, length and bytes of the location in a segment.
+        self.bucket = length_prefix(_BUCKET, len(bucket)) + bucket
         self._frames: dict[tuple[int, int, int], bytes] = {}
 
     @property
     def bucket_bytes(self) -> int:
         """The length of the location in a segment."""
-        return len(self._bucket)
+        return len(self.bucket)
 
     def join(self, segments: Iterable[tuple[bytes, bytes, int | None]]) -> bytes:
         """The field of a reply that holds segments: each a row's message, its tail, its layout."""
@@ -71,7 +72,7 @@ class SegmentFrames:
         prefix_end = start + length
         length, start = read_varint(message, prefix_end + 1)
         name_end = start + length
-        prefix = length_prefix(_KEY_PREFIX, len(self._bucket) + prefix_end) + self._bucket
+        prefix = length_prefix(_KEY_PREFIX, len(self.bucket) + prefix_end) + self.bucket
         key = length_prefix(_OBJECT_KEY, len(prefix) + name_end) + prefix
         return length_prefix(_SEGMENTS, len(key) + len(message) + tail_bytes) + key
 

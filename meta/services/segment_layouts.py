@@ -1,6 +1,6 @@
 """Layouts of segments: the promoted columns of a page, each set of them once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -8,12 +8,18 @@ from meta.services import convert
 from meta.store import dataset_layouts
 from meta.store.dataset_layouts import PromotedColumnRow
 from meta.store.engine import Transaction
+from meta.store.timelines import VERSION_JUMP
+from meta.transactions import Transactions
 from meta.v1 import common_pb2, segment_lookup_pb2
 
 # Columns of different layouts that one page reads. With more the page ends.
 COLUMNS_MAX = 10_000
 # Tag and length of a field of a message, at most.
 _FIELD_BYTES = 6
+
+# Layouts that a server remembers.
+_LAYOUTS_MAX = 10_000
+_NO_BOUND = 2**62
 
 # The id of a dataset, and SegmentFacts with nothing but the ids of a segment's promoted columns.
 Key: TypeAlias = tuple[str, bytes]
@@ -46,12 +52,52 @@ def read(
         tx, {(key[0], field_id) for key, ids in leading_ids.items() for field_id in ids}
     )
     made = {key: _layout(key[0], ids, columns) for key, ids in leading_ids.items()}
-    layout_bytes = sum(layout.ByteSize() + _FIELD_BYTES for layout in made.values())
-    if sum(sizes[: len(keys)]) + layout_bytes <= bytes_max:
+    if sum(sizes[: len(keys)]) + size_bytes(made.values()) <= bytes_max:
         # Nearly always: nothing is left out.
         numbers_of: dict[Key | None, int] = {key: number for number, key in enumerate(made)}
         return PageLayouts(list(made.values()), list(map(numbers_of.get, keys)))
     return _cut(keys, sizes, made, bytes_max)
+
+
+def size_bytes(layouts: Iterable[segment_lookup_pb2.SegmentLayout]) -> int:
+    """The bytes of layouts in a reply, at most."""
+    return sum(layout.ByteSize() + _FIELD_BYTES for layout in layouts)
+
+
+class KnownLayouts:
+    """Layouts whose columns are all known: these keep their field ids for good.
+
+    But for a restored database, whose counter has jumped: see `meta.store.timelines`.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, Key], segment_lookup_pb2.SegmentLayout] = {}
+
+    def find(
+        self, transactions: Transactions, keys: Sequence[Key], counter: int
+    ) -> list[segment_lookup_pb2.SegmentLayout] | None:
+        """The layouts of distinct keys; None where they have more columns than a page may."""
+        history = counter // VERSION_JUMP
+        found = {key: self._known.get((history, key)) for key in keys}
+        missing = [key for key, layout in found.items() if layout is None]
+        if missing:
+            sizes = [0] * len(missing)
+            page = transactions.read(lambda tx: read(tx, missing, sizes, _NO_BOUND))
+            if len(page.numbers) < len(missing):
+                return None
+            new = dict(zip(missing, page.layouts, strict=True))
+            found |= new
+            self._remember(history, new)
+        layouts = [layout for layout in found.values() if layout is not None]
+        num_columns = sum(len(layout.promoted_columns) for layout in layouts)
+        return layouts if num_columns <= COLUMNS_MAX else None
+
+    def _remember(self, history: int, new: Mapping[Key, segment_lookup_pb2.SegmentLayout]) -> None:
+        if len(self._known) + len(new) > _LAYOUTS_MAX:
+            self._known.clear()
+        for key, layout in new.items():
+            if all(column.name for column in layout.promoted_columns):
+                self._known[history, key] = layout
 
 
 def _cut(

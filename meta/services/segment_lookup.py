@@ -1,43 +1,29 @@
 """SegmentLookupService: pages of segments at one version."""
 
-import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from operator import add
-from uuid import UUID
 
 import grpc
 
 from meta.config import Settings
 from meta.errors import CursorInvalid, VersionNotReached
-from meta.services import checks, cursors, segment_bytes, segment_facts, segment_layouts
+from meta.services import checks, segment_bytes, segment_layouts
+from meta.services.assembled_pages import AssembledPages
 from meta.services.convert import REPLY_BYTES_MAX
+from meta.services.lookup_requests import CheckedLookup, LookupCursor
 from meta.services.segment_bytes import SegmentFrames
 from meta.services.segment_layouts import PageLayouts
 from meta.store import found_segments, lookup
 from meta.store.engine import Transaction
-from meta.store.found_segments import FoundSegment, Position
+from meta.store.found_segments import FoundSegment
 from meta.store.held_classes import HeldClasses
 from meta.store.lookup import Query, VisibleDataset
 from meta.transactions import Transactions
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
 
-PAGE_DEFAULT = 1_000
-PAGE_MAX = 10_000
 IDS_MAX = 1_000
-NAMES_MAX = 10_000
-# Version, second of the first page, position.
-_CURSOR = struct.Struct(">qqihq16s")
-
-
-@dataclass(frozen=True, slots=True)
-class LookupCursor:
-    """Position after a page: its version, the second of the first page, its last segment."""
-
-    version: int
-    began_secs: int
-    position: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +43,9 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         self._settings = settings
         self._frames = SegmentFrames(settings.location)
         self._held_classes = HeldClasses()
+        self.assembled = AssembledPages(
+            transactions, self._frames, self._held_classes, settings.lifetimes.cursor
+        )
 
     def FindSegments(  # type: ignore[override]  # serialized: see meta.rpc.execution
         self, request: segment_lookup_pb2.FindSegmentsRequest, context: grpc.ServicerContext
@@ -67,6 +56,11 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         waits and calls again.
         """
         checked = CheckedLookup.of(request)
+        reply = self.assembled.find(checked)
+        return self.by_rows(checked) if reply is None else reply
+
+    def by_rows(self, checked: CheckedLookup) -> bytes:
+        """A page that is put together here, of any rows; raises what refuses a lookup."""
         page = self._transactions.read(lambda tx: self._page(tx, checked))
         rest = segment_lookup_pb2.FindSegmentsResponse(
             page=segment_lookup_pb2.PagedResponse(next_cursor=page.next_cursor),
@@ -96,7 +90,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
 
         return self._frames.join(self._transactions.read(read))
 
-    def _page(self, tx: Transaction, checked: "CheckedLookup") -> _Page:
+    def _page(self, tx: Transaction, checked: CheckedLookup) -> _Page:
         snapshot = lookup.snapshot(tx)
         if snapshot.version < checked.min_version:
             raise VersionNotReached(
@@ -150,79 +144,3 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
             keys.append(key)
             tails.append(tail(created, tombstone, facts, crc32c))
         return tails, keys
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedLookup:
-    """A checked FindSegmentsRequest."""
-
-    start_ns: int
-    last_ns: int
-    names: tuple[str, ...]
-    limit: int
-    as_of: int | None
-    min_version: int
-    signals: int | None
-    cursor: LookupCursor | None
-
-    @classmethod
-    def of(cls, request: segment_lookup_pb2.FindSegmentsRequest) -> "CheckedLookup":
-        """Check a request. Raises InvalidArgument or CursorInvalid."""
-        start_ns, last_ns = lookup.INT64_MIN, lookup.INT64_MAX
-        if request.HasField("time_range"):
-            start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")
-            last_ns = end_ns - 1
-        checks.at_most(request.dataset_names, "dataset_names", NAMES_MAX)
-        names = {
-            checks.name(name, f"dataset_names[{index}]")
-            for index, name in enumerate(request.dataset_names)
-        }
-        as_of = checks.count(request.as_of_version, "as_of_version")
-        checked = cls(
-            start_ns=start_ns,
-            last_ns=last_ns,
-            names=tuple(sorted(names)),
-            limit=checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX),
-            as_of=as_of if request.HasField("as_of_version") else None,
-            min_version=checks.count(request.min_version, "min_version"),
-            signals=_signal_mask(request.signals),
-            cursor=None,
-        )
-        if not request.cursor:
-            return checked
-        return replace(checked, cursor=checked.decode(request.cursor))
-
-    def encode(self, cursor: LookupCursor) -> str:
-        """The cursor as opaque text, bound to the filter."""
-        position = cursor.position
-        packed = _CURSOR.pack(
-            cursor.version,
-            cursor.began_secs,
-            position.dataset_key,
-            position.dur_class,
-            position.start_ns,
-            position.segment_id.bytes,
-        )
-        return cursors.encode(packed, self._bound_to(packed))
-
-    def decode(self, text: str) -> LookupCursor:
-        """Decode a cursor. Raises CursorInvalid for the cursor of another filter."""
-        packed, digest = cursors.split(text, _CURSOR.size, "cursor")
-        cursors.check(digest, self._bound_to(packed), "cursor")
-        version, began, key, dur_class, start_ns, segment_id = _CURSOR.unpack(packed)
-        position = Position(key, dur_class, start_ns, UUID(bytes=segment_id))
-        return LookupCursor(version, began, position)
-
-    def _bound_to(self, packed: bytes) -> bytes:
-        bound: tuple[object, ...] = (self.start_ns, self.last_ns, self.names)
-        # Cursors of servers that know no signals stay valid.
-        if self.signals is not None:
-            bound = (*bound, self.signals)
-        return packed + repr(bound).encode()
-
-
-def _signal_mask(signals: Sequence[int]) -> int | None:
-    checks.at_most(signals, "signals", segment_facts.SIGNAL_MAX)
-    for index, signal in enumerate(signals):
-        checks.count(signal, f"signals[{index}]", low=1, high=segment_facts.SIGNAL_MAX)
-    return segment_facts.signal_mask(signals) if signals else None

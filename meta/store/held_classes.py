@@ -6,16 +6,17 @@ all segments up to the version it was found at, so a lookup asks for those of la
 A class whose segments are gone costs a probe.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sqlalchemy import text
 
 from meta.store import pg_arrays
 from meta.store.engine import Transaction
 
-# Datasets that are remembered; 100 bytes each.
-DATASETS_MAX = 100_000
+# Datasets that are remembered, of which some may be deleted; a lookup sends them all.
+DATASETS_MAX = 2_000
 # With more new segments than this, the classes are found anew.
 NEW_SEGMENTS_MAX = 100
 # By leaps in the index: a probe for each class and one to end.
@@ -62,11 +63,44 @@ class DatasetClasses:
         return cls(version, classes, keys, ",".join(map(str, sorted(classes))))
 
 
-@dataclass(frozen=True, slots=True)
+class KnownClasses(NamedTuple):
+    """All that is remembered, as array literals; a mask has bit c set for class c."""
+
+    keys: str = "{}"
+    versions: str = "{}"
+    masks: str = "{}"
+
+
+@dataclass(slots=True)
 class HeldClasses:
     """The classes of all datasets that were looked into; for all threads of a server."""
 
     _known: dict[int, DatasetClasses] = field(default_factory=dict)
+    # Of `_known`, perhaps as it was before another thread's last change: not wrong, but older.
+    _literals: KnownClasses | None = None
+
+    def known(self) -> KnownClasses:
+        """All that is remembered, for a statement that asks for new segments itself."""
+        literals = self._literals
+        if literals is None:
+            known = list(self._known.items())
+            literals = self._literals = KnownClasses(
+                pg_arrays.numbers([key for key, _ in known]),
+                pg_arrays.numbers([one.version for _, one in known]),
+                pg_arrays.numbers([sum(1 << c for c in one.classes) for _, one in known]),
+            )
+        return literals
+
+    def learn(self, masks: Iterable[tuple[int, int]], version: int) -> None:
+        """Remember keys with the masks of their classes up to a version."""
+        self._remember(
+            {
+                key: DatasetClasses.of(
+                    key, frozenset(c for c in range(mask.bit_length()) if mask >> c & 1), version
+                )
+                for key, mask in masks
+            }
+        )
 
     def find(self, tx: Transaction, keys: Sequence[int], version: int) -> tuple[str, str]:
         """Pairs of key and class in the order of `keys`, as two array literals.
@@ -80,10 +114,15 @@ class HeldClasses:
         }
         known = _with_new(tx, known, version)
         known |= read(tx, [key for key in keys if key not in known], version)
-        if len(self._known) + len(known) > DATASETS_MAX:
-            self._known.clear()
-        self._known.update(known)
+        self._remember(known)
         return literals([known[key] for key in keys])
+
+    def _remember(self, known: dict[int, DatasetClasses]) -> None:
+        if known:
+            if len(self._known) + len(known) > DATASETS_MAX:
+                self._known.clear()
+            self._known.update(known)
+            self._literals = None
 
 
 def read(tx: Transaction, keys: Sequence[int], version: int = 0) -> dict[int, DatasetClasses]:

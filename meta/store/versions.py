@@ -16,10 +16,11 @@ _CURRENT = text(f"SELECT version, {IS_CURRENT} IS TRUE AS is_current FROM meta_s
 _TAKE = text(
     f"UPDATE meta_state SET version = :version WHERE version < :version AND {IS_CURRENT}"  # noqa: S608
 )
-_IS_LOST = text(
-    "SELECT EXISTS (SELECT FROM meta_state WHERE gap_start < :version AND :version < gap_end)"
-    " OR EXISTS (SELECT FROM version_gaps WHERE gap_start < :version AND :version < gap_end)"
+IS_LOST = (
+    "EXISTS (SELECT FROM meta_state WHERE gap_start < {version} AND {version} < gap_end)"
+    " OR EXISTS (SELECT FROM version_gaps WHERE gap_start < {version} AND {version} < gap_end)"
 )
+_IS_LOST = text("SELECT " + IS_LOST.format(version=":version"))
 
 
 def allocate(tx: Transaction) -> Version:

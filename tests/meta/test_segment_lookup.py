@@ -16,7 +16,7 @@ from meta.errors import (
     VersionNotReached,
 )
 from meta.services import cursors
-from meta.services.segment_lookup import CheckedLookup
+from meta.services.lookup_requests import CheckedLookup
 from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class
 from meta.store.token_secrets import cursor_key
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest

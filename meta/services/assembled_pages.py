@@ -1,0 +1,143 @@
+"""Pages of segments that the database puts together: nearly all that are read.
+
+The reply is the database's bytes with the cursor and the layouts behind them. A page that its
+statement does not answer, or that its size may cut short, is None and is read row by row.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from meta.services import segment_bytes, segment_layouts
+from meta.services.convert import REPLY_BYTES_MAX
+from meta.services.lookup_requests import CheckedLookup, LookupCursor
+from meta.services.segment_bytes import SegmentFrames
+from meta.services.segment_layouts import KnownLayouts
+from meta.store.engine import Conflict
+from meta.store.held_classes import HeldClasses, KnownClasses
+from meta.store.lookup import DATASETS_PROBED_MAX, INT64_MIN, Query
+from meta.store.page_frames import HEAD_BYTES, SEGMENT_TAG
+from meta.store.page_statement import AssembledPage, PageQuery, PageStatement
+from meta.transactions import Transactions
+from meta.v1 import segment_lookup_pb2
+
+
+class AssembledPages:
+    """Reads pages by one statement each; of one location, for all threads."""
+
+    def __init__(
+        self,
+        transactions: Transactions,
+        frames: SegmentFrames,
+        held_classes: HeldClasses,
+        cursor_secs_max: float,
+    ) -> None:
+        self._transactions = transactions
+        self._held_classes = held_classes
+        self._cursor_secs_max = cursor_secs_max
+        self.statement = PageStatement(frames.bucket)
+        self._layouts = KnownLayouts()
+
+    def find(self, checked: CheckedLookup) -> bytes | None:
+        """The serialized reply; None where the page has to be read row by row."""
+        query = self.query(checked)
+        try:
+            page = self.statement.read(self._transactions.database, query)
+        except Conflict:
+            return None
+        if _is_wide(checked):
+            self._learn(page)
+        cursor = checked.cursor
+        if cursor and not 0 <= page.now_secs - cursor.began_secs <= self._cursor_secs_max:
+            return None
+        has_more = page.num_found > checked.limit
+        is_complete = has_more or page.has_all_datasets
+        if not page.is_regular or page.num_framed < page.num_found or not is_complete:
+            return None
+        return self._reply(checked, page, has_more=has_more)
+
+    def query(self, checked: CheckedLookup) -> PageQuery:
+        """The values of the statement."""
+        cursor = checked.cursor
+        return PageQuery(
+            Query(
+                checked.start_ns,
+                checked.last_ns,
+                INT64_MIN,
+                cursor.position if cursor else None,
+                checked.signals,
+            ),
+            cursor.version if cursor else checked.as_of,
+            checked.min_version,
+            checked.names,
+            checked.limit,
+            self._held_classes.known() if _is_wide(checked) else KnownClasses(),
+        )
+
+    def _learn(self, page: AssembledPage) -> None:
+        """Remember the classes of datasets that have new segments, and of those not known yet."""
+        if page.is_regular and page.new_keys:
+            masks = zip(page.new_keys, page.new_masks, strict=True)
+            self._held_classes.learn(masks, page.counter)
+        if page.unknown_keys:
+            self._transactions.read(
+                lambda tx: self._held_classes.find(tx, page.unknown_keys, page.counter)
+            )
+
+    def _reply(
+        self, checked: CheckedLookup, page: AssembledPage, *, has_more: bool
+    ) -> bytes | None:
+        frames = memoryview(page.frames or b"")
+        layouts: Sequence[segment_lookup_pb2.SegmentLayout] = ()
+        if has_more:
+            assert page.surplus_bytes is not None
+            frames = frames[: -page.surplus_bytes - HEAD_BYTES]
+        if page.layout_keys is not None:
+            keys = page.layout_keys[: checked.limit]
+            numbers = {key: n for n, key in enumerate(k for k in dict.fromkeys(keys) if k)}
+            known = self._layouts.find(
+                self._transactions, _with_ids(list(numbers), page.datasets or b""), page.counter
+            )
+            if known is None:
+                return None
+            layouts = known
+            if len(numbers) > 1:
+                frames = _numbered(frames, [None if k is None else numbers[k] for k in keys])
+        num_shown = min(page.num_found, checked.limit)
+        own_bytes = len(frames) + num_shown * segment_bytes.FRAME_BYTES
+        if own_bytes + segment_layouts.size_bytes(layouts) > REPLY_BYTES_MAX:
+            return None
+        began_secs = checked.cursor.began_secs if checked.cursor else page.now_secs
+        next_cursor = None
+        if has_more:
+            next_cursor = checked.encode(LookupCursor(page.version, began_secs, page.position()))
+        rest = segment_lookup_pb2.FindSegmentsResponse(
+            page=segment_lookup_pb2.PagedResponse(next_cursor=next_cursor),
+            snapshot_version=page.version,
+            layouts=layouts,
+        ).SerializeToString()
+        return b"".join((SEGMENT_TAG, frames, rest)) if num_shown else rest
+
+
+def _is_wide(checked: CheckedLookup) -> bool:
+    """True for a lookup in perhaps more datasets than all classes are probed of."""
+    return not 0 < len(checked.names) <= DATASETS_PROBED_MAX
+
+
+def _with_ids(keys: Sequence[bytes], datasets: bytes) -> list[segment_layouts.Key]:
+    """Keys of layouts by dataset ids instead of keys."""
+    ids = {datasets[at : at + 4]: datasets[at + 4 : at + 20] for at in range(0, len(datasets), 20)}
+    return [(str(UUID(bytes=ids[key[:4]])), key[4:]) for key in keys]
+
+
+def _numbered(frames: memoryview, numbers: Sequence[int | None]) -> memoryview:
+    """Frames with the numbers of their layouts, which stand at their ends."""
+    written = bytearray(frames)
+    end = -1
+    for number in numbers:
+        # The tag, which the first frame does not have, and two bytes of its length.
+        start = end + HEAD_BYTES
+        end = start + (written[start - 2] & 127 | written[start - 1] << 7)
+        if number:
+            written[end - 2] = number & 127 | 128
+            written[end - 1] = number >> 7
+    return memoryview(written)

@@ -1,0 +1,177 @@
+"""A page of segments in one statement: version, datasets, segments, and the bytes of the reply.
+
+A statement is one snapshot and one round trip. It answers what is regular; the rest, from a dataset
+that does not exist to a row that an older server wrote, is left to the statements of
+`meta.store.lookup`, which have the same order and rules, and the errors.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from meta.store import dataset_scope, driver_statements, lookup, pg_arrays
+from meta.store.engine import Database
+from meta.store.found_segments import Position
+from meta.store.held_classes import NEW_SEGMENTS_MAX, KnownClasses
+from meta.store.lookup import CLASSES, DATASETS, DATASETS_PROBED_MAX, Query
+from meta.store.page_frames import FRAME, SEGMENT_TAG, SIZED
+from meta.store.timelines import IS_CURRENT
+from meta.store.versions import IS_LOST
+
+# Visible datasets that a statement looks into; a page that more of them fill is not regular.
+DATASETS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuery:
+    """A checked lookup; `requested` is the version to read at, None for the current one.
+
+    `query.version` is not used.
+    """
+
+    query: Query
+    requested: int | None
+    min_version: int
+    names: Sequence[str]
+    limit: int
+    known: KnownClasses
+
+
+class AssembledPage(NamedTuple):
+    """A page as its statement answers it, with the segment behind it, if there is one.
+
+    `frames` are the segments without the first one's tag, None for no segments. `layout_keys` has
+    for each segment its dataset's key in four bytes and the ids of its promoted columns, None for
+    one without a layout; it is None where no segment has one. `datasets` has the key in four bytes
+    and the id in 16 of each dataset. Of a page that is not regular only the first six are answers.
+    """
+
+    is_regular: bool
+    counter: int
+    now_secs: int
+    version: int
+    new_keys: Sequence[int]
+    new_masks: Sequence[int]
+    unknown_keys: Sequence[int]
+    has_all_datasets: bool
+    datasets: bytes | None
+    num_found: int
+    num_framed: int
+    frames: bytes | None
+    surplus_bytes: int | None
+    layout_keys: Sequence[bytes | None] | None
+    last_pair: int | None
+    last_start_ns: int | None
+    last_id: UUID | None
+
+    def position(self) -> Position:
+        """The last segment of a page that has one more behind it."""
+        assert self.last_pair is not None
+        assert self.last_start_ns is not None
+        assert self.last_id is not None
+        return Position(self.last_pair >> 5, self.last_pair & 31, self.last_start_ns, self.last_id)
+
+
+# One range of the index after the other, as in `meta.store.lookup`.
+_PAGE = f"""
+WITH state AS MATERIALIZED (
+  SELECT {IS_CURRENT} IS TRUE AS is_current, version AS counter,
+         extract(epoch FROM now())::bigint AS now_secs,
+         coalesce(:requested::bigint, version) AS version FROM meta_state),
+visible AS MATERIALIZED ({DATASETS.format(version="(SELECT version FROM state)")}),
+batch AS MATERIALIZED (
+  SELECT v.key, v.id, coalesce(k.mask, {2 ** len(CLASSES) - 1}) | coalesce(n.mask, 0) AS mask,
+         k.key IS NULL AS is_unknown, n.num_segments AS num_new
+  FROM (SELECT key, id FROM visible WHERE key >= :key_behind::bigint
+        ORDER BY key LIMIT {DATASETS_MAX}) v
+  LEFT JOIN unnest(:known_keys::integer[], :known_versions::bigint[], :known_masks::integer[])
+            k (key, version, mask)
+         ON k.key = v.key AND k.version <= (SELECT counter FROM state)
+  LEFT JOIN LATERAL (
+    SELECT count(*) AS num_segments, bit_or(1 << dur_class) AS mask
+    FROM (SELECT s.dur_class FROM segments s
+          WHERE s.dataset_key = v.key AND s.created_version > k.version
+          ORDER BY s.created_version LIMIT {NEW_SEGMENTS_MAX}) r) n ON k.key IS NOT NULL),
+rules AS MATERIALIZED (
+  SELECT is_current AND counter >= :min_version::bigint AND version <= counter
+     AND (:requested::bigint IS NULL OR NOT ({IS_LOST.format(version="state.version")}))
+     AND (:names::text[] IS NULL
+          OR (SELECT count(DISTINCT name) FROM visible) = cardinality(:names::text[]))
+     AND NOT EXISTS (SELECT FROM visible
+                     WHERE deletion_horizon > state.version AND NOT is_pinned)
+     AND (SELECT count(*) FILTER (WHERE is_unknown) <= {DATASETS_PROBED_MAX}
+             AND coalesce(max(num_new), 0) < {NEW_SEGMENTS_MAX} FROM batch) AS is_regular
+  FROM state),
+page AS (
+  SELECT s.*, d.pair
+  FROM (SELECT (packed >> 18)::integer AS key, c::smallint AS dur_class, place,
+               packed >> 18 << 5 | c AS pair,
+               packed >> 18 << 5 | c = :key_behind::bigint << 5 | :class_behind::bigint AS is_begun
+        FROM unnest(ARRAY(
+               SELECT key::bigint << 18 | mask FROM batch WHERE (SELECT is_regular FROM rules)
+               ORDER BY key)) WITH ORDINALITY u (packed, place)
+             CROSS JOIN LATERAL generate_series((packed & 0)::integer, {CLASSES[-1]}) c
+        WHERE packed >> c & 1 = 1
+          AND packed >> 18 << 5 | c >= :key_behind::bigint << 5 | :class_behind::bigint) d
+  CROSS JOIN LATERAL (
+    SELECT start_ns, id, message, created_version, tombstone_version, crc32c,
+           nullif(facts, '') AS facts, octet_length(nullif(facts, '')) AS facts_bytes
+    FROM segments
+    WHERE dataset_key = d.key AND dur_class = d.dur_class
+      AND (start_ns, id) > (
+        CASE WHEN d.is_begun THEN :start_behind::bigint
+             ELSE (:lows::bigint[])[d.dur_class + 1] END,
+        CASE WHEN d.is_begun THEN :id_behind::uuid ELSE :id_max::uuid END)
+      AND start_ns <= :last_ns::bigint
+      AND end_ns >= :start_ns::bigint AND created_version <= (SELECT version FROM state)
+      AND (tombstone_version IS NULL OR tombstone_version > (SELECT version FROM state))
+      AND (:signals::smallint IS NULL OR signals IS NULL OR signals & :signals::smallint <> 0)
+    ORDER BY start_ns, id LIMIT :limit::bigint + 1) s
+  ORDER BY d.place LIMIT :limit::bigint + 1)
+SELECT (SELECT is_regular FROM rules), (SELECT counter FROM state), (SELECT now_secs FROM state),
+  (SELECT version FROM state), ARRAY(SELECT key FROM batch WHERE num_new > 0 ORDER BY key),
+  ARRAY(SELECT mask FROM batch WHERE num_new > 0 ORDER BY key),
+  ARRAY(SELECT key FROM batch WHERE is_unknown OR num_new >= {NEW_SEGMENTS_MAX}),
+  (SELECT count(*) FROM visible WHERE key >= :key_behind::bigint) <= {DATASETS_MAX},
+  (SELECT string_agg(int4send(key) || uuid_send(id), '') FROM batch),
+  count(*), count(size_bytes), string_agg({FRAME}, :tag::bytea),
+  (array_agg(size_bytes))[:limit::integer + 1],
+  CASE WHEN bool_or(has_layout) THEN array_agg(CASE WHEN has_layout THEN
+    int4send((pair >> 5)::integer) || substr(facts, shown_bytes + 1) END) END,
+  (array_agg(pair))[:limit::integer], (array_agg(start_ns))[:limit::integer],
+  (array_agg(id))[:limit::integer]
+FROM ({SIZED.replace("{rows}", "SELECT * FROM page")}) r
+"""  # noqa: S608
+_NAMES = list(dict.fromkeys(re.findall(r"(?<!:):([a-z_]+)", _PAGE)))
+_NUMBERED = re.sub(r"(?<!:):([a-z_]+)", lambda match: f"${_NAMES.index(match[1]) + 1}", _PAGE)
+
+
+class PageStatement:
+    """The statement of one location, whose bytes `bucket` stand in each segment."""
+
+    def __init__(self, bucket: bytes) -> None:
+        sql = _NUMBERED.replace("{bucket_bytes}", str(len(bucket)))
+        self._sql = sql.replace("{bucket}", f"'\\x{bucket.hex()}'::bytea").encode()
+
+    def read(self, database: Database, page: PageQuery) -> AssembledPage:
+        """Read a page. Raises Conflict where a migration is under way, and Unavailable."""
+        return AssembledPage._make(driver_statements.fetch_row(database, *self.bound(page)))
+
+    def bound(self, page: PageQuery) -> tuple[bytes, list[str | None]]:
+        """The statement and the values of its parameters."""
+        visible = dataset_scope.visible_ids()
+        values = lookup.bounds(page.query) | {
+            "requested": page.requested,
+            "min_version": page.min_version,
+            "names": pg_arrays.quoted(page.names) if page.names else None,
+            "visible": None if visible is None else pg_arrays.uuids(visible),
+            "known_keys": page.known.keys,
+            "known_versions": page.known.versions,
+            "known_masks": page.known.masks,
+            "limit": page.limit,
+            "tag": f"\\x{SEGMENT_TAG.hex()}",
+        }
+        # As texts, so that their types do not depend on their sizes: one prepared statement.
+        return self._sql, [None if values[n] is None else str(values[n]) for n in _NAMES]

@@ -80,7 +80,7 @@ class _Contender:
 
     def _run(self, method: str, requests: Sequence[Sequence[bytes]], role: Role) -> CallFigures:
         tls = self.server.tls
-        security = CallSecurity(tls.ca_file if tls else "", self.tokens.get(role, ""))
+        security = CallSecurity(tls.ca_file if tls else "", [self.tokens.get(role, "")])
         load = CallLoad(self.server.address, method, requests, security=security)
         return call_figures.measure(self.server, self.postgres_pid, load)[0]
 

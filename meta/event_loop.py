@@ -5,6 +5,7 @@ no thread. Computation and queries run in worker threads, because they would blo
 """
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,8 +54,18 @@ async def stepped(items: Iterator[Item]) -> AsyncIterator[Item]:
         yield step[0]
 
 
+async def in_thread(
+    work: Callable[..., Result], *arguments: Any, on_cancel: Callable[[], None]
+) -> Result:
+    """Run a function in a thread, to its end; what is cancelled still occupies its thread."""
+    run = contextvars.copy_context().run
+    loop = asyncio.get_running_loop()
+    return await to_its_end(loop.run_in_executor(None, run, work, *arguments), on_cancel)
+
+
 async def to_its_end(
-    work: Coroutine[Any, Any, Result], on_cancel: Callable[[], None] = lambda: None
+    work: "Coroutine[Any, Any, Result] | asyncio.Future[Result]",
+    on_cancel: Callable[[], None] = lambda: None,
 ) -> Result:
     """Await work to its end, also if the caller is cancelled; the cancellation follows.
 
@@ -71,7 +82,7 @@ async def to_its_end(
         raise
     finally:
         # A traceback holds this frame, and the task holds the error: a reference cycle.
-        del task
+        del task, work
 
 
 def _next(items: Iterator[Item]) -> tuple[Item, ...]:

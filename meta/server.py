@@ -174,7 +174,7 @@ async def _serve(
     server = grpc.aio.server(
         handlers=(methods,),
         # A backstop: the pipeline refuses first, with a reason and a delay.
-        maximum_concurrent_rpcs=2 * settings.concurrent_rpcs_max + settings.watchers_max,
+        maximum_concurrent_rpcs=3 * settings.concurrent_rpcs_max + settings.watchers_max,
         options=[
             # Otherwise two servers on one port would both start and share the calls by accident.
             ("grpc.so_reuseport", int(shares_port)),

@@ -23,16 +23,16 @@ class _Measured:
 async def send(load: CallLoad) -> CallRates:
     """Send the load from this process."""
     # One connection a few callers, as a fleet would have.
-    security = load.security or CallSecurity()
     channels = [
-        _channel(load.target, security) for _ in range(min(CONNECTIONS_MAX, len(load.requests)))
+        _channel(load.target, load.security)
+        for _ in range(min(CONNECTIONS_MAX, len(load.requests)))
     ]
     await asyncio.gather(*(channel.channel_ready() for channel in channels))
     measured = _Measured()
     began = time.perf_counter()
     await asyncio.gather(
         *(
-            _caller(channels[number % len(channels)], load, number, measured, security)
+            _caller(channels[number % len(channels)], load, number, measured)
             for number in range(len(load.requests))
         )
     )
@@ -58,21 +58,23 @@ def _channel(target: str, security: CallSecurity) -> grpc.aio.Channel:
 
 
 async def _caller(
-    channel: grpc.aio.Channel,
-    load: CallLoad,
-    number: int,
-    measured: _Measured,
-    security: CallSecurity,
+    channel: grpc.aio.Channel, load: CallLoad, number: int, measured: _Measured
 ) -> None:
     metadata: tuple[tuple[str, str], ...] = ()
-    if security.auth_token:
-        metadata = (("authorization", f"Bearer {security.auth_token}"),)
+    tokens = load.security.auth_tokens
+    if token := tokens[number % len(tokens)]:
+        metadata = (("authorization", f"Bearer {token}"),)
     call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(load.method)
     until = time.perf_counter() + load.seconds
     replies: list[bytes] = []
     for request in _requests(load, number):
         start = time.perf_counter()
-        reply = await call(request, metadata=metadata)
+        try:
+            reply = await call(request, metadata=metadata)
+        except grpc.RpcError:
+            if not load.may_be_refused:
+                raise
+            reply = b""
         end = time.perf_counter()
         measured.latencies.append(end - start)
         if load.until_empty:

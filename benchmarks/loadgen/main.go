@@ -3,7 +3,7 @@
 // It knows no message: requests and replies are bytes. A load is read from stdin: the length of a
 // header (4 bytes, big-endian), the header in JSON, then every request with its length before it,
 // caller by caller. A header in JSON goes to stdout, then the replies that are kept, without
-// lengths. A refused call ends it with exit code 1.
+// lengths. A refused call ends it with exit code 1, unless the load may be refused.
 package main
 
 import (
@@ -22,7 +22,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 )
 
 const (
@@ -33,13 +35,17 @@ const (
 
 // Load is a header: `Counts` has the number of requests of each caller. They are sent for `Seconds`
 // over and over, or once in order where that is 0; with `UntilEmpty` the first is sent until a reply
-// is empty.
+// is empty. With `CaFile` connections have TLS. `AuthTokens` are those of the callers, in turn; ""
+// is none. Replies of refused calls are empty, where a load may be refused.
 type Load struct {
-	Target     string  `json:"target"`
-	Method     string  `json:"method"`
-	Counts     []int   `json:"counts"`
-	Seconds    float64 `json:"seconds"`
-	UntilEmpty bool    `json:"until_empty"`
+	Target       string   `json:"target"`
+	Method       string   `json:"method"`
+	Counts       []int    `json:"counts"`
+	Seconds      float64  `json:"seconds"`
+	UntilEmpty   bool     `json:"until_empty"`
+	CaFile       string   `json:"ca_file"`
+	AuthTokens   []string `json:"auth_tokens"`
+	MayBeRefused bool     `json:"may_be_refused"`
 }
 
 // Rates are the measured calls. `Sizes` are those of the replies that follow: each caller's last,
@@ -54,6 +60,7 @@ type Rates struct {
 
 // caller is one caller with what it has measured.
 type caller struct {
+	authToken string
 	requests  [][]byte
 	latencies []time.Duration
 	replies   [][]byte
@@ -84,7 +91,7 @@ func run(in io.Reader, out *bufio.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the load on stdin: %w", err)
 	}
-	connections, err := connect(load.Target, min(connectionsMax, len(callers)))
+	connections, err := connect(load, min(connectionsMax, len(callers)))
 	if err != nil {
 		return err
 	}
@@ -113,8 +120,11 @@ func read(in io.Reader) (load Load, callers []*caller, err error) {
 	if err = json.Unmarshal(header, &load); err != nil {
 		return load, nil, err
 	}
-	for _, count := range load.Counts {
-		own := &caller{}
+	if len(load.AuthTokens) == 0 {
+		return load, nil, fmt.Errorf("no auth_tokens; an empty one is none")
+	}
+	for number, count := range load.Counts {
+		own := &caller{authToken: load.AuthTokens[number%len(load.AuthTokens)]}
 		for range count {
 			request, err := readBlock(in)
 			if err != nil {
@@ -141,13 +151,20 @@ func readBlock(in io.Reader) ([]byte, error) {
 }
 
 // connect returns connections that are ready: a few callers share one, as a fleet would.
-func connect(target string, count int) ([]*grpc.ClientConn, error) {
+func connect(load Load, count int) ([]*grpc.ClientConn, error) {
+	security := insecure.NewCredentials()
+	if load.CaFile != "" {
+		var err error
+		if security, err = credentials.NewClientTLSFromFile(load.CaFile, ""); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), connectSecs*time.Second)
 	defer cancel()
 	var connections []*grpc.ClientConn
 	for range count {
-		connection, err := grpc.NewClient("passthrough:///"+target,
-			grpc.WithTransportCredentials(insecure.NewCredentials()),
+		connection, err := grpc.NewClient("passthrough:///"+load.Target,
+			grpc.WithTransportCredentials(security),
 			grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 		)
 		if err != nil {
@@ -156,7 +173,7 @@ func connect(target string, count int) ([]*grpc.ClientConn, error) {
 		connection.Connect()
 		for state := connection.GetState(); state != connectivity.Ready; state = connection.GetState() {
 			if !connection.WaitForStateChange(ctx, state) {
-				return nil, fmt.Errorf("no connection to %s in %d s", target, connectSecs)
+				return nil, fmt.Errorf("no connection to %s in %d s", load.Target, connectSecs)
 			}
 		}
 		connections = append(connections, connection)
@@ -169,8 +186,8 @@ func (c *caller) send(connection *grpc.ClientConn, load Load, began time.Time) e
 	until := began.Add(time.Duration(load.Seconds * float64(time.Second)))
 	for {
 		for _, request := range c.requests {
-			reply, err := c.call(connection, load.Method, request)
-			if err != nil {
+			reply, err := c.call(connection, load, request)
+			if err != nil && !load.MayBeRefused {
 				return fmt.Errorf("%s: %w", load.Method, err)
 			}
 			if load.UntilEmpty && len(reply) == 0 {
@@ -190,11 +207,14 @@ func (c *caller) send(connection *grpc.ClientConn, load Load, began time.Time) e
 	}
 }
 
-func (c *caller) call(connection *grpc.ClientConn, method string, request []byte) (reply []byte, err error) {
+func (c *caller) call(connection *grpc.ClientConn, load Load, request []byte) (reply []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callSecs*time.Second)
 	defer cancel()
+	if c.authToken != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.authToken)
+	}
 	start := time.Now()
-	err = connection.Invoke(ctx, method, &request, &reply)
+	err = connection.Invoke(ctx, load.Method, &request, &reply)
 	c.latencies = append(c.latencies, time.Since(start))
 	return reply, err
 }

@@ -3,17 +3,13 @@
 gRPC has such a bound too, but its refusal carries neither a reason nor a delay.
 """
 
-import asyncio
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 
 from meta.access import HEALTH_METHODS, Principal
 from meta.errors import Overloaded
 
-# An identity holds at most such a part of what a server has; the rest is for others. Of threads
-# less, since the database's pool has a connection for every second one.
-THREADS_SHARE = 4
+# An identity holds at most such a part of what a server has; the rest is for others.
 STREAMS_SHARE = 2
 CONNECTION_AGE_MS = 3_600_000
 # Clients of ours ask every minute whether a silent stream is still there.
@@ -52,14 +48,6 @@ class CallAdmission:
             self._running -= 1
 
 
-@dataclass(slots=True)
-class _Identity:
-    """The running calls of one subject, by kind, and the threads that it may still take."""
-
-    threads: asyncio.Semaphore
-    running: dict[str, int] = field(default_factory=dict)
-
-
 class IdentityAdmission:
     """Counts the running calls of each subject; used on the event loop only.
 
@@ -67,41 +55,34 @@ class IdentityAdmission:
     bounds of the server alone.
     """
 
-    def __init__(self, calls_max: int, threads: int, streams_max: int, watches_max: int) -> None:
-        self._threads = max(1, threads // THREADS_SHARE)
+    def __init__(self, calls_max: int, streams_max: int, watches_max: int) -> None:
         self._most = {
             "calls": calls_max,
             "streams": max(1, streams_max // STREAMS_SHARE),
             "watches": max(1, watches_max // STREAMS_SHARE),
         }
-        self._identities: dict[str, _Identity] = {}
+        # By subject, then by kind.
+        self._running: dict[str, dict[str, int]] = {}
 
     def running(self, subject: str) -> int:
         """The calls of a subject that run."""
-        identity = self._identities.get(subject)
-        return 0 if identity is None else sum(identity.running.values())
+        return sum(self._running.get(subject, {}).values())
 
     @contextmanager
-    def admit(
-        self, principal: Principal, kind: str = "calls"
-    ) -> Iterator[AbstractAsyncContextManager[None]]:
-        """Count a call of a kind while it runs; yields what it holds while it is in a thread.
-
-        Raises Overloaded at the subject's bound.
-        """
+    def admit(self, principal: Principal, kind: str = "calls") -> Iterator[None]:
+        """Count a call of a kind while it runs. Raises Overloaded at the subject's bound."""
         if principal.is_shared:
-            yield nullcontext()
+            yield
             return
-        subject = principal.subject
-        identity = self._identities.get(subject) or _Identity(asyncio.Semaphore(self._threads))
-        running, most = identity.running.get(kind, 0), self._most[kind]
-        if running >= most:
-            raise Overloaded(f"{subject!r} has {running} {kind} at once, the most of one subject")
-        self._identities[subject] = identity
-        identity.running[kind] = running + 1
+        subject, most = principal.subject, self._most[kind]
+        running = self._running.get(subject, {})
+        if running.get(kind, 0) >= most:
+            raise Overloaded(f"{subject!r} has {most} {kind} at once, the most of one subject")
+        self._running[subject] = running
+        running[kind] = running.get(kind, 0) + 1
         try:
-            yield identity.threads
+            yield
         finally:
-            identity.running[kind] -= 1
-            if not any(identity.running.values()):
-                del self._identities[subject]
+            running[kind] -= 1
+            if not any(running.values()):
+                del self._running[subject]

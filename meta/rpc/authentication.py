@@ -40,13 +40,13 @@ class Authentication:
         # Read now: the call's memory is gone when its handler ends, and a thread may outlive that.
         peer, sent = context.peer(), context.invocation_metadata() or ()
         principal = await self._principal(context, sent)
+        if principal is not ANONYMOUS:
+            access.current.set(principal)
         if not principal.may_call(method):
             raise RoleRefused(
                 f"the role {principal.role.value} may not call {method.rpartition('/')[2]}",
                 role=principal.role.value,
             )
-        if principal is not ANONYMOUS:
-            access.current.set(principal)
         access.origin.set(lambda: Origin(host_of(peer), request_id.sent_in(sent)))
 
     async def _principal(

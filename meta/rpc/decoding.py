@@ -7,7 +7,9 @@ it has more fields than any legal request.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from google.protobuf.message import DecodeError
 
@@ -25,19 +27,26 @@ FIELDS_MAX = 100_000
 
 
 class LargeRequests:
-    """The slots of large requests."""
+    """The slots of large requests; one subject has one of them at a time."""
 
     def __init__(self) -> None:
         self._slots = asyncio.Semaphore(LARGE_AT_ONCE)
+        # Of subjects that have calls in a slot or waiting for one.
+        self._own: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(
         self,
+        subject: str,
         work: Callable[..., Coroutine[Any, Any, Result]],
         *arguments: Any,
         on_cancel: Callable[[], None],
     ) -> Result:
-        """Do `work` in a slot, which is held until the work ends even if the caller has left."""
-        async with self._slots:
+        """Do `work` in a slot, which is held until the work ends even if the caller has left.
+
+        "" = a subject that may be anybody, whose requests may have all slots.
+        """
+        own = self._own.setdefault(subject, asyncio.Lock()) if subject else nullcontext()
+        async with own, self._slots:
             return await to_its_end(work(*arguments), on_cancel)
 
     async def decode_each(

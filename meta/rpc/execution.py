@@ -12,10 +12,14 @@ from typing import Any, TypeAlias
 
 from meta import telemetry
 from meta.errors import VersionNotReached
+from meta.event_loop import in_thread
 from meta.rpc.decoding import decode, parse
 from meta.rpc.request_id import Context
+from meta.rpc.thread_shares import CallCost
+from meta.store import call_scope
 
-Execute: TypeAlias = Callable[[bytes, Context], Coroutine[Any, Any, bytes]]
+Execute: TypeAlias = Callable[[bytes, Context, CallCost], Coroutine[Any, Any, bytes]]
+Run: TypeAlias = Callable[[bytes, Context], Coroutine[Any, Any, bytes]]
 # Bound of the wait for min_version: another instance lags by one commit, not by more.
 VERSION_WAIT_SECS = 0.5
 VERSION_POLL_FIRST_SECS = 0.02
@@ -32,17 +36,21 @@ def of_handler(handler: Any, rpc: str) -> Execute:
 
 
 def _in_thread(handler: Any, rpc: str) -> Execute:
-    def work(raw: bytes, context: Context) -> bytes:
-        with telemetry.span(rpc):
-            reply = handler.unary_unary(parse(raw, handler.request_deserializer), context)
-            return _serialized(handler, reply)
+    def work(raw: bytes, context: Context, cost: CallCost) -> bytes:
+        began_secs = time.thread_time()
+        try:
+            with telemetry.span(rpc):
+                reply = handler.unary_unary(parse(raw, handler.request_deserializer), context)
+                return _serialized(handler, reply)
+        finally:
+            cost.cpu_secs += time.thread_time() - began_secs
 
-    async def execute(raw: bytes, context: Context) -> bytes:
+    async def execute(raw: bytes, context: Context, cost: CallCost) -> bytes:
         deadline = time.monotonic() + VERSION_WAIT_SECS
         pause_secs = VERSION_POLL_FIRST_SECS
         while True:
             try:
-                return await asyncio.to_thread(work, raw, context)
+                return await in_thread(work, raw, context, cost, on_cancel=call_scope.cancel_soon)
             except VersionNotReached:
                 if time.monotonic() > deadline:
                     raise
@@ -54,7 +62,7 @@ def _in_thread(handler: Any, rpc: str) -> Execute:
 
 
 def _on_loop(handler: Any, rpc: str) -> Execute:
-    async def execute(raw: bytes, context: Context) -> bytes:
+    async def execute(raw: bytes, context: Context, _cost: CallCost) -> bytes:
         request = await decode(raw, handler.request_deserializer)
         with telemetry.span(rpc):
             reply = await handler.unary_unary(request, context)

@@ -11,23 +11,29 @@ from typing import Any
 import grpc
 
 from meta import access
+from meta.access import Principal
+from meta.addresses import host_of
 from meta.config import Settings
-from meta.errors import Overloaded, RoleRefused, TokenUnknown, Unauthenticated
+from meta.errors import InvalidArgument, Overloaded, RoleRefused, TokenUnknown, Unauthenticated
 from meta.rpc import execution, request_id, status
 from meta.rpc.admission import CallAdmission, IdentityAdmission
 from meta.rpc.authentication import Authentication
 from meta.rpc.call_metrics import CallDurations
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
 from meta.rpc.denials import Denials
-from meta.rpc.execution import Execute
+from meta.rpc.execution import Execute, Run
+from meta.rpc.refusal_pace import Caller, RefusalPace
 from meta.rpc.request_id import Context
 from meta.rpc.streams import StreamSlots
-from meta.store import denied_calls
+from meta.rpc.thread_shares import CallCost, ThreadShares
+from meta.store import call_scope, denied_calls
 from meta.store.call_scope import CallScope
 from meta.transactions import Transactions
 
 # One name for all, since names of methods are labels of metrics.
 UNKNOWN_METHOD = "/unknown/Unknown"
+# A subject holds at most such a part of the threads; the rest is for others.
+THREADS_SHARE = 4
 # They have places of their own, and last.
 WATCHES = frozenset({"/meta.v1.OperationsService/WatchDataset"})
 # A reader that takes nothing for so long is dropped.
@@ -50,11 +56,11 @@ class Pipeline:
         self._large_requests = LargeRequests()
         self._streams = StreamSlots(settings.threads)
         self.identities = IdentityAdmission(
-            settings.identity_rpcs_max,
-            settings.threads,
-            self._streams.most,
-            settings.watchers_max,
+            settings.identity_rpcs_max, self._streams.most, settings.watchers_max
         )
+        # Less, since the database's pool has a connection for every second thread.
+        self.threads = ThreadShares(max(1, settings.threads // THREADS_SHARE))
+        self._pace = RefusalPace(settings.concurrent_rpcs_max)
 
     def wrap(self, handler: Any, method: str) -> Any:
         """The handler of one method (`/package.Service/Method`), wrapped."""
@@ -77,11 +83,11 @@ class Pipeline:
         handler = grpc.unary_unary_rpc_method_handler(refuse, _as_is, _as_is)
         return self.wrap(handler, UNKNOWN_METHOD)
 
-    def _unary(self, handler: Any, method: str) -> Execute:
+    def _unary(self, handler: Any, method: str) -> Run:
         rpc = _short_name(method)
         durations = CallDurations(rpc)
-        execute = execution.of_handler(handler, rpc)
         is_in_thread = execution.is_in_thread(handler)
+        execute = self._in_share(execution.of_handler(handler, rpc), is_in_thread=is_in_thread)
 
         async def call(raw: bytes, context: Context) -> bytes:
             began = durations.start()
@@ -89,14 +95,8 @@ class Pipeline:
             try:
                 with self._admission.admit(method):
                     await self._authentication.check(method, context)
-                    with self.identities.admit(access.current.get()) as threads:
-                        async with threads if is_in_thread else nullcontext():
-                            if len(raw) <= LARGE_BYTES:
-                                reply = await execute(raw, context)
-                            else:
-                                reply = await self._large_requests.run(
-                                    execute, raw, context, on_cancel=scope.cancel_soon
-                                )
+                    with self.identities.admit(access.current.get()):
+                        reply = await execute(raw, context)
                 durations.succeeded(began)
                 return reply
             except asyncio.CancelledError:
@@ -105,14 +105,40 @@ class Pipeline:
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a call
                 refusal = self._refuse(error, rpc, durations, began, context)
+                paced_for = _paced_for(error, context)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
             # must hold no frame that holds the request: so `abort` is called here, in the outermost
             # frame, after the handler's error is gone and without the request.
             del raw
+            if paced_for is not None:
+                await self._pace.wait(paced_for)
             await context.abort(*refusal)
             raise AssertionError("abort raises")
 
         return call
+
+    def _in_share(self, execute: Execute, *, is_in_thread: bool) -> Run:
+        """Execution within what the caller's subject may occupy."""
+
+        async def occupy(
+            raw: bytes, context: Context, principal: Principal, cost: CallCost
+        ) -> bytes:
+            if len(raw) <= LARGE_BYTES:
+                return await execute(raw, context, cost)
+            subject = "" if principal.is_shared else principal.subject
+            return await self._large_requests.run(
+                subject, execute, raw, context, cost, on_cancel=call_scope.cancel_soon
+            )
+
+        async def run(raw: bytes, context: Context) -> bytes:
+            principal = access.current.get()
+            if not is_in_thread:
+                return await occupy(raw, context, principal, CallCost())
+            is_bounded = not principal.is_shared
+            async with self.threads.thread(principal.subject, is_bounded=is_bounded) as cost:
+                return await occupy(raw, context, principal, cost)
+
+        return run
 
     def _stream(self, handler: Any, method: str) -> Any:
         rpc = _short_name(method)
@@ -186,6 +212,18 @@ async def _write(context: Context, reply: Any) -> None:
         raise Overloaded(
             f"the reader took nothing for {WRITE_SECS:g} s: resume where it is"
         ) from None
+
+
+def _paced_for(error: Exception, context: Context) -> Caller | None:
+    """The caller of a call that was refused before it was any work; None of others."""
+    principal = access.current.get()
+    if isinstance(error, Unauthenticated):
+        return "host", host_of(context.peer())
+    if isinstance(error, RoleRefused):
+        return "subject", principal.subject
+    if principal.is_shared or not isinstance(error, Overloaded | InvalidArgument):
+        return None
+    return "subject", principal.subject
 
 
 def _as_is(raw: bytes) -> bytes:

@@ -86,6 +86,13 @@ def cancellable(connection: "psycopg.Connection[object]") -> Iterator[None]:
             yield
 
 
+def cancel_soon() -> None:
+    """Cancel what the current call does, if there is one; does not wait."""
+    scope = _current.get()
+    if scope is not None:
+        scope.cancel_soon()
+
+
 def check_caller() -> None:
     """Raise CallerLeft if the caller of the current call has left.
 

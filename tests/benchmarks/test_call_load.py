@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from subprocess import CalledProcessError
 
 import grpc
 import pytest
 
-from benchmarks.harness.call_load import LOADGEN, CallLoad, CallRates, run_loadgen
+from benchmarks.harness.call_load import LOADGEN, CallLoad, CallRates, CallSecurity, run_loadgen
 from benchmarks.harness.call_sender import send
+from benchmarks.harness.certificate import self_signed
 
 METHOD = "/segplane.test.Recorder/Record"
 REFUSED = b"refuse this"
@@ -21,6 +23,8 @@ class Recorder(grpc.GenericRpcHandler):
 
     def __init__(self) -> None:
         self.requests: list[bytes] = []
+        # The credentials that were sent.
+        self.headers: list[str | bytes] = []
         self.left = 10**9
 
     def service(
@@ -33,6 +37,8 @@ class Recorder(grpc.GenericRpcHandler):
         if request == REFUSED:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "as it was asked")
         self.requests.append(request)
+        sent = dict(context.invocation_metadata())
+        self.headers += [sent["authorization"]] if "authorization" in sent else []
         self.left -= 1
         return request if self.left >= 0 else b""
 
@@ -100,3 +106,33 @@ def test_a_request_is_sent_until_a_reply_is_empty(
 def test_a_refused_call_is_an_error(run: Run, target: str) -> None:
     with pytest.raises((CalledProcessError, grpc.RpcError)):
         run(CallLoad(target, METHOD, [[b"a", REFUSED]]))
+
+
+def test_a_call_of_a_load_that_may_be_refused_has_an_empty_reply(
+    run: Run, target: str, recorder: Recorder
+) -> None:
+    rates = run(CallLoad(target, METHOD, [[REFUSED, b"a"], [REFUSED]], may_be_refused=True))
+
+    assert rates.calls == 3
+    assert sorted(rates.replies) == [b"", b"a"]
+    assert recorder.requests == [b"a"]
+
+
+def test_calls_go_over_tls_with_a_token(run: Run, tmp_path: Path, recorder: Recorder) -> None:
+    made = self_signed(tmp_path)
+    credentials = grpc.ssl_server_credentials(
+        [(made.key.read_bytes(), made.certificate.read_bytes())]
+    )
+    server = grpc.server(ThreadPoolExecutor(1), handlers=[recorder])
+    port = server.add_secure_port("127.0.0.1:0", credentials)
+    server.start()
+    try:
+        security = CallSecurity(str(made.certificate), ["the token", "another"])
+        run(CallLoad(f"127.0.0.1:{port}", METHOD, [[b"a"], [b"b"]], security=security))
+    finally:
+        server.stop(0).wait()
+
+    assert set(zip(recorder.requests, recorder.headers, strict=True)) == {
+        (b"a", "Bearer the token"),
+        (b"b", "Bearer another"),
+    }

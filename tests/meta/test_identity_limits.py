@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import grpc
 import pytest
@@ -14,7 +15,13 @@ from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import Overloaded
 from meta.rpc.admission import IdentityAdmission
-from meta.v1 import catalog_pb2, catalog_pb2_grpc, operations_pb2_grpc
+from meta.v1 import (
+    catalog_pb2,
+    catalog_pb2_grpc,
+    operations_pb2_grpc,
+    segment_lookup_pb2,
+    segment_lookup_pb2_grpc,
+)
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.busy_database import locked_table, waiting_backends
 from tests.support.meta.guarded import GuardedServer, guarded
@@ -113,7 +120,7 @@ def test_a_subject_has_half_of_the_watches_and_leaves_the_others(meta_settings: 
 
 
 def test_callers_that_may_be_anybody_have_no_limit_of_a_subject() -> None:
-    admission = IdentityAdmission(1, 4, 1, 1)
+    admission = IdentityAdmission(1, 1, 1)
 
     with (
         admission.admit(ANONYMOUS),
@@ -122,3 +129,60 @@ def test_callers_that_may_be_anybody_have_no_limit_of_a_subject() -> None:
         admission.admit(SHARED_TOKEN, "watches"),
     ):
         assert admission.running(ANONYMOUS.subject) == 0
+
+
+class Flood:
+    """Calls of one subject that are repeated as soon as they are answered."""
+
+    def __init__(self, address: str, token: str) -> None:
+        self.answers = 0
+        self._is_over = False
+        self._channel = grpc.insecure_channel(address)
+        self._stub = segment_lookup_pb2_grpc.SegmentLookupServiceStub(self._channel)
+        self._metadata = (("authorization", f"Bearer {token}"),)
+        self._request = segment_lookup_pb2.GetSegmentsByIdsRequest(
+            segment_ids=[str(uuid4()) for _ in range(1_000)]
+        )
+
+    def start(self, calls: int) -> None:
+        for _ in range(calls):
+            self._call()
+
+    def close(self) -> None:
+        self._is_over = True
+        self._channel.close()
+
+    def _call(self) -> None:
+        call: Any = self._stub.GetSegmentsByIds
+        answer = call.future(self._request, metadata=self._metadata, timeout=60)
+        answer.add_done_callback(self._again)
+
+    def _again(self, _answer: Any) -> None:
+        self.answers += 1
+        if not self._is_over:
+            with suppress(ValueError):
+                # The channel may be closed by now.
+                self._call()
+
+
+def test_a_subject_that_uses_the_cpu_gets_few_calls_in_between_those_of_another(
+    meta_settings: Settings,
+) -> None:
+    settings = replace(meta_settings, identity_rpcs_max=64, threads=64)
+    with guarded(settings) as guard, guard.client(Role.READER, "good") as good:
+        flood = Flood(guard.address, guard.token(Role.READER, "hostile").plaintext_token)
+        threads = guard.running.pipeline.threads
+        try:
+            flood.start(32)
+            for _ in range(10):
+                good.catalog.ListDatasets(LIST, timeout=30)
+            wait_until(lambda: threads.waiting("hostile") > 8, "a line", seconds=30)
+            before, calls = flood.answers, 60
+            for _ in range(calls):
+                good.catalog.ListDatasets(LIST, timeout=30)
+            served = flood.answers - before
+        finally:
+            flood.close()
+
+    # With 16 threads it got 28 times as many.
+    assert 0 < served < 3 * calls

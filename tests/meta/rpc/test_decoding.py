@@ -1,12 +1,13 @@
 """Decoding of requests: what is refused before it is decoded, and what after."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
 from meta.errors import InvalidArgument
 from meta.rpc import decoding
-from meta.rpc.decoding import FIELDS_MAX, has_more_fields
+from meta.rpc.decoding import FIELDS_MAX, LARGE_AT_ONCE, LargeRequests, has_more_fields
 from meta.v1.ingestion_pb2 import SaveSegmentsRequest
 
 DESERIALIZE: Callable[[bytes], SaveSegmentsRequest] = SaveSegmentsRequest.FromString
@@ -45,3 +46,45 @@ def test_a_large_request_is_decoded() -> None:
     message.segments.add().dataset_id = "x" * decoding.LARGE_BYTES
 
     assert decoding.parse(message.SerializeToString(), DESERIALIZE) == message
+
+
+def test_large_requests_of_one_subject_leave_slots_for_others() -> None:
+    async def test() -> list[str]:
+        slots, running, end = LargeRequests(), list[str](), asyncio.Event()
+
+        async def work(subject: str) -> None:
+            running.append(subject)
+            await end.wait()
+
+        callers = ["hostile"] * 5 + ["good"]
+        calls = [
+            asyncio.create_task(slots.run(one, work, one, on_cancel=end.set)) for one in callers
+        ]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        at_once = [*running]
+        end.set()
+        await asyncio.gather(*calls)
+        assert sorted(running) == sorted(callers)
+        return at_once
+
+    assert asyncio.run(test()) == ["hostile", "good"]
+
+
+def test_large_requests_of_callers_that_may_be_anybody_have_all_slots() -> None:
+    async def test() -> int:
+        slots, running, end = LargeRequests(), list[int](), asyncio.Event()
+
+        async def work(number: int) -> None:
+            running.append(number)
+            await end.wait()
+
+        calls = [asyncio.create_task(slots.run("", work, n, on_cancel=end.set)) for n in range(5)]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        at_once = len(running)
+        end.set()
+        await asyncio.gather(*calls)
+        return at_once
+
+    assert asyncio.run(test()) == LARGE_AT_ONCE

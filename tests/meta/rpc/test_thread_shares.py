@@ -1,0 +1,160 @@
+"""Shares of the worker threads: who uses most of the CPU waits for those who use less."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import pytest
+
+from meta.rpc.thread_shares import COUNT_PAUSE_SECS, ThreadShares
+
+MOST = 4
+
+
+@dataclass
+class Work:
+    """Calls of subjects, each of which holds its thread until it is told to end."""
+
+    now: float = 0.0
+    shares: ThreadShares = field(init=False)
+    running: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.shares = ThreadShares(MOST, lambda: self.now)
+
+    async def call(self, subject: str, end: asyncio.Event, cpu_secs: float = 0.0) -> None:
+        async with self.shares.thread(subject) as cost:
+            self.running.append(subject)
+            await end.wait()
+            self.running.remove(subject)
+            cost.cpu_secs += cpu_secs
+
+    async def use(self, subject: str, cpu_secs: float) -> None:
+        """A call that has used CPU time and is over."""
+        end = asyncio.Event()
+        end.set()
+        await self.call(subject, end, cpu_secs)
+        self.now += COUNT_PAUSE_SECS
+
+    async def begin(
+        self, subject: str, calls: int
+    ) -> "tuple[asyncio.Event, list[asyncio.Task[None]]]":
+        end = asyncio.Event()
+        tasks = [asyncio.create_task(self.call(subject, end)) for _ in range(calls)]
+        await settle()
+        return end, tasks
+
+
+async def settle() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def in_loop(test: Callable[[Work], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await test(Work())
+
+    asyncio.run(run())
+
+
+def test_who_used_most_of_a_busy_process_has_one_thread_until_nothing_of_it_waits() -> None:
+    async def test(work: Work) -> None:
+        await work.use("hostile", 0.5)
+        await work.use("good", 0.1)
+
+        end, tasks = await work.begin("hostile", 3)
+        good_end, good_tasks = await work.begin("good", MOST)
+
+        assert work.running == ["hostile", *["good"] * MOST]
+        assert work.shares.waiting("hostile") == 2
+        # By now it has used less than its part, and yet it does not begin many calls at once.
+        await work.use("third", 3.0)
+        end.set()
+        await settle()
+        end.clear()
+        later_end, later = await work.begin("hostile", 2)
+        assert work.running.count("hostile") == 2
+        for event in (end, later_end, good_end):
+            event.set()
+        await asyncio.gather(*tasks, *later, *good_tasks)
+
+    in_loop(test)
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        pytest.param({"heavy": 0.5}, MOST, id="nobody else calls"),
+        pytest.param({"heavy": 0.02, "good": 0.001}, MOST, id="the process is not busy"),
+        pytest.param({"good": 0.5, "heavy": 0.1}, MOST, id="others use more"),
+        pytest.param({"heavy": 0.5, "good": 0.1}, 1, id="it uses most"),
+    ],
+)
+def test_threads_of_a_subject_depend_on_what_others_use(
+    used: dict[str, float], expected: int
+) -> None:
+    async def test(work: Work) -> None:
+        for subject, cpu_secs in used.items():
+            await work.use(subject, cpu_secs)
+
+        end, tasks = await work.begin("heavy", 2 * MOST)
+
+        assert len(work.running) == expected
+        end.set()
+        await asyncio.gather(*tasks)
+
+    in_loop(test)
+
+
+def test_a_restricted_subject_gets_its_threads_back_when_the_others_have_gone() -> None:
+    async def test(work: Work) -> None:
+        await work.use("heavy", 0.5)
+        await work.use("good", 0.1)
+        first, tasks = await work.begin("heavy", 1)
+        rest, others = await work.begin("heavy", MOST)
+        work.now += 60.0
+
+        first.set()
+        await settle()
+
+        assert len(work.running) == MOST
+        rest.set()
+        await asyncio.gather(*tasks, *others)
+
+    in_loop(test)
+
+
+def test_a_caller_that_leaves_the_line_gives_its_turn_to_the_next() -> None:
+    async def test(work: Work) -> None:
+        end, tasks = await work.begin("alone", MOST)
+        left_end, left = await work.begin("alone", 2)
+        last_end, last = await work.begin("alone", 1)
+        left[0].cancel()
+        await settle()
+        end.set()
+        # Cancelled in the moment in which it is its turn.
+        await asyncio.sleep(0)
+        left[1].cancel()
+        await settle()
+
+        assert work.running == ["alone"]
+        last_end.set()
+        await asyncio.gather(*tasks, *last)
+        for task in left:
+            with suppress(asyncio.CancelledError):
+                await task
+        assert work.shares.waiting("alone") == 0
+        left_end.set()
+
+    in_loop(test)
+
+
+def test_subjects_that_have_become_idle_are_forgotten() -> None:
+    async def test(work: Work) -> None:
+        for number in range(1_000):
+            await work.use(f"subject {number}", 0.001)
+
+        assert len(work.shares) < 50
+
+    in_loop(test)

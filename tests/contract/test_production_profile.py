@@ -5,11 +5,18 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
+from grpc_reflection.v1alpha import reflection_pb2
 
+from meta import config
+from meta.access import Role
 from meta.process import ConfigError, Environment
+from meta.store import token_secrets
 from tests.support.certificates import Authority
+from tests.support.meta.guarded import guarded
 
 PRODUCTION = {"SEGPLANE_PROFILE": "production"}
 WORKERS = ("collector", "nursery", "merge_worker", "janitor")
@@ -107,3 +114,44 @@ def test_a_refused_start_ends_with_2_and_an_unknown_profile_too() -> None:
             check=False,
         )
         assert (done.returncode, said in done.stderr) == (2, True)
+
+
+def _services(address: str, authority: Authority, version: str, token: str) -> set[str]:
+    """The services that reflection lists over TLS."""
+    metadata = (("authorization", f"Bearer {token}"),) if token else ()
+    credentials = grpc.ssl_channel_credentials(authority.ca_file.read_bytes())
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    with grpc.secure_channel(address, credentials) as channel:
+        call: Any = channel.stream_stream(
+            f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+            reflection_pb2.ServerReflectionRequest.SerializeToString,
+            reflection_pb2.ServerReflectionResponse.FromString,
+        )
+        reply = next(call(iter([request]), metadata=metadata, timeout=20))
+    return {service.name for service in reply.list_services_response.service}
+
+
+def test_reflection_in_production_needs_a_role(database_url: str, tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "tls")
+    files = authority.issue("server")
+    values = {
+        **PRODUCTION,
+        "META_BIND": "127.0.0.1:0",
+        "META_DATABASE_URL": f"{database_url}{'&' if '?' in database_url else '?'}sslmode=require",
+        "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
+        "META_REQUIRE_AUTHENTICATION": "true",
+        "META_TLS_CERT_FILE": str(files.cert),
+        "META_TLS_KEY_FILE": str(files.key),
+    }
+    settings = config.load(Environment("META_", values))
+
+    with guarded(settings, str(authority.ca_file)) as guard:
+        unknown = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
+        reader = guard.token(Role.READER).plaintext_token
+        for version in ("v1", "v1alpha"):
+            for token in ("", unknown):
+                with pytest.raises(grpc.RpcError) as refused:
+                    _services(guard.address, authority, version, token)
+                error: Any = refused.value
+                assert error.code() is grpc.StatusCode.UNAUTHENTICATED
+            assert "meta.v1.CatalogService" in _services(guard.address, authority, version, reader)

@@ -133,6 +133,61 @@ def test_meta_refuses_unknown_and_revoked_ingest_tokens_alike(
     assert registrations[0] == registrations[1]
 
 
+def with_a_broken_checksum(token: str) -> str:
+    return token[:-1] + ("A" if token[-1] != "A" else "B")
+
+
+def test_a_broken_checksum_is_refused_before_any_lookup_and_as_an_unknown_token_is(
+    meta_settings: Settings,
+) -> None:
+    with guarded(meta_settings) as guard:
+        unknown = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
+        of_ingest = token_secrets.new_plaintext()
+        # Tokens that are known are read by the first call.
+        with guard.client(Role.INGEST) as collector:
+            database = guard.running.database
+
+            def list_datasets(token: str) -> tuple[tuple[Any, ...], list[str]]:
+                with MetaClient(guard.address, auth_token=token) as client:
+                    return refusal_of(
+                        database,
+                        lambda: client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest()),
+                        "access_tokens",
+                    )
+
+            def validate(token: str) -> tuple[tuple[Any, ...], list[str]]:
+                request = ingest_token_pb2.ValidateIngestTokenRequest(plaintext_token=token)
+                return refusal_of(
+                    database,
+                    lambda: collector.ingest_token.ValidateIngestToken(request),
+                    "ingest_tokens",
+                )
+
+            validate(of_ingest)
+            for ask, token in ((list_datasets, unknown), (validate, of_ingest)):
+                answer, statements = ask(token)
+                broken_answer, broken_statements = ask(with_a_broken_checksum(token))
+
+                assert broken_answer == answer
+                assert len(statements) >= 1
+                assert broken_statements == []
+
+
+def refusal_of(
+    database: Database, call: Callable[[], object], table: str
+) -> tuple[tuple[Any, ...], list[str]]:
+    """The answer of a refused call, and its statements about a table by a token's digest."""
+    refused = list[MetaError]()
+
+    def work() -> None:
+        with pytest.raises(MetaError) as error:
+            call()
+        refused.append(error.value)
+
+    statements = statements_of(database, work)
+    return answer_of(refused[0]), [s for s in statements if table in s and "digest" in s]
+
+
 def _list_datasets(channel: grpc.Channel, token: str) -> None:
     """List the datasets with a token, without our client."""
     call: Any = channel.unary_unary("/meta.v1.CatalogService/ListDatasets")

@@ -108,7 +108,7 @@ class Hostile:
 
     def attack(self, calls: int, seed: int) -> "Counter[str]":
         """Make calls, several at a time; returns the reasons heard. Checks each answer."""
-        share = calls // CALLERS
+        share = -(-calls // CALLERS)
         with ThreadPoolExecutor(CALLERS) as pool, slow_connections(self.guard):
             parts = pool.map(lambda n: self._calls(share, seed * CALLERS + n), range(CALLERS))
             return sum(parts, Counter())

@@ -74,7 +74,11 @@ class AssembledPage(NamedTuple):
         return Position(self.last_pair >> 5, self.last_pair & 31, self.last_start_ns, self.last_id)
 
 
-# One range of the index after the other, as in `meta.store.lookup`.
+# One range of the index after the other, as in `meta.store.lookup`. Rows come in the order of the
+# page: joined by nested loops alone, since each part refers to the one before it, with `place` on
+# the outside and start and id as the innermost part sorts them. Postgres knows the first of these
+# and sorts nothing; if the last ORDER BY named all, it would sort what is sorted, 0.5 ms of a
+# thousand rows. A test looks at the plan.
 _PAGE = f"""
 WITH state AS MATERIALIZED (
   SELECT {IS_CURRENT} IS TRUE AS is_current, version AS counter,

@@ -130,7 +130,9 @@ _PINNED = text(
     " FROM pins WHERE dataset_key = ANY(:keys) GROUP BY dataset_key"
 )
 _HELD = text("""
-    SELECT count(*), coalesce(sum(compressed_size_bytes), 0)::bigint, min(tombstone_at)
+    SELECT count(*), coalesce(sum(compressed_size_bytes), 0)::bigint,
+           -- That of a hidden segment never ends.
+           min(nullif(tombstone_at, 'infinity'))
     FROM segments WHERE dataset_key = :key AND tombstone_version IS NOT NULL
       AND tombstone_version > :version AND (:holds_changes OR created_version <= :version)
 """)

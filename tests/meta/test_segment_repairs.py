@@ -17,6 +17,7 @@ from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.pins import PinDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
@@ -251,3 +252,14 @@ def test_the_object_of_a_hidden_segment_goes_with_its_purged_dataset(
         dataset_deletion.purge(tx, 0.0)
 
     assert [due.segment_id for due in scene.writer.due()] == [hidden]
+
+
+def test_a_version_from_before_a_segment_was_hidden_can_be_pinned(scene: Scene) -> None:
+    first, _ = scene.writer.save_many(scene.dataset, 2)
+    before = scene.writer.find("web").snapshot_version
+    scene.hide(first)
+
+    pin = PinDriver(scene.client).take(version=before)
+
+    assert (pin.version, pin.held_segments) == (before, 1)
+    assert len(scene.writer.find("web", as_of_version=before).segments) == 2

@@ -162,12 +162,14 @@ class Model:
         found = self.segments.values()
         return frozenset(s.key for s in found if s.dataset_id == dataset_id and s.is_live)
 
-    def hidden_at(self, version: int) -> frozenset[tuple[str, int]]:
-        """Merged contents that a reader at a version does not find."""
+    def hidden_at(self, dataset_id: str, version: int) -> frozenset[tuple[str, int]]:
+        """Merged contents that a reader of a dataset at a version does not find."""
         hidden = [
             a.segment.contents
             for a in self.absences
-            if a.since <= version and (a.until is None or version < a.until)
+            if a.segment.dataset_id == dataset_id
+            and a.since <= version
+            and (a.until is None or version < a.until)
         ]
         return frozenset[tuple[str, int]]().union(*hidden)
 

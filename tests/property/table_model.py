@@ -76,6 +76,8 @@ class ModelGateway:
     store: TableStore
     # Keys by the digests of the manifests that were used last, by dataset.
     known: dict[str, dict[bytes, str]] = field(default_factory=dict)
+    # Digest of the document that was handed out last, by dataset.
+    documents: dict[str, bytes] = field(default_factory=dict)
 
     def hand_out(
         self, dataset: ModelDataset, version: int, keys: frozenset[str], dies: str
@@ -97,9 +99,11 @@ class ModelGateway:
                 # Some that it knew are registered no more, or under other keys.
                 self.known.pop(dataset.id, None)
                 snapshots[version] = self._publish(dataset, version, keys, epoch, dies)
-        (document,) = self._put(
-            dataset, [[f"{one} {snapshots[one]}" for one in sorted(snapshots)]], epoch, dies
-        )
+        lines = [f"{one} {snapshots[one]}" for one in sorted(snapshots)]
+        document = digest_of(lines)
+        # One that it handed out last is not looked up.
+        if self.documents.pop(dataset.id, b"") != document:
+            self._put(dataset, [lines], epoch, dies)
         handed = pb.HandOutTableRequest(
             dataset_id=dataset.id,
             dataset_name=dataset.name,
@@ -107,6 +111,7 @@ class ModelGateway:
             document_digest=document,
         )
         key = self.meta.call(lambda c: c.operations.HandOutTable(handed)).object_key
+        self.documents[dataset.id] = document
         lists = self.store.lists(key)
         assert lists == snapshots
         return key, {one: self.store.segments(list_key) for one, list_key in lists.items()}

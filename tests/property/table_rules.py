@@ -48,8 +48,15 @@ class TableRules(ReaderRules):
         """A gateway describes a version that it read, perhaps long ago, and hands it out."""
         pin = chosen(self.model.pins, pick)
         is_named = self.model.named(pin.dataset.name) is pin.dataset
+        gateway = self.gateways[which]
+        is_known = pin.dataset.id in gateway.documents
         try:
-            key, versions = self.gateways[which].hand_out(pin.dataset, pin.version, pin.keys, dies)
+            try:
+                key, versions = gateway.hand_out(pin.dataset, pin.version, pin.keys, dies)
+            except NotFound:
+                # The document that it knew is gone: a second attempt writes it again.
+                assert is_known or not is_named
+                key, versions = gateway.hand_out(pin.dataset, pin.version, pin.keys, dies)
         except GatewayDied:
             assert dies
             self.gateways[which] = ModelGateway(self.meta, self.store)
@@ -64,6 +71,23 @@ class TableRules(ReaderRules):
         assert not pin.is_expired
         assert versions[pin.version] == pin.keys
         self.handed_out.append(HandedOut(pin.dataset, key, versions, self.tick))
+
+    @rule(pick=PICK, is_pinned=st.booleans(), is_again=st.booleans())
+    @when(lambda self: self.model.pins)
+    def read_for_long(self, pick: int, is_pinned: bool, is_again: bool) -> None:
+        """A query of an older version, which single steps seldom come to."""
+        self.publish(pick, 0, "")
+        if is_pinned:
+            self.lease(pick, False)
+        self._pass_time()
+        if is_again:
+            self.publish(pick, 0, "")
+        else:
+            self.save(pick, 1, False, False)
+            self.read(pick)
+            self.publish(-1, 1, "")
+        if self.handed_out:
+            self.expire_tables(1_000, False)
 
     @rule(most=st.sampled_from((1, 3, 1_000)), is_grace_over=st.booleans())
     @when(lambda self: self.handed_out)
@@ -85,9 +109,7 @@ class TableRules(ReaderRules):
     def publish_the_latest(self) -> None:
         """Lead every run through publications and deletions."""
         for number in range(min(4, len(self.model.pins))):
-            self.publish(-1 - number, number % 2, "")
-            if self.handed_out:
-                self.expire_tables(3, number % 2 == 0)
+            self.read_for_long(number * 7, number % 2 == 0, number % 2 == 1)
 
     def check_clients(self) -> None:
         """Everything that a client holds is as it was, within the grace and while it is pinned."""

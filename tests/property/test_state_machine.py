@@ -226,7 +226,7 @@ class ControlPlane(TableRules):
                 for one in moves
                 if one.has_segment and one.version <= move.version
                 for offset in range(one.start + 1, one.end + 1)
-            } - self.model.hidden_at(move.version)
+            } - self.model.hidden_at(dataset.id, move.version)
 
     def _check_end(self, move: Move, told: int | None) -> None:
         """An entry that has gone is not told, one that came back may begin beyond its old end."""

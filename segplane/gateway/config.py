@@ -8,6 +8,7 @@ from meta.process import ConfigError, Environment, ServerTls, production
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
 from segplane.gateway.iceberg import access_settings
 from segplane.gateway.iceberg.access_settings import AccessSettings
+from segplane.gateway.own_tokens import tokens_of
 from segplane.gateway.queries import settings as query_settings
 from segplane.gateway.queries.settings import QuerySettings
 
@@ -20,8 +21,10 @@ class Settings(ProcessSettings):
 
     # Where engines connect to.
     bind: str = "127.0.0.1:9580"
-    # Bearer token that callers must send; empty = none is asked for, on loopback only.
+    # Bearer tokens that callers must send, one a line; empty = none is asked for, on loopback only.
     auth_token: str = field(default="", repr=False)
+    # Where they come from; followed when it changes. "" = from the environment.
+    auth_token_file: str = ""
     # Certificate of the port and of the metrics; None = plain text.
     tls: ServerTls | None = None
     # How long a table's description is used for further callers.
@@ -53,6 +56,7 @@ def load(env: Environment) -> Settings:
         **process_values(env),
         bind=_bind(env.text("BIND", default.bind)),
         auth_token=env.text("AUTH_TOKEN", ""),
+        auth_token_file=env.file_of("AUTH_TOKEN"),
         tls=env.server_tls(),
         refresh_secs=env.seconds("REFRESH_SECS", default.refresh_secs, low=0.1, high=60.0),
         segments_max=env.integer("SEGMENTS_MAX", default.segments_max, low=1),
@@ -73,7 +77,8 @@ def _violations(settings: Settings) -> Iterable[str]:
     yield from production.plain_port(
         f"GATEWAY_BIND {settings.bind}", settings.host, settings.tls, "GATEWAY_"
     )
-    yield from production.weak_secret("GATEWAY_AUTH_TOKEN", settings.auth_token)
+    for token in tokens_of(settings.auth_token):
+        yield from production.weak_secret("GATEWAY_AUTH_TOKEN", token.decode())
 
 
 def _bind(value: str) -> str:

@@ -14,6 +14,7 @@ from meta.errors import Unauthenticated
 from meta.failed_attempts import FailedAttempts
 from meta.v1.operations_pb2 import Caller as MetaCaller
 from meta.v1.operations_pb2 import GetServerStateRequest
+from segplane.gateway.own_tokens import OwnTokens
 from segplane.gateway.queries.callers import identify
 from segplane.gateway.queries.refusals import NotAllowed, NotKnown, NotNow
 
@@ -62,10 +63,10 @@ class CatalogReaders:
     """Tells callers apart by their `Authorization`; used on the event loop."""
 
     def __init__(
-        self, meta: MetaClient, auth_token: str, monotonic: Callable[[], float] = time.monotonic
+        self, meta: MetaClient, own: OwnTokens, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._meta = meta
-        self._auth_token = auth_token
+        self._own = own
         self._monotonic = monotonic
         self._attempts = FailedAttempts(monotonic)
         self._threads = CapacityLimiter(_THREADS)
@@ -80,7 +81,7 @@ class CatalogReaders:
 
         Raises NotKnown, NotAllowed, NotNow, MetaError.
         """
-        caller = identify(header, self._auth_token)
+        caller = identify(header, self._own)
         if not caller.token:
             return _OWN
         if len(caller.token) > TOKEN_CHARACTERS_MAX:
@@ -126,7 +127,7 @@ class CatalogReaders:
         # Before the call: a revocation may be committed while the answer travels.
         asked_at = self._monotonic()
         try:
-            if self._auth_token and not is_certain:
+            if self._own.are_required and not is_certain:
                 await self._check_strangers()
             metadata = (("authorization", f"Bearer {token}"),)
             caller = await self._ask(metadata)

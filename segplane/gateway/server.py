@@ -24,6 +24,7 @@ from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.plan_routes import PlanRoutes
 from segplane.gateway.iceberg.scan_plans import ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
+from segplane.gateway.own_tokens import OwnTokens
 from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.service import QueryService
 from segplane.gateway.readers import CatalogReaders
@@ -68,14 +69,15 @@ def build(
         plans,
         refresh_secs=settings.refresh_secs,
     )
+    own = OwnTokens(settings.auth_token, settings.auth_token_file)
     queries = QueryService(
         settings.queries,
-        settings.auth_token,
+        own,
         partial(_client, settings),
         settings.object_store,
         pool or ProcessPool(settings.queries.threads_each),
     )
-    readers = CatalogReaders(meta, settings.auth_token)
+    readers = CatalogReaders(meta, own)
     return Gateway(catalog, readers, readiness.check, queries)
 
 

@@ -1,13 +1,13 @@
 """Callers, and what each may use at a time and in an hour."""
 
 import asyncio
-import hmac
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from segplane.gateway.own_tokens import OwnTokens
 from segplane.gateway.queries.refusals import Busy, NotKnown
 from segplane.gateway.queries.settings import QuerySettings
 
@@ -31,22 +31,22 @@ class Caller:
         return not self.token or self.token.startswith(_ACCESS_PREFIX)
 
 
-def identify(header: str, auth_token: str) -> Caller:
+def identify(header: str, own: OwnTokens) -> Caller:
     """Return the caller of a request by its Authorization header. Raises NotKnown.
 
-    The gateway's own token stands for its own rights in meta. Any other is a token of meta, which
+    A token of the gateway's stands for its own rights in meta. Any other is a token of meta, which
     is called with it, so that its holder sees what it may see and nothing else.
     """
     scheme, _, token = header.strip().partition(" ")
     token = token.strip()
-    if not header and not auth_token:
+    if not header and not own.are_required:
         return Caller(_OWN)
     if scheme.lower() != "bearer" or not token or not token.isascii() or not token.isprintable():
         raise NotKnown(
             "the request has no token: send `Authorization: Bearer` with the gateway's token, or"
             " with one that `segplane access create --role reader` made"
         )
-    if auth_token and hmac.compare_digest(token.encode(), auth_token.encode()):
+    if own.include(token):
         return Caller(_OWN)
     return Caller(sha256(token.encode()).hexdigest(), token)
 

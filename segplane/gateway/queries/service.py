@@ -18,6 +18,7 @@ from meta.errors import MetaError, Unauthenticated
 from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway import metrics
+from segplane.gateway.own_tokens import OwnTokens
 from segplane.gateway.queries.broker import Broker, failure_of
 from segplane.gateway.queries.callers import Account, Accounts, Caller, identify
 from segplane.gateway.queries.listings import (
@@ -60,13 +61,13 @@ class QueryService:
     def __init__(
         self,
         settings: QuerySettings,
-        auth_token: str,
+        own: OwnTokens,
         connect: Callable[[str], MetaClient],
         store: StoreLocation | None,
         pool: ProcessPool,
     ) -> None:
         self._settings = settings
-        self._auth_token = auth_token
+        self._own = own
         self._connect = connect
         self._store = store
         self._accounts = Accounts(settings)
@@ -123,8 +124,8 @@ class QueryService:
         """Return who asks; raises QueryRefusal."""
         if not self._settings.concurrent:
             raise NotThere("this gateway runs no queries: GATEWAY_QUERY_CONCURRENT is 0")
-        caller = identify(request.headers.get("authorization", ""), self._auth_token)
-        if self._auth_token and not caller.is_certain:
+        caller = identify(request.headers.get("authorization", ""), self._own)
+        if self._own.are_required and not caller.is_certain:
             await self._check_strangers()
         if caller.token:
             # Not every query asks meta for a table.

@@ -5,21 +5,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from socket import create_connection
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
 from meta import bearer_token
 from meta.access import Role
 from meta.config import Settings
-from meta.process import ServerTls
+from meta.process import Environment, ServerTls
 from meta.rpc import access_token_cache
 from meta.v1 import operations_pb2 as pb
+from segplane.gateway import config, own_tokens
 from tests.support.certificates import Authority
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.meta.server import MetaServer
 from tests.support.repeated_calls import RepeatedCalls
 
 
@@ -102,3 +105,44 @@ def test_a_rotated_token_for_meta_fails_no_call(gateway: TlsGateway) -> None:
             revoke = pb.RevokeAccessTokenRequest(token_id=former)
             gateway.guard.admin.operations.RevokeAccessToken(revoke)
             calls.go_on(5)
+
+
+def test_the_gateways_own_token_is_rotated_without_a_restart(
+    meta_server: MetaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_tokens, "CHECK_SECS", 0.0)
+    file = tmp_path / "token"
+    file.write_text("first of the gateway\n")
+    settings = {"GATEWAY_META_ADDRESS": meta_server.address, "GATEWAY_AUTH_TOKEN_FILE": str(file)}
+    loaded = config.load(Environment("GATEWAY_", settings))
+    gateway = GatewayServer(
+        meta_server.address, auth_token=loaded.auth_token, auth_token_file=loaded.auth_token_file
+    )
+
+    def status(token: str) -> int:
+        url = f"http://127.0.0.1:{gateway.port}/iceberg/v1/config"
+        request = Request(url, headers={"Authorization": f"Bearer {token}"})
+        try:
+            with urlopen(request, timeout=20) as reply:
+                return int(reply.status)
+        except HTTPError as error:
+            return error.code
+
+    def ask(token: str) -> None:
+        assert status(token) == 200
+
+    try:
+        assert status("second of the gateway") == 401
+        with RepeatedCalls(lambda: ask("first of the gateway")) as calls:
+            file.write_text("first of the gateway\nsecond of the gateway\n")
+            calls.go_on(3)
+            ask("second of the gateway")
+        file.write_text("second of the gateway\n")
+        assert status("first of the gateway") == 401
+        # While it is written again, and while it is missing, the last token is valid.
+        for change in (lambda: file.write_text(""), file.unlink):
+            change()
+            ask("second of the gateway")
+            assert status("") == 401
+    finally:
+        gateway.close()

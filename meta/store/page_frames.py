@@ -15,8 +15,8 @@ from segments.protowire import FIXED32, LENGTH_DELIMITED, VARINT
 _SEGMENTS, _OBJECT_KEY, _KEY_PREFIX = 1, 7, 1
 _CREATED, _TOMBSTONE, _FACTS, _CRC32C, _LAYOUT = 100, 101, 103, 104, 105
 SEGMENT_TAG = bytes([_SEGMENTS << 3 | LENGTH_DELIMITED])
-# Lengths of tag and length of a segment, and of the number of its layout, which ends it.
-HEAD_BYTES, LAYOUT_BYTES = 3, 2
+# Tag and length of a segment.
+HEAD_BYTES = 3
 # The rows have signals in front of the ids of promoted columns; a parser in SQL is written out.
 _SIGNALS_MAX = 3
 
@@ -28,11 +28,6 @@ def _tag(field: int, kind: int) -> int:
 
 def _signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> bits - 1 else value
-
-
-def _length(sql: str) -> str:
-    """Two bytes of a length below 2^14, as a number."""
-    return f"(32768 | (({sql} & 127) << 8) | ({sql} >> 7))::bigint"
 
 
 def _lanes(sql: str) -> str:
@@ -59,9 +54,12 @@ def _shown_bytes(at: str = "2", signals: int = _SIGNALS_MAX) -> str:
     )
 
 
+_VERSION_END = 2**42
 _VERSION_TAG = _tag(_CREATED, VARINT)
 _MORE = 0x808080808000
-_HEAD = _signed((_OBJECT_KEY << 3 | 2) << 40 | (_KEY_PREFIX << 3 | 2) << 16, 64)
+_HEAD = _signed(
+    0x8000_0080_0000_8000 | (_OBJECT_KEY << 3 | 2) << 40 | (_KEY_PREFIX << 3 | 2) << 16, 64
+)
 _CREATED_HEAD = _signed(_VERSION_TAG << 48 | _MORE, 64)
 _TOMBSTONE_HEAD = _signed(_tag(_TOMBSTONE, VARINT) << 48 | _MORE, 64)
 _CHECKSUM_HEAD = _signed(_tag(_CRC32C, FIXED32) << 48 | _VERSION_TAG, 64)
@@ -74,7 +72,7 @@ _MEASURED = f"""
     SELECT *, octet_length(message) AS message_bytes, get_byte(message, 1) AS prefix_bytes,
       CASE WHEN get_byte(message, 1) < 128 THEN get_byte(message, get_byte(message, 1) + 3)
            ELSE 128 END AS name_bytes,
-      {_lanes("created_version")} AS created_lanes, {_lanes("tombstone_version")} AS removed_lanes,
+      {_lanes("created_version")} AS created_lanes,
       CASE WHEN facts IS NULL THEN 0
            WHEN facts_bytes NOT BETWEEN 2 AND 8000 OR get_byte(facts, 0) <> 8 THEN NULL
            WHEN get_byte(facts, 1) = 1 THEN facts_bytes
@@ -82,14 +80,19 @@ _MEASURED = f"""
       CASE WHEN facts_bytes > 1 THEN get_byte(facts, 1) > 1 END AS has_layout
     FROM ({{rows}}) r OFFSET 0
 """  # noqa: S608
+# Three lengths of 14 bits each: of the segment from bit 48 on, of its object key from 24 on, and of
+# its prefix.
 SIZED = f"""
     SELECT *, CASE
-      WHEN prefix_bytes < 128 AND name_bytes < 128 AND (created_version | coalesce(
-             tombstone_version, 0)) < {2**42} AND message_bytes + {{bucket_bytes}} < 8000
-      THEN 14 + {{bucket_bytes}} + message_bytes + shown_bytes
+      WHEN prefix_bytes | name_bytes < 128 AND created_version < {_VERSION_END}
+           AND message_bytes < 8000 - {{bucket_bytes}}
+      THEN ((14 + {{bucket_bytes}} + message_bytes + shown_bytes
          + CASE WHEN crc32c IS NULL THEN 0 ELSE 8 END
-         + CASE WHEN tombstone_version IS NULL THEN 0 ELSE 8 END
-         + CASE WHEN has_layout THEN 8 WHEN facts IS NULL THEN 0 ELSE 4 END END AS size_bytes
+         + CASE WHEN tombstone_version IS NULL THEN 0
+                WHEN tombstone_version < {_VERSION_END} THEN 8 END
+         + CASE WHEN has_layout THEN 8 WHEN facts IS NULL THEN 0 ELSE 4 END)::bigint << 48)
+         + prefix_bytes * {2**24 + 1}::bigint + name_bytes * {2**24}::bigint
+         + ((7 + {{bucket_bytes}})::bigint << 24) + 2 + {{bucket_bytes}} END AS lengths
     FROM ({_MEASURED}) r OFFSET 0
 """  # noqa: S608
 _TAIL = f"""
@@ -98,14 +101,14 @@ _TAIL = f"""
                 | ((crc32c & 65280) << 24) | ((crc32c & 16711680) << 8)
                 | ((crc32c >> 8) & 16711680))
            || int8send({_VERSION_LONG} | ({_version("created_lanes")} << 16)) END"""
-_REMOVED = f"int8send({_TOMBSTONE_HEAD} | {_version('removed_lanes')})"
+_REMOVED = f"int8send({_TOMBSTONE_HEAD} | {_version(_lanes('tombstone_version'))})"
 _SHOWN = (
-    f"int4send({_FACTS_HEAD} | {_length('shown_bytes')}::integer) || substr(facts, 1, shown_bytes)"
+    f"int4send({_FACTS_HEAD} | 32768 | ((shown_bytes & 127) << 8) | (shown_bytes >> 7))"
+    " || substr(facts, 1, shown_bytes)"
 )
 FRAME = f"""
-    int8send({_HEAD} | ({_length("size_bytes")} << 48)
-             | ({_length("({bucket_bytes} + prefix_bytes + name_bytes + 7)")} << 24)
-             | {_length("({bucket_bytes} + prefix_bytes + 2)")})
+    int8send({_HEAD} | ((lengths << 8) & {0x7F00_007F_0000_7F00})
+             | ((lengths >> 7) & {0x007F_0000_7F00_007F}))
     || {{bucket}} || message ||
     CASE WHEN facts IS NULL AND tombstone_version IS NULL THEN {_TAIL}
          ELSE {_TAIL} || CASE WHEN tombstone_version IS NULL THEN '' ELSE {_REMOVED} END

@@ -80,17 +80,18 @@ class AssembledPage(NamedTuple):
 # and sorts nothing; if the last ORDER BY named all, it would sort what is sorted, 0.5 ms of a
 # thousand rows. A test looks at the plan.
 _PAGE = f"""
-WITH state AS MATERIALIZED (
+WITH asked AS MATERIALIZED ({{asked}}),
+state AS MATERIALIZED (
   SELECT {IS_CURRENT} IS TRUE AS is_current, version AS counter,
          extract(epoch FROM now())::bigint AS now_secs,
-         coalesce(:requested::bigint, version) AS version FROM meta_state),
+         coalesce(:requested, version) AS version FROM meta_state),
 visible AS MATERIALIZED ({DATASETS.format(version="(SELECT version FROM state)")}),
 batch AS MATERIALIZED (
   SELECT v.key, v.id, coalesce(k.mask, {2 ** len(CLASSES) - 1}) | coalesce(n.mask, 0) AS mask,
          k.key IS NULL AS is_unknown, n.num_segments AS num_new
-  FROM (SELECT key, id FROM visible WHERE key >= :key_behind::bigint
+  FROM (SELECT key, id FROM visible WHERE key >= :key_behind
         ORDER BY key LIMIT {DATASETS_MAX}) v
-  LEFT JOIN unnest(:known_keys::integer[], :known_versions::bigint[], :known_masks::integer[])
+  LEFT JOIN unnest(:known_keys, :known_versions, :known_masks)
             k (key, version, mask)
          ON k.key = v.key AND k.version <= (SELECT counter FROM state)
   LEFT JOIN LATERAL (
@@ -99,10 +100,10 @@ batch AS MATERIALIZED (
           WHERE s.dataset_key = v.key AND s.created_version > k.version
           ORDER BY s.created_version LIMIT {NEW_SEGMENTS_MAX}) r) n ON k.key IS NOT NULL),
 rules AS MATERIALIZED (
-  SELECT is_current AND counter >= :min_version::bigint AND version <= counter
-     AND (:requested::bigint IS NULL OR NOT ({IS_LOST.format(version="state.version")}))
-     AND (:names::text[] IS NULL
-          OR (SELECT count(DISTINCT name) FROM visible) = cardinality(:names::text[]))
+  SELECT is_current AND counter >= :min_version AND version <= counter
+     AND (:requested IS NULL OR NOT ({IS_LOST.format(version="state.version")}))
+     AND (:names IS NULL
+          OR (SELECT count(DISTINCT name) FROM visible) = cardinality(:names))
      AND NOT EXISTS (SELECT FROM visible
                      WHERE deletion_horizon > state.version AND NOT is_pinned)
      AND (SELECT count(*) FILTER (WHERE is_unknown) <= {DATASETS_PROBED_MAX}
@@ -112,51 +113,75 @@ page AS (
   SELECT s.*, d.pair
   FROM (SELECT (packed >> 18)::integer AS key, c::smallint AS dur_class, place,
                packed >> 18 << 5 | c AS pair,
-               packed >> 18 << 5 | c = :key_behind::bigint << 5 | :class_behind::bigint AS is_begun
+               packed >> 18 << 5 | c = :key_behind << 5 | :class_behind AS is_begun
         FROM unnest(ARRAY(
                SELECT key::bigint << 18 | mask FROM batch WHERE (SELECT is_regular FROM rules)
                ORDER BY key)) WITH ORDINALITY u (packed, place)
              CROSS JOIN LATERAL generate_series((packed & 0)::integer, {CLASSES[-1]}) c
         WHERE packed >> c & 1 = 1
-          AND packed >> 18 << 5 | c >= :key_behind::bigint << 5 | :class_behind::bigint) d
+          AND packed >> 18 << 5 | c >= :key_behind << 5 | :class_behind) d
   CROSS JOIN LATERAL (
     SELECT start_ns, id, message, created_version, tombstone_version, crc32c,
            nullif(facts, '') AS facts, octet_length(nullif(facts, '')) AS facts_bytes
     FROM segments
     WHERE dataset_key = d.key AND dur_class = d.dur_class
       AND (start_ns, id) > (
-        CASE WHEN d.is_begun THEN :start_behind::bigint
-             ELSE (:lows::bigint[])[d.dur_class + 1] END,
-        CASE WHEN d.is_begun THEN :id_behind::uuid ELSE :id_max::uuid END)
-      AND start_ns <= :last_ns::bigint
-      AND end_ns >= :start_ns::bigint AND created_version <= (SELECT version FROM state)
+        CASE WHEN d.is_begun THEN :start_behind
+             ELSE (:lows)[d.dur_class + 1] END,
+        CASE WHEN d.is_begun THEN :id_behind ELSE :id_max END)
+      AND start_ns <= :last_ns
+      AND end_ns >= :start_ns AND created_version <= (SELECT version FROM state)
       AND (tombstone_version IS NULL OR tombstone_version > (SELECT version FROM state))
-      AND (:signals::smallint IS NULL OR signals IS NULL OR signals & :signals::smallint <> 0)
-    ORDER BY start_ns, id LIMIT :limit::bigint + 1) s
-  ORDER BY d.place LIMIT :limit::bigint + 1)
+      AND (:signals IS NULL OR signals IS NULL OR signals & :signals <> 0)
+    ORDER BY start_ns, id LIMIT :limit + 1) s
+  ORDER BY d.place LIMIT :limit + 1)
 SELECT (SELECT is_regular FROM rules), (SELECT counter FROM state), (SELECT now_secs FROM state),
   (SELECT version FROM state), ARRAY(SELECT key FROM batch WHERE num_new > 0 ORDER BY key),
   ARRAY(SELECT mask FROM batch WHERE num_new > 0 ORDER BY key),
   ARRAY(SELECT key FROM batch WHERE is_unknown OR num_new >= {NEW_SEGMENTS_MAX}),
-  (SELECT count(*) FROM visible WHERE key >= :key_behind::bigint) <= {DATASETS_MAX},
+  (SELECT count(*) FROM visible WHERE key >= :key_behind) <= {DATASETS_MAX},
   (SELECT string_agg(int4send(key) || uuid_send(id), '') FROM batch),
-  count(*), count(size_bytes), string_agg({FRAME}, :tag::bytea),
-  (array_agg(size_bytes))[:limit::integer + 1],
+  count(*), count(lengths), string_agg({FRAME}, '\\x{SEGMENT_TAG.hex()}'),
+  (array_agg(lengths >> 48))[:limit + 1],
   CASE WHEN bool_or(has_layout) THEN array_agg(CASE WHEN has_layout THEN
     int4send((pair >> 5)::integer) || substr(facts, shown_bytes + 1) END) END,
-  (array_agg(pair))[:limit::integer], (array_agg(start_ns))[:limit::integer],
-  (array_agg(id))[:limit::integer]
+  (array_agg(pair))[:limit], (array_agg(start_ns))[:limit],
+  (array_agg(id))[:limit]
 FROM ({SIZED.replace("{rows}", "SELECT * FROM page")}) r
 """  # noqa: S608
-_NAMES = list(dict.fromkeys(re.findall(r"(?<!:):([a-z_]+)", _PAGE)))
-_NUMBERED = re.sub(r"(?<!:):([a-z_]+)", lambda match: f"${_NAMES.index(match[1]) + 1}", _PAGE)
+# In the order of the parameters.
+_TYPES = {
+    "requested": "bigint",
+    "min_version": "bigint",
+    "names": "text[]",
+    "visible": "uuid[]",
+    "known_keys": "integer[]",
+    "known_versions": "bigint[]",
+    "known_masks": "integer[]",
+    "key_behind": "bigint",
+    "class_behind": "bigint",
+    "start_behind": "bigint",
+    "id_behind": "uuid",
+    "id_max": "uuid",
+    "lows": "bigint[]",
+    "start_ns": "bigint",
+    "last_ns": "bigint",
+    "signals": "smallint",
+    "limit": "bigint",
+}
+# Read through a row, so that a plan for the values of one call is never cheaper than the one for
+# all: to make one takes longer than to run it.
+_ASKED = ", ".join(f'${n}::{kind} AS "{name}"' for n, (name, kind) in enumerate(_TYPES.items(), 1))
+_STATEMENT = re.sub(r"(?<!:):([a-z]\w*)", r'(SELECT "\1" FROM asked)', _PAGE).replace(
+    "{asked}", f"SELECT {_ASKED}"
+)
 
 
 class PageStatement:
     """The statement of one location, whose bytes `bucket` stand in each segment."""
 
     def __init__(self, bucket: bytes) -> None:
-        sql = _NUMBERED.replace("{bucket_bytes}", str(len(bucket)))
+        sql = _STATEMENT.replace("{bucket_bytes}", str(len(bucket)))
         self._sql = sql.replace("{bucket}", f"'\\x{bucket.hex()}'::bytea").encode()
 
     def read(self, database: Database, page: PageQuery) -> AssembledPage:
@@ -175,7 +200,6 @@ class PageStatement:
             "known_versions": page.known.versions,
             "known_masks": page.known.masks,
             "limit": page.limit,
-            "tag": f"\\x{SEGMENT_TAG.hex()}",
         }
         # As texts, so that their types do not depend on their sizes: one prepared statement.
-        return self._sql, [None if values[n] is None else str(values[n]) for n in _NAMES]
+        return self._sql, [None if values[n] is None else str(values[n]) for n in _TYPES]

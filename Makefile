@@ -122,6 +122,16 @@ $(TOOLS)/grpcurl $(TOOLS)/telemetrygen $(TOOLS)/versitygw: Makefile
 	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" go install $(MODULE) && touch $(notdir $@); \
 	else echo "make tools: no go found, so tests with $(notdir $@) are skipped" >&2; fi
 
+# An S3 server whose token service enforces session policies; too long a build for `make tools`.
+MINIO := github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
+
+.PHONY: minio
+minio: $(TOOLS)/minio ## Build the S3 server minio, for the test of the keys that gateways give out (needs go; minutes)
+
+$(TOOLS)/minio: Makefile
+	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" nice -n 10 go install $(MINIO) && touch $(notdir $@); \
+	else echo "make minio: no go found, so tests with minio are skipped" >&2; fi
+
 # Clients of OTLP in other languages, for the table in docs/collector.md; too long a build for `make tools`.
 SENDERS := build/senders
 SENDER_SOURCES := tests/collector/senders

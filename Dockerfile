@@ -1,15 +1,16 @@
-# One image for every process: `python -m meta`, `collector`, `nursery`, `merge_worker`, `janitor`.
-FROM python:3.11-slim-bookworm
+# Two images: `services` for meta, collector, janitor, gateway and the command line, and `spark`,
+# which adds Java and Spark, for nursery and merge_worker. Both run as another user than root, from
+# a read-only file system with a writable /tmp, and have neither compilers nor an installer.
+FROM python:3.11-slim-bookworm AS build
 
-# Spark needs a Java runtime; nothing else here does.
-RUN apt-get update \
-    && apt-get install -y --no-install-recommends openjdk-17-jre-headless \
-    && rm -rf /var/lib/apt/lists/*
-
-WORKDIR /opt/segplane
+WORKDIR /build
 COPY requirements/build.lock requirements/all.lock requirements/
+# The environment has no pip of its own.
 RUN pip install --no-cache-dir --require-hashes -r requirements/build.lock \
-    && uv pip install --system --no-cache --no-build-isolation --require-hashes -r requirements/all.lock
+    && uv venv /opt/segplane
+ENV VIRTUAL_ENV=/opt/segplane
+RUN uv pip install --no-cache --require-hashes -r requirements/build.lock \
+    && uv pip install --no-cache --no-build-isolation --require-hashes -r requirements/all.lock
 
 COPY pyproject.toml README.md LICENSE ./
 COPY distributions distributions
@@ -21,9 +22,29 @@ COPY merge_worker merge_worker
 COPY janitor janitor
 COPY segplane segplane
 COPY pyspark_segplane pyspark_segplane
-RUN uv pip install --system --no-cache --no-build-isolation --no-deps . ./distributions/server
+RUN uv pip install --no-cache --no-build-isolation --no-deps . ./distributions/server \
+    && uv pip uninstall editables hatchling setuptools uv wheel \
+    && python -m compileall -q /opt/segplane/lib
 
-RUN useradd --create-home segplane
-USER segplane
-WORKDIR /home/segplane
+FROM build AS build-services
+RUN uv pip uninstall pyspark py4j
+
+FROM python:3.11-slim-bookworm AS runtime
+RUN python -m pip uninstall --yes pip setuptools wheel \
+    && useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin segplane
+ENV PATH=/opt/segplane/bin:$PATH PYTHONDONTWRITEBYTECODE=1 HOME=/tmp
+# All that a process writes is below /tmp.
+WORKDIR /tmp
 CMD ["segplane", "--help"]
+
+FROM runtime AS services
+COPY --from=build-services /opt/segplane /opt/segplane
+USER 10001:10001
+
+FROM runtime AS spark
+# Spark needs a Java runtime; nothing else here does.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends openjdk-17-jre-headless \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=build /opt/segplane /opt/segplane
+USER 10001:10001

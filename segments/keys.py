@@ -19,6 +19,7 @@ TABLES_ROOT = "iceberg/"
 OFFSET_DIGITS = 20
 KEY_BYTES_MAX = 900  # S3 allows 1,024 with the base path.
 PART_BYTES_MAX = 255  # The limit of file systems for one name.
+_NO_PARTS = frozenset(("", ".", ".."))
 
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _IS_UUID = re.compile(_UUID)
@@ -101,16 +102,17 @@ ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey | MarkerKey | Table
 
 def check_key(key: str) -> str:
     """Return the key if any store can hold it, else raise ValueError."""
-    size_bytes = len(key.encode())  # A lone surrogate raises a ValueError here.
+    # A lone surrogate raises a ValueError here.
+    size_bytes = len(key) if key.isascii() else len(key.encode())
     if size_bytes > KEY_BYTES_MAX:
         raise ValueError(f"object key has {size_bytes} bytes, more than {KEY_BYTES_MAX}")
     if has_control_characters(key):
         raise ValueError(f"object key {key!r} holds a control character")
-    for part in key.split("/"):
-        if part in ("", ".", ".."):
-            raise ValueError(f"object key {key!r} has an empty, '.' or '..' part")
-        if len(part.encode()) > PART_BYTES_MAX:
-            raise ValueError(f"object key {key!r} has a part of more than {PART_BYTES_MAX} bytes")
+    parts = key.split("/")
+    if not _NO_PARTS.isdisjoint(parts):
+        raise ValueError(f"object key {key!r} has an empty, '.' or '..' part")
+    if size_bytes > PART_BYTES_MAX and any(len(p.encode()) > PART_BYTES_MAX for p in parts):
+        raise ValueError(f"object key {key!r} has a part of more than {PART_BYTES_MAX} bytes")
     return key
 
 

@@ -6,6 +6,7 @@ VARINT, FIXED64, LENGTH_DELIMITED, START_GROUP, END_GROUP, FIXED32 = range(6)
 _FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
 _VARINT_BYTES_MAX = 10
 _UINT64_MAX = 2**64 - 1
+_SMALL = tuple(bytes((value,)) for value in range(0x80))
 
 
 class MalformedWire(ValueError):
@@ -66,10 +67,10 @@ def length_prefix(number: int, size_bytes: int) -> bytes:
 
 def varint(value: int) -> bytes:
     """Return an integer of up to 64 bits; a negative one as its two's complement."""
+    if 0 <= value < 0x80:
+        return _SMALL[value]
     value &= _UINT64_MAX
-    if value < 0x80:
-        return value.to_bytes(1, "big")
-    written = bytearray()
+    written = []
     while value > 0x7F:
         written.append(value & 0x7F | 0x80)
         value >>= 7

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from uuid import UUID
 
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 
@@ -72,10 +73,9 @@ def new_segment(
     checks.count(start_ns, f"{field}.time_range.start_time")
     key_field = f"{field}.cloud_object_key"
     joined = full_key(location, message.cloud_object_key, key_field)
-    if not joined.startswith(merged_prefix(str(dataset_id))):
-        raise InvalidArgument(
-            f"{key_field} is {joined}, not under {merged_prefix(str(dataset_id))}", field=key_field
-        )
+    own_prefix = _merged_prefix(dataset_id)
+    if not joined.startswith(own_prefix):
+        raise InvalidArgument(f"{key_field} is {joined}, not under {own_prefix}", field=key_field)
     facts = signals = format_version = None
     if message.HasField("facts"):
         segment_facts.check(message, f"{field}.facts")
@@ -102,6 +102,12 @@ def new_segment(
         format_version=format_version,
         crc32c=message.crc32c if message.HasField("crc32c") else None,
     )
+
+
+# The same datasets come again and again.
+@lru_cache(maxsize=16_384)
+def _merged_prefix(dataset_id: UUID) -> str:
+    return merged_prefix(str(dataset_id))
 
 
 def full_key(location: StoreLocation, message: common_pb2.CloudObjectKey, field: str) -> str:
@@ -260,6 +266,9 @@ def nanos_text(nanos: int) -> str:
 def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, field: str) -> None:
     """Refuse a store other than the configured one; empty fields are not compared."""
     expected = bucket(location)
+    # As nearly all are, and told at once.
+    if not message.ByteSize() or message == expected:
+        return
     for name in ("provider", "endpoint", "bucket", "region", "path"):
         value, configured = getattr(message, name), getattr(expected, name)
         if value and value != configured and value.strip("/") != configured.strip("/"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import text
@@ -9,21 +10,33 @@ from sqlalchemy import text
 from meta.store import pg_arrays
 from meta.store.conservation import RecordBound
 from meta.store.engine import Transaction
-from meta.store.stream_datasets import EntryMove, Key
+from meta.store.stream_datasets import EntryMove
+
+# Records and number of the baby segments of a move, and whether each is counted.
+_Count: TypeAlias = tuple[int, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrationState:
     """Live datasets and entries, which are locked now, and heads, which only rise.
 
-    `dataset_keys` are of live datasets, `merged` and `committed` are offsets of those that exist.
-    `bounds` are of calls by their index; one whose baby rows are not all there has none.
+    `dataset_keys` are of live datasets. `calls` are in order, each with the offsets of its moves.
     """
 
     dataset_keys: Mapping[UUID, int]
-    merged: Mapping[Key, int]
-    committed: Mapping[UUID, int]
-    bounds: Mapping[int, RecordBound]
+    calls: Sequence["CallState"]
+
+
+class CallState(NamedTuple):
+    """Offsets and records that one call is checked against.
+
+    `merged` and `committed` are the offsets of its moves' entries and heads, in order; None = there
+    is none. A call whose baby rows are not all there has no `bound`.
+    """
+
+    merged: Sequence[int | None]
+    committed: Sequence[int | None]
+    bound: RecordBound | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +51,30 @@ class Moves:
 # merges over the same entries wait for one another and do not deadlock. Both are locked as they are
 # when the locks are had; heads and baby segments are read as of the statement's begin, and a caller
 # names only offsets that it has seen committed before.
-# A baby without stamps may hold records of any dataset.
+# A baby without stamps may hold records of any dataset. Entries, heads and moves are answered by
+# the number of their move: ids would be parsed and compared for each.
 _LOCK = text("""
     WITH live AS MATERIALIZED (
       SELECT id, key FROM datasets
       WHERE deleted_at IS NULL AND id = ANY(cast(:datasets AS uuid[]))
       ORDER BY id FOR KEY SHARE
     ), entries AS MATERIALIZED (
-      SELECT stream_id, dataset_id, merged_offset FROM stream_datasets
-        JOIN unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[])) AS k (s, d)
-          ON stream_id = s AND dataset_id = d
+      SELECT n, merged_offset FROM stream_datasets
+        JOIN unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]))
+          WITH ORDINALITY AS k (s, d, n) ON stream_id = s AND dataset_id = d
       WHERE (SELECT count(*) FROM live) >= 0
       ORDER BY stream_id, dataset_id FOR UPDATE OF stream_datasets
     )
-    SELECT 'dataset' AS kind, id AS first_id, cast(NULL AS uuid) AS second_id,
-           key::bigint AS value, cast(NULL AS bigint) AS babies, cast(NULL AS boolean) AS is_counted
+    SELECT 'dataset' AS kind, id, key::bigint AS number, cast(NULL AS bigint) AS value,
+           cast(NULL AS bigint) AS babies, cast(NULL AS boolean) AS is_counted
     FROM live
     UNION ALL
-    SELECT 'entry', stream_id, dataset_id, merged_offset, NULL, NULL FROM entries
+    SELECT 'entry', NULL, n, merged_offset, NULL, NULL FROM entries
     UNION ALL
-    SELECT 'head', stream_id, NULL, committed_offset, NULL, NULL FROM stream_heads
-    WHERE stream_id = ANY(cast(:streams AS uuid[]))
+    SELECT 'head', NULL, n, committed_offset, NULL, NULL FROM stream_heads
+      JOIN unnest(cast(:streams AS uuid[])) WITH ORDINALITY AS k (s, n) ON stream_id = s
     UNION ALL
-    (SELECT 'move', NULL, NULL, records, babies, is_counted
+    (SELECT 'move', NULL, n, records, babies, is_counted
      FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),
                  cast(:ends AS bigint[])) WITH ORDINALITY AS move (s, d, a, e, n)
           CROSS JOIN LATERAL (
@@ -84,31 +98,32 @@ def lock(tx: Transaction, calls: Sequence[Moves]) -> RegistrationState:
         # Nothing is at or below -1: no baby segment is read for a call without segments.
         "ends": pg_arrays.numbers([move.offsets.end if counted else -1 for counted, move in moves]),
     }
-    dataset_keys, merged, committed = dict[UUID, int](), dict[Key, int](), dict[UUID, int]()
-    counts: list[tuple[int, int, bool]] = []
-    for kind, first_id, second_id, value, babies, is_counted in tx.execute(_LOCK, values).all():
+    dataset_keys = dict[UUID, int]()
+    merged: list[int | None] = [None] * len(moves)
+    committed = merged.copy()
+    counts: list[_Count] = [(0, 0, False)] * len(moves)
+    for kind, dataset_id, number, value, babies, is_counted in tx.execute(_LOCK, values).all():
         if kind == "move":
-            counts.append((value, babies, bool(is_counted)))
+            counts[number - 1] = value, babies, bool(is_counted)
         elif kind == "entry":
-            merged[first_id, second_id] = value
+            merged[number - 1] = value
         elif kind == "head":
-            committed[first_id] = value
+            committed[number - 1] = value
         else:
-            dataset_keys[first_id] = value
-    return RegistrationState(dataset_keys, merged, committed, _bounds(calls, counts))
+            dataset_keys[dataset_id] = number
+    states, first = [], 0
+    for call in calls:
+        end = first + len(call.moves)
+        bound = _bound(call, counts[first:end]) if call.are_counted else None
+        states.append(CallState(merged[first:end], committed[first:end], bound))
+        first = end
+    return RegistrationState(dataset_keys, states)
 
 
-def _bounds(
-    calls: Sequence[Moves], counts: Sequence[tuple[int, int, bool]]
-) -> Mapping[int, RecordBound]:
-    """The bound of each counted call: the sum over its moves."""
-    bounds: dict[int, RecordBound] = {}
-    first = 0
-    for number, call in enumerate(calls):
-        own = counts[first : first + len(call.moves)]
-        first += len(call.moves)
-        spans = sum(move.offsets.num_offsets for move in call.moves)
-        if call.are_counted and sum(babies for _, babies, _ in own) == spans:
-            records = sum(records for records, _, _ in own)
-            bounds[number] = RecordBound(records, all(counted for _, _, counted in own))
-    return bounds
+def _bound(call: Moves, counts: Sequence[_Count]) -> RecordBound | None:
+    """The bound of a counted call: the sum over its moves."""
+    spans = sum([move.offsets.num_offsets for move in call.moves])
+    if sum([babies for _, babies, _ in counts]) != spans:
+        return None
+    records = sum([records for records, _, _ in counts])
+    return RecordBound(records, all(is_counted for _, _, is_counted in counts))

@@ -6,6 +6,7 @@ LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from uuid import UUID
 
 from sqlalchemy import text
@@ -20,7 +21,7 @@ from meta.store import (
     segments,
 )
 from meta.store.engine import Transaction
-from meta.store.registration_state import Moves, RegistrationState
+from meta.store.registration_state import CallState, Moves, RegistrationState
 from meta.store.segments import Claim, NewSegment
 from meta.store.stream_datasets import EntryMove
 from meta.store.versions import Version
@@ -75,11 +76,9 @@ def register_batch(tx: Transaction, batch: Sequence[Merge]) -> list[Version | Me
     state = registration_state.lock(tx, calls)
     claims = _claim(tx, batch, state)
     answers: list[Version | MetaError | None] = [
-        _decide(tx, merge, own, state)
-        or conservation.refusal(
-            tx, merge.dataset_id, _events(merge), state.bounds.get(number), merge.caller
-        )
-        for number, (merge, own) in enumerate(zip(batch, claims, strict=True))
+        _decide(tx, merge, own, call, is_live=merge.dataset_id in state.dataset_keys)
+        or conservation.refusal(tx, merge.dataset_id, _events(merge), call.bound, merge.caller)
+        for merge, own, call in zip(batch, claims, state.calls, strict=True)
     ]
     refused = [own for own, answer in zip(claims, answers, strict=True) if answer is not None]
     segments.release(tx, [claimed for own in refused for claimed in own])
@@ -105,22 +104,22 @@ def _claim(
     """Claim the keys of all calls of live datasets, at once and so in one order."""
     live = [merge.segments if merge.dataset_id in state.dataset_keys else () for merge in batch]
     new = [segment for own in live for segment in own]
-    claims = iter(segments.claim(tx, new, state.dataset_keys) if new else ())
-    return [tuple(next(claims) for _ in own) for own in live]
+    claims = segments.claim(tx, new, state.dataset_keys) if new else ()
+    ends = list(accumulate(map(len, live)))
+    return [claims[end - len(own) : end] for own, end in zip(live, ends, strict=True)]
 
 
 def _decide(
-    tx: Transaction, merge: Merge, claims: Sequence[Claim], state: RegistrationState
+    tx: Transaction, merge: Merge, claims: Sequence[Claim], call: CallState, *, is_live: bool
 ) -> Version | MetaError | None:
     """The answer of a call that writes nothing; None = everything about it is in order."""
-    if merge.dataset_id not in state.dataset_keys:
+    if not is_live:
         return NotFound("there is no such dataset", dataset_id=merge.dataset_id)
     refusal = next((c.refusal for c in claims if c.refusal is not None), None)
     if refusal is not None:
         return refusal
     is_known = any(claimed.registered_at is not None for claimed in claims)
-    is_moved = all(state.merged.get(move.key) == move.offsets.end for move in merge.moves)
-    if is_known or (is_moved and not claims):
+    if is_known or (not claims and _is_moved(merge, call)):
         version = _remembered(tx, merge, claims)
         if version is not None:
             return version
@@ -129,28 +128,36 @@ def _decide(
             "the object key is registered for other offsets",
             object_key=merge.segments[0].object_key,
         )
-    return _refused_moves(merge, state)
+    return _refused_moves(merge, call)
 
 
-def _refused_moves(merge: Merge, state: RegistrationState) -> MetaError | None:
-    for move in merge.moves:
-        if move.stream_id not in state.committed:
+def _is_moved(merge: Merge, call: CallState) -> bool:
+    moves = zip(merge.moves, call.merged, strict=True)
+    return all(merged == move.offsets.end for move, merged in moves)
+
+
+def _refused_moves(merge: Merge, call: CallState) -> MetaError | None:
+    for move, committed in zip(merge.moves, call.committed, strict=True):
+        if committed is None:
             return NotFound("there is no such stream", stream_id=move.stream_id)
-    moved = [move for move in merge.moves if state.merged.get(move.key) != move.offsets.start - 1]
+    moved = [
+        (move, merged)
+        for move, merged in zip(merge.moves, call.merged, strict=True)
+        if merged != move.offsets.start - 1
+    ]
     if moved:
         # gRPC refuses metadata above 8 KiB.
         current = {
-            f"merged_offset.{move.stream_id}": state.merged.get(move.key, "no entry")
-            for move in moved[:CURRENT_VALUES_MAX]
+            f"merged_offset.{move.stream_id}": "no entry" if merged is None else merged
+            for move, merged in moved[:CURRENT_VALUES_MAX]
         }
         return OffsetConflict(
             f"{len(moved)} of {len(merge.moves)} merged offsets are not what they were",
             dataset_id=merge.dataset_id,
             **current,
         )
-    for move in merge.moves:
-        committed = state.committed[move.stream_id]
-        if move.offsets.end > committed:
+    for move, committed in zip(merge.moves, call.committed, strict=True):
+        if committed is not None and move.offsets.end > committed:
             return OffsetNotCommitted(
                 f"the committed offset is {committed}, below {move.offsets.end}",
                 stream_id=move.stream_id,
@@ -160,7 +167,7 @@ def _refused_moves(merge: Merge, state: RegistrationState) -> MetaError | None:
 
 
 def _events(merge: Merge) -> int:
-    return sum(segment.number_of_events for segment in merge.segments)
+    return sum([segment.number_of_events for segment in merge.segments])
 
 
 def _remembered(tx: Transaction, merge: Merge, claims: Sequence[Claim]) -> Version | None:

@@ -14,6 +14,11 @@ from segments.protowire import LENGTH_DELIMITED, VARINT, varint
 PREFIX, NAME = 2, 2
 _ID, _TIME_RANGE, _SIZE, _COMPRESSED, _EVENTS, _DATASET, _MERGE_COUNT = 1, 2, 3, 4, 5, 6, 102
 _START, _END = 1, 2
+# Made once: a batch of registrations writes thousands of fields.
+_TEXT_TAGS = {n: varint(n << 3 | LENGTH_DELIMITED) for n in (PREFIX, _TIME_RANGE, _ID, _DATASET)}
+_NUMBER_TAGS = {
+    n: varint(n << 3 | VARINT) for n in (_START, _END, _SIZE, _COMPRESSED, _EVENTS, _MERGE_COUNT)
+}
 
 
 def write(
@@ -50,9 +55,9 @@ def _text(field: int, value: str) -> bytes:
 
 
 def _bytes(field: int, value: bytes) -> bytes:
-    return varint(field << 3 | LENGTH_DELIMITED) + varint(len(value)) + value
+    return _TEXT_TAGS[field] + varint(len(value)) + value
 
 
 def _number(field: int, value: int) -> bytes:
     # Zero is what an absent number means.
-    return varint(field << 3 | VARINT) + varint(value) if value else b""
+    return _NUMBER_TAGS[field] + varint(value) if value else b""

@@ -5,7 +5,7 @@ and the object keys, the caller draws the version, `insert` writes the rows at i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
@@ -22,8 +22,7 @@ DURATION_CLASS_MAX = 17
 _CLASS_ZERO_NANOS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class NewSegment:
+class NewSegment(NamedTuple):
     """A complete object that waits to be registered; times in nanoseconds, range closed.
 
     `prefix` and `object_name` are as its writer sent them, `object_key` is the two joined. `facts`
@@ -46,8 +45,7 @@ class NewSegment:
     crc32c: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """One object key after `claim`: new, the same registration again, or refused."""
 
     new: NewSegment

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from operator import add as add_numbers
+from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Select, bindparam, func, select, text
 
@@ -13,8 +14,7 @@ from meta.store.tables import dataset_stats, datasets
 INT64_MAX = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Increments of a dataset's counters; negative subtracts. Sizes in bytes."""
 
     dataset_key: int
@@ -91,12 +91,9 @@ def columns(changes: Iterable[Change]) -> dict[str, object] | None:
     """The parameters of ADD; None = there is nothing to add."""
     sums: dict[int, list[int]] = {}
     for change in changes:
-        total = sums.setdefault(change.dataset_key, [0, 0, 0, 0, 0])
-        total[0] += change.live_segments
-        total[1] += change.live_size_bytes
-        total[2] += change.live_compressed_size_bytes
-        total[3] += change.all_segments
-        total[4] += change.open_tasks
+        key, *own = change
+        total = sums.get(key)
+        sums[key] = own if total is None else list(map(add_numbers, total, own))
     if not sums:
         return None
     totals = zip(*sums.values(), strict=True)

@@ -75,9 +75,10 @@ class AssembledPages:
 
     def _learn(self, page: AssembledPage) -> None:
         """Remember the classes of datasets that have new segments, and of those not known yet."""
-        if page.is_regular and page.new_keys:
-            masks = zip(page.new_keys, page.new_masks, strict=True)
-            self._held_classes.learn(masks, page.counter)
+        if page.is_regular and page.new_masks:
+            self._held_classes.learn(
+                [(packed >> 18, packed & (1 << 18) - 1) for packed in page.new_masks], page.counter
+            )
         if page.unknown_keys:
             self._transactions.read(
                 lambda tx: self._held_classes.find(tx, page.unknown_keys, page.counter)

@@ -45,14 +45,14 @@ class AssembledPage(NamedTuple):
     `frames` are the segments without the first one's tag, None for no segments. `layout_keys` has
     for each segment its dataset's key in four bytes and the ids of its promoted columns, None for
     one without a layout; it is None where no segment has one. `datasets` has the key in four bytes
-    and the id in 16 of each dataset. Of a page that is not regular only the first six are answers.
+    and the id in 16 of each dataset; `new_masks` the key, from bit 18 on, and classes of one with
+    new segments. Of a page that is not regular only the first six are answers.
     """
 
     is_regular: bool
     counter: int
     now_secs: int
     version: int
-    new_keys: Sequence[int]
     new_masks: Sequence[int]
     unknown_keys: Sequence[int]
     has_all_datasets: bool
@@ -133,20 +133,20 @@ page AS (
       AND end_ns >= :start_ns AND created_version <= (SELECT version FROM state)
       AND (tombstone_version IS NULL OR tombstone_version > (SELECT version FROM state))
       AND (:signals IS NULL OR signals IS NULL OR signals & :signals <> 0)
-    ORDER BY start_ns, id LIMIT :limit + 1) s
-  ORDER BY d.place LIMIT :limit + 1)
+    ORDER BY start_ns, id LIMIT :most) s
+  ORDER BY d.place LIMIT :most)
 SELECT (SELECT is_regular FROM rules), (SELECT counter FROM state), (SELECT now_secs FROM state),
-  (SELECT version FROM state), ARRAY(SELECT key FROM batch WHERE num_new > 0 ORDER BY key),
-  ARRAY(SELECT mask FROM batch WHERE num_new > 0 ORDER BY key),
+  (SELECT version FROM state),
+  ARRAY(SELECT key::bigint << 18 | mask FROM batch WHERE num_new > 0),
   ARRAY(SELECT key FROM batch WHERE is_unknown OR num_new >= {NEW_SEGMENTS_MAX}),
   (SELECT count(*) FROM visible WHERE key >= :key_behind) <= {DATASETS_MAX},
   (SELECT string_agg(int4send(key) || uuid_send(id), '') FROM batch),
-  count(*), count(lengths), string_agg({FRAME}, '\\x{SEGMENT_TAG.hex()}'),
-  (array_agg(lengths >> 48))[:limit + 1],
+  count(*), count(lengths), string_agg({FRAME}, '\\x{SEGMENT_TAG.hex()}') AS frames,
+  (array_agg(lengths >> 48))[:behind],
   CASE WHEN bool_or(has_layout) THEN array_agg(CASE WHEN has_layout THEN
     int4send((pair >> 5)::integer) || substr(facts, shown_bytes + 1) END) END,
-  (array_agg(pair))[:limit], (array_agg(start_ns))[:limit],
-  (array_agg(id))[:limit]
+  (array_agg(pair))[:shown], (array_agg(start_ns))[:shown],
+  (array_agg(id))[:shown]
 FROM ({SIZED.replace("{rows}", "SELECT * FROM page")}) r
 """  # noqa: S608
 # In the order of the parameters.
@@ -167,14 +167,23 @@ _TYPES = {
     "start_ns": "bigint",
     "last_ns": "bigint",
     "signals": "smallint",
-    "limit": "bigint",
+    "most": "bigint",
+    "shown": "integer",
+    "behind": "integer",
 }
-# Read through a row, so that a plan for the values of one call is never cheaper than the one for
-# all: to make one takes longer than to run it.
-_ASKED = ", ".join(f'${n}::{kind} AS "{name}"' for n, (name, kind) in enumerate(_TYPES.items(), 1))
-_STATEMENT = re.sub(r"(?<!:):([a-z]\w*)", r'(SELECT "\1" FROM asked)', _PAGE).replace(
-    "{asked}", f"SELECT {_ASKED}"
-)
+_PARAMETERS = {name: f"${n}::{kind}" for n, (name, kind) in enumerate(_TYPES.items(), 1)}
+# What plans are estimated by is read through a row, so that one for the values of a call never
+# seems cheaper than that for all: to make a plan takes longer than to run it.
+_ASKED = {"names", "visible", "known_keys", "known_versions", "known_masks"} | {
+    "start_ns",
+    "last_ns",
+    "most",
+}
+_STATEMENT = re.sub(
+    r"(?<!:):([a-z]\w*)",
+    lambda m: f"(SELECT {m[1]} FROM asked)" if m[1] in _ASKED else _PARAMETERS[m[1]],  # noqa: S608
+    _PAGE,
+).replace("{asked}", "SELECT " + ", ".join(f"{_PARAMETERS[n]} AS {n}" for n in sorted(_ASKED)))
 
 
 class PageStatement:
@@ -199,7 +208,9 @@ class PageStatement:
             "known_keys": page.known.keys,
             "known_versions": page.known.versions,
             "known_masks": page.known.masks,
-            "limit": page.limit,
+            "most": page.limit + 1,
+            "shown": page.limit,
+            "behind": page.limit + 1,
         }
         # As texts, so that their types do not depend on their sizes: one prepared statement.
         return self._sql, [None if values[n] is None else str(values[n]) for n in _TYPES]

@@ -16,9 +16,11 @@ from segments.keys import AttemptKey, MergedKey, TableKey, parse_key, table_pref
 from segments.location import StoreLocation
 from segplane.gateway.iceberg.access_settings import AccessSettings
 from segplane.gateway.iceberg.data_files import store_root
+from segplane.gateway.iceberg.present_objects import PresentObjects
 from segplane.gateway.iceberg.refusals import AccessRefused, RequestRefused
 
 if TYPE_CHECKING:
+    from segments.store.s3.missing_objects import MissingObjects
     from segments.store.s3.session_keys import SessionKeys
 
 VENDED, SIGNING = "vended-credentials", "remote-signing"
@@ -50,6 +52,8 @@ class StoreAccess:
         self._clock = clock
         # Keys by store and dataset, least recently made first.
         self._kept: OrderedDict[tuple[StoreLocation, str], SessionKeys] = OrderedDict()
+        self._present = PresentObjects()
+        self._missing: MissingObjects | None = None
         self._lock = threading.Lock()
 
     def kind(self, header: str) -> str:
@@ -98,7 +102,10 @@ class StoreAccess:
         return [{"prefix": f"{store_root(self._location())}/", "config": given.config}]
 
     def sign(self, body: dict[str, Any], dataset_id: str) -> dict[str, Any]:
-        """Sign a read of one dataset's object. Raises AccessRefused, RequestRefused."""
+        """Sign a read of one dataset's object.
+
+        Raises AccessRefused, RequestRefused, ObjectGone.
+        """
         # botocore takes a third of a second, which most gateways need not spend.
         from segments.store.s3.signing import AccessKeys, ReadRequest, find_key, sign
 
@@ -113,15 +120,29 @@ class StoreAccess:
         method, url, region = map(str, texts)
         request = ReadRequest(method, url, region, _headers(body.get("headers", {})))
         location = self._location()
-        key = parse_key(find_key(location, request) or "")
+        object_key = find_key(location, request) or ""
+        key = parse_key(object_key)
         if not isinstance(key, _OF_A_TABLE) or key.dataset_id != dataset_id:
             raise AccessRefused(
                 "only GET and HEAD of objects of this table are signed, without a query: its"
                 " segments and its metadata"
             )
         keys = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
+        # The store would only say that there is no such key.
+        self._present.check(
+            object_key,
+            lambda: self._missing_objects().is_missing(location, keys, url, region),
+        )
         signed = sign(location, keys, request)
         return {"uri": url, "headers": {name: [value] for name, value in signed.items()}}
+
+    def _missing_objects(self) -> "MissingObjects":
+        from segments.store.s3.missing_objects import MissingObjects
+
+        with self._lock:
+            if self._missing is None:
+                self._missing = MissingObjects()
+            return self._missing
 
     def _keys(self, dataset_id: str, endpoint: str) -> dict[str, str]:
         from segments.store.s3.session_keys import TokenService, assume_role, read_policy

@@ -17,5 +17,9 @@ class AccessRefused(Exception):
     """The caller may not have this; the message says why."""
 
 
+class ObjectGone(Exception):
+    """An object of the table was deleted; the message says why and what to do."""
+
+
 class PlanTaskMissing(Exception):
     """There is no such part of a plan."""

@@ -18,6 +18,7 @@ from meta.errors import (
 from segments.errors import StoreError
 from segplane.gateway.iceberg.refusals import (
     AccessRefused,
+    ObjectGone,
     PlanTaskMissing,
     RequestRefused,
     TableMissing,
@@ -63,6 +64,7 @@ _META_AWAY = "the metadata server cannot answer now: "
 _REFUSALS: tuple[tuple[tuple[type[Exception], ...], ErrorKind, str], ...] = (
     ((TableMissing, NotFound), NO_TABLE, ""),
     ((PlanTaskMissing,), NO_PLAN_TASK, ""),
+    ((ObjectGone,), NOT_FOUND, ""),
     ((TableRefused, RequestRefused, InvalidArgument), BAD_REQUEST, ""),
     ((AccessRefused, NotAllowed), FORBIDDEN, ""),
     ((NotNow,), UNAVAILABLE, ""),

@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 from meta.config import Settings
 from meta.process import ConfigError, Environment
 from segments.keys import baby_key, merged_prefix, new_merged_key
+from segments.store.open import open_store
 from segplane.gateway.config import load
 from segplane.gateway.iceberg.access_settings import AccessSettings
 from tests.support.gateway.segments import SegmentWriter
@@ -74,6 +75,13 @@ def status_of(answer: Answer, method: str) -> int:
         return error.code
 
 
+def stored_segment(settings: Settings, dataset: str) -> str:
+    """Return the key of an object of a dataset, which nobody registered."""
+    key = new_merged_key(dataset)
+    open_store(settings.location).put_if_absent(key, b"segment")
+    return key
+
+
 def object_urls(table: Table, base: str) -> list[str]:
     """The addresses of a table's segments."""
     root = table.metadata.location.partition("/iceberg/")[0]
@@ -112,10 +120,10 @@ def test_a_signature_is_for_one_object_and_method(
 
 
 def test_only_reads_of_the_own_dataset_are_signed(
-    gateway: GatewayServer, segments: SegmentWriter, base: str
+    gateway: GatewayServer, segments: SegmentWriter, base: str, meta_settings: Settings
 ) -> None:
     own, other = merged_prefix(segments.dataset), merged_prefix(str(uuid4()))
-    segment = new_merged_key(segments.dataset)
+    segment = stored_segment(meta_settings, segments.dataset)
     for method in ("PUT", "POST", "DELETE", "PATCH", "get", ""):
         assert_refused(signed(gateway, f"{base}/{segment}", method))
     for url in (
@@ -168,9 +176,9 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(
 
 
 def test_headers_that_a_store_wants_signed_are_signed(
-    gateway: GatewayServer, segments: SegmentWriter, base: str
+    gateway: GatewayServer, segments: SegmentWriter, base: str, meta_settings: Settings
 ) -> None:
-    url = f"{base}/{new_merged_key(segments.dataset)}"
+    url = f"{base}/{stored_segment(meta_settings, segments.dataset)}"
     headers = {
         "X-Amz-Checksum-Mode": ["ENABLED"],
         # Of the AWS SDK for Java.

@@ -54,7 +54,8 @@ def _daft(catalog: CatalogAddress) -> str:
 
 
 def _duckdb(catalog: CatalogAddress) -> str:
-    options = [f"ENDPOINT '{catalog.uri}'"]
+    # A write is refused at once; else DuckDB puts a file into the store before it asks to commit.
+    options = ["READ_ONLY", f"ENDPOINT '{catalog.uri}'"]
     options.append("TOKEN '<GATEWAY_AUTH_TOKEN>'" if catalog.has_token else _NO_TOKEN)
     lines = ["INSTALL iceberg; LOAD iceberg;"]
     if catalog.is_s3:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from pyiceberg.catalog import load_catalog
@@ -12,19 +11,15 @@ from segments.keys import DATASETS_ROOT
 from segments.store.open import open_store
 from tests.support.gateway.answers import (
     answer,
-    catalog_of,
-    comparable,
     condition,
     expected,
     record,
 )
-from tests.support.gateway.engines import ENGINES, Engine
 from tests.support.gateway.questions import QUESTIONS
 from tests.support.gateway.reads import Reads
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.gateway.shop import Shop
-from tests.support.gateway.trino import TrinoServer
 from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
 from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
@@ -58,14 +53,6 @@ def files(shop: Shop, meta_settings: Settings) -> dict[str, bytes]:
     """The segments, by key."""
     bucket = open_store(meta_settings.location)
     return {one.key: bucket.get(one.key) for one in bucket.list(DATASETS_ROOT)}
-
-
-@pytest.fixture
-def reads(files: dict[str, bytes], store: FaultyProxy) -> Reads:
-    """Counts of reads from now on."""
-    counted = Reads(files)
-    store.fault = counted.pass_on
-    return counted
 
 
 def test_pyiceberg_reads_a_bucket_with_keys_of_its_own(
@@ -105,32 +92,3 @@ def test_no_credentials_are_given_out(gateway: GatewayServer, shop: Shop) -> Non
     }
     assert "secret" not in loaded.body.decode()
     assert shop.segments.files
-
-
-@pytest.mark.readers
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-def test_engines_read_a_bucket_with_the_settings_that_are_printed(
-    shop: Shop, gateway: GatewayServer, meta_settings: Settings, reads: Reads, engine: Engine
-) -> None:
-    engine.skip_if_missing()
-    version = gateway.table().json["metadata"]["current-snapshot-id"]
-
-    answers = engine.ask(catalog_of(gateway, meta_settings), "web", version)
-
-    record(f"{engine.name}, bucket", {"all": reads.shown()})
-    assert {name: comparable(one["rows"]) for name, one in answers.items()} == expected(shop)
-
-
-@pytest.mark.readers
-def test_trino_reads_a_bucket_with_the_settings_that_are_printed(
-    shop: Shop, gateway: GatewayServer, meta_settings: Settings, reads: Reads, tmp_path: Path
-) -> None:
-    version = gateway.table().json["metadata"]["current-snapshot-id"]
-    trino = TrinoServer(tmp_path / "trino", catalog_of(gateway, meta_settings))
-    try:
-        answers = trino.ask("web", version)
-    finally:
-        trino.close()
-
-    record("Trino, bucket", {"all": reads.shown()})
-    assert {name: comparable(one["rows"]) for name, one in answers.items()} == expected(shop)

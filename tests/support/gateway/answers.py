@@ -58,8 +58,8 @@ def condition(question: Question) -> str | BooleanExpression:
     return " AND ".join(parts) or AlwaysTrue()
 
 
-def polars_rows(table: Any, question: Question) -> pa.Table:
-    frame = pl.scan_iceberg(table)
+def polars_rows(table: Any, question: Question, storage: dict[str, str] | None = None) -> pa.Table:
+    frame = pl.scan_iceberg(table, storage_options=storage)
     told = question.conditions()
     if told["signal"]:
         frame = frame.filter(pl.col("signal") == told["signal"])

@@ -20,7 +20,7 @@ from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 ROOT = Path(__file__).parents[3]
 READERS = ROOT / "build" / "readers"
 SCRIPT = Path(__file__).with_name("engine_script.py")
-DEADLINE_SECS = 280
+DEADLINE_SECS = 400
 AWS_BUNDLE = "iceberg-aws-bundle-1.12.0.jar"
 Answers = dict[str, dict[str, Any]]
 NO_CHANGES: Mapping[str, str] = MappingProxyType({})
@@ -51,10 +51,14 @@ class Engine:
         version: int,
         *,
         changes: Mapping[str, str] = NO_CHANGES,
+        steps: str = "",
+        more: Mapping[str, str] = NO_CHANGES,
     ) -> Answers:
         """Put all questions to it, with the settings that `segplane iceberg info` prints.
 
-        `changes` are properties beside or in place of those; "" leaves one out.
+        `changes` are properties beside or in place of those; "" leaves one out. `steps` is the
+        address of a server that is told the name of each question before it is asked; `more` are
+        statements of SQL to run after the questions.
         """
         table = self.dialect.table(dataset, version)
         if self.kind == "daft":
@@ -63,7 +67,11 @@ class Engine:
             {"name": one.name, "sql": one.sql(self.dialect, table), "conditions": one.conditions()}
             for one in QUESTIONS
         ]
-        request = {"questions": asked, "table": f"default.{dataset}@{version}"}
+        if self.kind != "daft":
+            asked += [{"name": name, "sql": sql} for name, sql in more.items()]
+        request: dict[str, Any] = {"questions": asked, "table": f"default.{dataset}@{version}"}
+        if steps:
+            request["steps"] = steps
         return self._run(catalog, request, changes)
 
     def run(self, catalog: CatalogAddress, statements: dict[str, str]) -> Answers:
@@ -77,14 +85,15 @@ class Engine:
         request: dict[str, Any],
         changes: Mapping[str, str] = NO_CHANGES,
     ) -> Answers:
-        properties = self._properties(catalog) | dict(changes)
+        properties = self.properties(catalog) | dict(changes)
         opening = {
-            "statements": _statements(self.kind, catalog),
+            "statements": statements_of(self.kind, catalog),
             "properties": {name: value for name, value in properties.items() if value},
         }
         return run_script(self, request | opening)
 
-    def _properties(self, catalog: CatalogAddress) -> dict[str, str]:
+    def properties(self, catalog: CatalogAddress) -> dict[str, str]:
+        """Return the properties that open the catalog in an engine without SQL, and in Spark."""
         if self.kind == "daft":
             configured = yaml.safe_load(printed("daft", catalog).partition("# Python")[0])
             return dict(configured["catalog"]["segplane"])
@@ -100,10 +109,10 @@ class Engine:
         }
 
 
-def printed(engine: str, catalog: CatalogAddress) -> str:
+def printed(engine: str, catalog: CatalogAddress, token: str = TOKEN) -> str:
     """The settings that are printed for an engine, filled in."""
     text = settings_of(engine, catalog)
-    text = text.replace("<GATEWAY_AUTH_TOKEN>", TOKEN)
+    text = text.replace("<GATEWAY_AUTH_TOKEN>", token)
     return text.replace("<access key>", ACCESS_KEY).replace("<secret key>", SECRET_KEY)
 
 
@@ -131,11 +140,11 @@ def run_script(engine: Engine, request: Any) -> Answers:
     return answers
 
 
-def _statements(kind: str, catalog: CatalogAddress) -> list[str]:
+def statements_of(kind: str, catalog: CatalogAddress, token: str = TOKEN) -> list[str]:
     """Statements that open the catalog in an engine of SQL."""
     if kind not in ("duckdb", "clickhouse"):
         return []
-    statements = [one.strip() for one in printed(kind, catalog).split(";")]
+    statements = [one.strip() for one in printed(kind, catalog, token).split(";")]
     # Extensions are loaded from packages, and the example at the end has no table.
     return [one for one in statements if one and one.split()[0] not in _LEFT_OUT]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,8 @@ LATENCY, ONLY, STRADDLER = "latency", "only-once", "straddler"
 _SERVICES = ("cart", "checkout", "search")
 _BOUNDS = [1.0, 5.0, 25.0, 100.0]
 _TRACES = 40
+# Many rows take a second, and come from few seeds.
+_rows_of = lru_cache(30)(rows_of)
 
 
 @dataclass
@@ -39,6 +42,8 @@ class Shop:
     tables: list[pa.Table] = field(default_factory=list)
     # Of one file after the other.
     formats: Sequence[int] = (FORMAT_VERSION,)
+    # Of each signal in a file.
+    rows: int = 60
     _rng: random.Random = field(default_factory=lambda: random.Random(12))
 
     def open(self) -> None:
@@ -66,13 +71,14 @@ class Shop:
         )
 
     def write(
-        self, start: int, length: int, rows: int = 60, services: Sequence[str] = _SERVICES
+        self, start: int, length: int, rows: int = 0, services: Sequence[str] = _SERVICES
     ) -> str:
         """Write a segment of all signals over a span of nanoseconds; returns its id."""
         spec = self.segments.spec()
+        rows = rows or self.rows
         tables = {}
         for signal in SIGNALS:
-            table = rows_of(signal, rows, spec, self._rng.getrandbits(32))
+            table = _rows_of(signal, rows, spec, self._rng.getrandbits(32))
             # The first one at the very start, which only one file of all has.
             times = [start] + [start + self._rng.randrange(length) for _ in range(rows - 1)]
             columns: dict[str, list[Any]] = {
@@ -80,7 +86,7 @@ class Shop:
                 "service_name": [self._rng.choice(services) for _ in range(rows)],
             }
             columns |= self._columns(signal, rows)
-            tables[signal] = _replaced(table, columns)
+            tables[signal] = replace_columns(table, columns)
         format_version = self.formats[len(self.tables) // len(SIGNALS) % len(self.formats)]
         self.tables += tables.values()
         return self.segments.register(tables, spec, format_version)
@@ -123,7 +129,8 @@ class Shop:
                 "zero_threshold": [None] * rows,
                 "aggregation_temporality": [1] * rows,
             }
-        traces = [TRACE, *(f"{number:032x}" for number in range(1, _TRACES))]
+        number_of_traces = _TRACES * self.rows // 60
+        traces = [TRACE, *(f"{number:032x}" for number in range(1, number_of_traces))]
         columns: dict[str, list[Any]] = {"trace_id": [rng.choice(traces) for _ in range(rows)]}
         columns["trace_id"][0] = TRACE
         if signal == "traces":
@@ -150,7 +157,7 @@ def _completed(table: pa.Table, signal: Signal, spec: SegmentSpec) -> pa.Table:
     return table.select(schema.names).cast(schema)
 
 
-def _replaced(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
+def replace_columns(table: pa.Table, columns: dict[str, list[Any]]) -> pa.Table:
     for name, values in columns.items():
         place, member = table.schema.get_field_index(name), table.schema.field(name)
         is_dictionary = pa.types.is_dictionary(member.type)

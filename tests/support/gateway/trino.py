@@ -6,7 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -59,6 +59,8 @@ class TrinoServer:
     catalog: CatalogAddress
     # Properties beside or in place of those that are printed; "" leaves one out.
     changes: Mapping[str, str] = field(default_factory=dict)
+    # Properties of catalogs beside that one, which differ in these, by their names.
+    others: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (HOME / ".ready").exists():
@@ -95,22 +97,27 @@ class TrinoServer:
         self._log.close()
         shutil.rmtree(self.folder / "data", ignore_errors=True)
 
-    def ask(self, dataset: str, version: int) -> Answers:
-        """Put all questions to it."""
+    def ask(
+        self, dataset: str, version: int, begin: Callable[[str], object] = lambda _: None
+    ) -> Answers:
+        """Put all questions to it; `begin` is told the name of each."""
         table = TRINO.table(dataset, version)
-        return {
-            question.name: dict(
-                zip(("rows", "read"), self.query(question.sql(TRINO, table)), strict=True)
-            )
-            for question in QUESTIONS
-        }
+        answers: Answers = {}
+        for question in QUESTIONS:
+            begin(question.name)
+            rows, read = self.query(question.sql(TRINO, table))
+            answers[question.name] = {"rows": rows, "read": read}
+        return answers
 
     def query(self, sql: str) -> tuple[list[dict[str, Any]], dict[str, int]]:
-        """Run a query; returns its rows and what it read. Raises AssertionError with its error."""
+        """Run a query; returns its rows and what it read.
+
+        Raises AssertionError with its error and the causes of that, a line each.
+        """
         reply = self._send(f"http://127.0.0.1:{self.port}/v1/statement", sql.encode())
         rows: list[list[Any]] = []
         while True:
-            assert "error" not in reply, reply["error"]["message"]
+            assert "error" not in reply, _messages(reply["error"]["failureInfo"])
             rows += reply.get("data", [])
             if "nextUri" not in reply:
                 break
@@ -145,10 +152,20 @@ class TrinoServer:
         (etc / "config.properties").write_text(_CONFIG.format(port=self.port))
         lines = printed("trino", self.catalog).splitlines()
         properties = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
-        changed = properties | dict(self.changes)
-        (etc / "catalog" / "segplane.properties").write_text(
-            "".join(f"{name}={value}\n" for name, value in changed.items() if value)
-        )
+        for catalog, changes in {"segplane": self.changes, **self.others}.items():
+            changed = properties | dict(changes)
+            (etc / "catalog" / f"{catalog}.properties").write_text(
+                "".join(f"{name}={value}\n" for name, value in changed.items() if value)
+            )
+
+
+def _messages(failure: Any) -> str:
+    """Return what a user is shown, and on lines of their own the causes that `--debug` shows."""
+    lines = []
+    while failure:
+        lines.append(str(failure.get("message")))
+        failure = failure.get("cause")
+    return "\n".join(lines)
 
 
 def _plain(value: Any) -> Any:

@@ -125,6 +125,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
             return _admit(tx, token, collector_id, about)
 
         admission = self._transactions.write(work)
+        # Its first commit then needs no query.
+        self._callers.remember(admission.stream_id)
         return ingestion_pb2.RegisterForStreamResponse(
             stream_id=str(admission.stream_id),
             config=ingestion_pb2.StreamConfig(

@@ -1,6 +1,7 @@
 """Checks that a caller may write to a stream, without a query for every commit."""
 
 import asyncio
+import threading
 from uuid import UUID
 
 from meta import access
@@ -18,9 +19,10 @@ class StreamCallers:
         self._transactions = transactions
         self._streams_max = streams_max
         self._subjects: dict[tuple[UUID, str], None] = {}
+        self._lock = threading.Lock()
 
     async def check(self, stream_id: UUID) -> None:
-        """Raise NotFound or RoleRefused unless the caller may write; used on the event loop."""
+        """Raise NotFound or RoleRefused unless the caller may write; on the event loop."""
         caller = access.current.get()
         if caller.role is not Role.INGEST:
             return
@@ -30,6 +32,14 @@ class StreamCallers:
         await asyncio.to_thread(
             self._transactions.read, lambda tx: stream_owners.check(tx, stream_id)
         )
-        if len(self._subjects) >= self._streams_max:
-            del self._subjects[next(iter(self._subjects))]
-        self._subjects[known] = None
+        self.remember(stream_id)
+
+    def remember(self, stream_id: UUID) -> None:
+        """Note that the caller may write to a stream, as who registered it may; in any thread."""
+        caller = access.current.get()
+        if caller.role is not Role.INGEST:
+            return
+        with self._lock:
+            if len(self._subjects) >= self._streams_max:
+                del self._subjects[next(iter(self._subjects))]
+            self._subjects[stream_id, caller.subject] = None

@@ -1,8 +1,10 @@
 """A stream is written by the principal whose collector registered it, and by no other."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from meta.access import Role
 from meta.client import MetaClient
@@ -114,3 +116,27 @@ def test_a_default_server_keeps_one_stream_for_a_name(
         first = IngestionDriver(meta_server.client, NAME).register(token).stream_id
         assert IngestionDriver(other, NAME).register(token).stream_id == first
         assert IngestionDriver(other, NAME).commit(first, 0).committed_offset == 0
+
+
+def test_who_registered_a_stream_commits_to_it_without_a_query_for_its_owner(
+    guard: GuardedServer, token: Token
+) -> None:
+    asked = list[str]()
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: object) -> None:
+        if statement.startswith("SELECT ingest_streams.principal"):
+            asked.append(statement)
+
+    engine = guard.running.database.engine
+    with guard.client(Role.INGEST, "eu") as eu, guard.client(Role.INGEST, "us") as us:
+        stream_id = IngestionDriver(eu, NAME).register(token).stream_id
+        event.listen(engine, "before_cursor_execute", note)
+        try:
+            assert IngestionDriver(eu, NAME).commit(stream_id, 0).committed_offset == 0
+            by_owner = len(asked)
+            with pytest.raises(RoleRefused):
+                IngestionDriver(us, NAME).commit(stream_id, 1)
+        finally:
+            event.remove(engine, "before_cursor_execute", note)
+
+    assert (by_owner, len(asked)) == (0, 1)

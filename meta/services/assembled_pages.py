@@ -70,8 +70,14 @@ class AssembledPages:
             checked.min_version,
             checked.names,
             checked.limit,
-            self._held_classes.known() if _is_wide(checked) else KnownClasses(),
+            self._known(checked),
         )
+
+    def _known(self, checked: CheckedLookup) -> KnownClasses:
+        if not _is_wide(checked):
+            return KnownClasses()
+        first_key = checked.cursor.position.dataset_key if checked.cursor else 0
+        return self._held_classes.known(first_key)
 
     def _learn(self, page: AssembledPage) -> None:
         """Remember the classes of datasets that have new segments, and of those not known yet."""

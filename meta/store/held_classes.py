@@ -6,8 +6,10 @@ all segments up to the version it was found at, so a lookup asks for those of la
 A class whose segments are gone costs a probe.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 from sqlalchemy import text
@@ -15,8 +17,10 @@ from sqlalchemy import text
 from meta.store import pg_arrays
 from meta.store.engine import Transaction
 
-# Datasets that are remembered, of which some may be deleted; a lookup sends them all.
-DATASETS_MAX = 2_000
+# Datasets that are remembered; 100 bytes each.
+DATASETS_MAX = 100_000
+# Of these a lookup sends so many; some may be deleted, or not be the caller's.
+SENT_MAX = 2_000
 # With more new segments than this, the classes are found anew.
 NEW_SEGMENTS_MAX = 100
 # By leaps in the index: a probe for each class and one to end.
@@ -64,7 +68,7 @@ class DatasetClasses:
 
 
 class KnownClasses(NamedTuple):
-    """All that is remembered, as array literals; a mask has bit c set for class c."""
+    """Remembered datasets, as array literals; a mask has bit c set for class c."""
 
     keys: str = "{}"
     versions: str = "{}"
@@ -76,19 +80,22 @@ class HeldClasses:
     """The classes of all datasets that were looked into; for all threads of a server."""
 
     _known: dict[int, DatasetClasses] = field(default_factory=dict)
-    # Of `_known`, perhaps as it was before another thread's last change: not wrong, but older.
+    # Of all of `_known`, perhaps as it was before the last change: not wrong, but older.
     _literals: KnownClasses | None = None
 
-    def known(self) -> KnownClasses:
-        """All that is remembered, for a statement that asks for new segments itself."""
+    def known(self, first_key: int) -> KnownClasses:
+        """The remembered datasets from a key on, for a statement that finds their new segments.
+
+        All datasets where they are few enough to send.
+        """
+        if len(self._known) > SENT_MAX:
+            # In one step, as far as other threads see.
+            known = sorted(self._known.copy().items())
+            begin = bisect_left(known, first_key, key=itemgetter(0))
+            return _as_literals(known[begin : begin + SENT_MAX])
         literals = self._literals
         if literals is None:
-            known = list(self._known.items())
-            literals = self._literals = KnownClasses(
-                pg_arrays.numbers([key for key, _ in known]),
-                pg_arrays.numbers([one.version for _, one in known]),
-                pg_arrays.numbers([sum(1 << c for c in one.classes) for _, one in known]),
-            )
+            literals = self._literals = _as_literals(list(self._known.items()))
         return literals
 
     def learn(self, masks: Iterable[tuple[int, int]], version: int) -> None:
@@ -132,6 +139,14 @@ def read(tx: Transaction, keys: Sequence[int], version: int = 0) -> dict[int, Da
     rows = tx.execute(_HELD, {"keys": pg_arrays.numbers(keys)}).all()
     classes = {key: frozenset(own) for key, own in rows}
     return {key: DatasetClasses.of(key, classes.get(key, frozenset()), version) for key in keys}
+
+
+def _as_literals(known: Sequence[tuple[int, DatasetClasses]]) -> KnownClasses:
+    return KnownClasses(
+        pg_arrays.numbers([key for key, _ in known]),
+        pg_arrays.numbers([one.version for _, one in known]),
+        pg_arrays.numbers([sum(1 << c for c in one.classes) for _, one in known]),
+    )
 
 
 def literals(held: Sequence[DatasetClasses]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from meta.client import MetaClient
 from meta.store import held_classes, lookup
 from meta.store.engine import Database, Transaction
-from meta.store.held_classes import HeldClasses
+from meta.store.held_classes import SENT_MAX, HeldClasses, KnownClasses
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, Writer, segment_of
 from tests.support.meta.server import MetaServer
@@ -103,3 +103,17 @@ def test_a_lookup_of_many_datasets_finds_new_classes(
         saved.update(writer.save(segment_of(dataset, EPOCH, EPOCH + seconds * SECOND)))
 
         assert set(writer.find_ids()) == saved
+
+
+def test_of_many_datasets_those_that_a_page_begins_with_are_sent() -> None:
+    remembered = HeldClasses()
+    remembered.learn([(key, 0b101) for key in range(SENT_MAX, 0, -1)], 7)
+    assert remembered.known(5).keys.count(",") == SENT_MAX - 1
+
+    remembered.learn([(SENT_MAX + 3, 0b1), (SENT_MAX + 2, 0b10)], 8)
+
+    assert remembered.known(0).keys == f"{{{','.join(map(str, range(1, SENT_MAX + 1)))}}}"
+    assert remembered.known(SENT_MAX - 1) == KnownClasses(
+        f"{{{SENT_MAX - 1},{SENT_MAX},{SENT_MAX + 2},{SENT_MAX + 3}}}", "{7,7,8,8}", "{5,5,2,1}"
+    )
+    assert remembered.known(SENT_MAX + 4) == KnownClasses()

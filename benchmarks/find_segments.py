@@ -1,7 +1,7 @@
 """FindSegments over a short and a long history: first page and drain, at every age.
 
-What one call costs over its SQL is measured with the statement of `meta.store.lookup`, fetched by
-psycopg. BENCH_SEGMENTS makes the long history shorter, for a quick look.
+What one call costs over its SQL is measured with the rows of its segments, fetched by psycopg.
+BENCH_SEGMENTS makes the long history shorter, for a quick look.
 """
 
 import time
@@ -143,8 +143,8 @@ def _compared(
 def _over_sql(history: _History) -> Iterator[Result]:
     """One full page of the largest dataset, against statements and their fetch by psycopg.
 
-    The judged one selects the fields of the segments. The server's own selects messages as well,
-    which is less work: what is left above it is the call.
+    The judged one selects the fields of the segments. The other selects the messages that rows
+    keep, as the server reads a page that the database does not put together.
     """
     dataset = history.datasets[0]
     window = history.window(history.count * DAY_NANOS // SEGMENTS_PER_DAY, "newest")
@@ -158,7 +158,7 @@ def _over_sql(history: _History) -> Iterator[Result]:
         ours, *references = interleaved(
             [lambda: _first_page(history.client, request), fields, messages], rounds=SQL_ROUNDS
         )
-    names = {"": "fields", "_of_messages": "messages, as the server does,"}
+    names = {"": "fields", "_of_messages": "the messages that rows keep,"}
     for (suffix, selected), reference in zip(names.items(), references, strict=True):
         yield compare(
             f"find_segments_page_over_sql{suffix}",

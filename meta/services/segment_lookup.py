@@ -1,6 +1,7 @@
 """SegmentLookupService: pages of segments at one version."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import add
@@ -16,7 +17,7 @@ from meta.services.lookup_requests import CheckedLookup, LookupCursor
 from meta.services.segment_bytes import SegmentFrames
 from meta.services.segment_layouts import PageLayouts
 from meta.store import found_segments, lookup
-from meta.store.engine import Transaction
+from meta.store.engine import Conflict, Transaction
 from meta.store.found_segments import FoundSegment
 from meta.store.held_classes import HeldClasses
 from meta.store.lookup import Query, VisibleDataset
@@ -76,19 +77,28 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
     ) -> bytes:
         """Read segments by id, in the order of the request; the reply is serialized already."""
         checks.at_most(request.segment_ids, "segment_ids", IDS_MAX)
-        ids = dict.fromkeys(
-            checks.uuid(text, f"segment_ids[{index}]")
-            for index, text in enumerate(request.segment_ids)
+        ids = list(
+            dict.fromkeys(
+                checks.uuid(text, f"segment_ids[{index}]")
+                for index, text in enumerate(request.segment_ids)
+            )
         )
+        with suppress(Conflict):
+            kept = found_segments.kept_by_ids(self._transactions.database, ids)
+            if kept is not None:
+                return self._joined([segment.message or b"" for segment in kept], kept)
 
-        def read(tx: Transaction) -> list[tuple[bytes, bytes, int | None]]:
-            found = found_segments.by_ids(tx, list(ids))
-            return [
-                (message, segment_bytes.tail(*row[1:5]), None)
-                for message, row in zip(found_segments.messages(tx, found), found, strict=True)
-            ]
+        def read(tx: Transaction) -> bytes:
+            found = found_segments.by_ids(tx, ids)
+            return self._joined(found_segments.messages(tx, found), found)
 
-        return self._frames.join(self._transactions.read(read))
+        return self._transactions.read(read)
+
+    def _joined(self, messages: Sequence[bytes], found: Sequence[FoundSegment]) -> bytes:
+        return self._frames.join(
+            (message, segment_bytes.tail(*row[1:5]), None)
+            for message, row in zip(messages, found, strict=True)
+        )
 
     def _page(self, tx: Transaction, checked: CheckedLookup) -> _Page:
         snapshot = lookup.snapshot(tx)

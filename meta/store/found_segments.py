@@ -1,25 +1,28 @@
 """Segments as lookups find them: bytes of their messages, what may change, and their places."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, TextClause, Uuid, bindparam, text
+from sqlalchemy import TextClause, text
 
-from meta.store import dataset_scope, segment_message, segments
-from meta.store.engine import BINARY, Transaction
+from meta.store import dataset_scope, driver_statements, pg_arrays, segment_message, segments
+from meta.store.engine import BINARY, Database, Transaction
 
 # The columns of a found segment, from a segment `s`.
 COLUMNS = (
     "s.message, s.created_version, s.tombstone_version, s.facts, s.crc32c, uuid_send(s.id),"
     " s.dataset_key, s.dur_class, s.start_ns"
 )
-_BY_IDS = text(f"""
+_BY_IDS = f"""
     SELECT {COLUMNS} FROM segments s
-    WHERE s.id = ANY(:ids) AND (cast(:visible AS uuid[]) IS NULL OR s.dataset_key IN (
-      SELECT key FROM datasets WHERE id = ANY(:visible)))
-""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
+    WHERE s.id = ANY(cast({{ids}} AS uuid[]))
+      AND (cast({{visible}} AS uuid[]) IS NULL OR s.dataset_key IN (
+        SELECT key FROM datasets WHERE id = ANY(cast({{visible}} AS uuid[]))))
+"""  # noqa: S608
+_IN_TRANSACTION = text(_BY_IDS.format(ids=":ids", visible=":visible"))
+_BY_ITSELF = _BY_IDS.format(ids="$1", visible="$2").encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,27 @@ def fetch(
 
 def by_ids(tx: Transaction, ids: Sequence[UUID]) -> list[FoundSegment]:
     """The segments that the caller may see, tombstoned ones too, in the order of distinct `ids`."""
-    if not ids:
-        return []
-    values = {"ids": list(ids), "visible": dataset_scope.visible_ids()}
-    by_id = {row.id: row for row in fetch(tx, _BY_IDS, values)}
+    values = dict(zip(("ids", "visible"), _values(ids), strict=True))
+    return _in_order(ids, fetch(tx, _IN_TRANSACTION, values))
+
+
+def kept_by_ids(database: Database, ids: Sequence[UUID]) -> list[FoundSegment] | None:
+    """Like `by_ids` by one statement; None where a row does not keep its message.
+
+    Raises Conflict where a migration is under way.
+    """
+    rows = driver_statements.fetch_rows(database, _BY_ITSELF, _values(ids))
+    found = _in_order(ids, map(FoundSegment._make, rows))
+    return None if any(segment.message is None for segment in found) else found
+
+
+def _values(ids: Sequence[UUID]) -> list[str | None]:
+    visible = dataset_scope.visible_ids()
+    return [pg_arrays.uuids(ids), None if visible is None else pg_arrays.uuids(visible)]
+
+
+def _in_order(ids: Sequence[UUID], found: Iterable[FoundSegment]) -> list[FoundSegment]:
+    by_id = {segment.id: segment for segment in found}
     return [by_id[one.bytes] for one in ids if one.bytes in by_id]
 
 

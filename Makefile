@@ -12,7 +12,7 @@ GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes -
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspark_segplane
 
-.PHONY: help setup lock demo test test-slow test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
+.PHONY: help setup lock demo test test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
 
 test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow
+
+test-restricted: $(READY) ## The tests of meta and its contract with meta as the Postgres role that may only serve
+	$(BIN)/python -m pytest -n 2 --dist loadscope --restricted-role tests/meta tests/contract tests/property
 
 test-scale: $(READY) ## Hot calls and jobs over 10 million segments; META_SCALE_PERCENT makes it smaller
 	$(BIN)/python -m pytest -s -m scale tests/meta/test_scale.py

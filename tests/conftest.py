@@ -20,6 +20,7 @@ from meta.client import MetaClient
 from meta.process import Environment
 from meta.store.engine import Database, DatabaseSettings
 from segplane.postgres import EmbeddedPostgres
+from tests.support.meta import database_roles
 from tests.support.meta.server import MetaServer
 
 # No deadline: a loaded machine is no counterexample. CI repeats the same examples, so that what
@@ -67,11 +68,36 @@ def postgres() -> Iterator[EmbeddedPostgres]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make test-restricted`."""
+    text = "let meta serve as the restricted Postgres role of docs/security.md"
+    parser.addoption("--restricted-role", action="store_true", help=text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the restricted role may not do."""
+    if config.getoption("--restricted-role"):
+        skip = pytest.mark.skip(reason="needs the owner of the database")
+        for item in items:
+            if item.get_closest_marker("database_owner"):
+                item.add_marker(skip)
+
+
 @pytest.fixture(scope="session")
-def template_database(postgres: EmbeddedPostgres) -> str:
+def is_restricted(request: pytest.FixtureRequest) -> bool:
+    """True where meta serves as the restricted role of docs/security.md."""
+    return bool(request.config.getoption("--restricted-role"))
+
+
+@pytest.fixture(scope="session")
+def template_database(postgres: EmbeddedPostgres, is_restricted: bool) -> str:
     """Name a database with the full schema, to be copied and never connected to."""
     name = "segplane_template"
     _admin(postgres, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    if is_restricted:
+        database_roles.create(postgres.url_of(name))
+        database_roles.migrate(postgres.url_of(name))
+        return name
     database = Database(DatabaseSettings(url=postgres.url_of(name)))
     migrations.upgrade(database)
     database.close()
@@ -103,8 +129,10 @@ def empty_database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
 
 
 @pytest.fixture
-def meta_settings(database_url: str, tmp_path: Path) -> config.Settings:
+def meta_settings(database_url: str, tmp_path: Path, is_restricted: bool) -> config.Settings:
     """Settings of the meta under test; a test overrides this fixture to change them."""
+    if is_restricted:
+        database_url = database_roles.as_role(database_url, database_roles.SERVING)
     return config.load(
         Environment(
             "META_",

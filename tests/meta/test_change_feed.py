@@ -110,7 +110,9 @@ def test_a_feed_that_paused_longer_than_the_grace_ends_and_skips_nothing(
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("end", ["closed", "database gone"])
+@pytest.mark.parametrize(
+    "end", ["closed", pytest.param("database gone", marks=pytest.mark.database_owner)]
+)
 def test_watchers_end_with_the_feed_and_none_begin_after_it(
     meta_server: MetaServer, end: str
 ) -> None:

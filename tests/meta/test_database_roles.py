@@ -1,43 +1,25 @@
 """Postgres roles as docs/security.md makes them: one migrates, the other serves and no more."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
-from meta import migrations, server
+from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.store.engine import Database
+from tests.support.meta import database_roles
 from tests.support.meta.all_rpcs import live
-
-PAGE = Path(__file__).parents[2] / "docs" / "security.md"
-OWNER, SERVING = "segplane_migrations", "segplane_serving"
-_BLOCK = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def _as(url: str, user: str) -> str:
-    """The same database for another user."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=f"{user}@").geturl()
-
-
-def _database_name(url: str) -> str:
-    return urlsplit(url).path.lstrip("/")
+from tests.support.meta.database_roles import OWNER, SERVING
 
 
 @pytest.fixture
-def roles_url(empty_database_url: str) -> Iterator[str]:
+def roles_url(empty_database_url: str, is_restricted: bool) -> Iterator[str]:
     """An empty database with the two roles of the page."""
-    before, _ = _BLOCK.findall(PAGE.read_text())
-    with psycopg.connect(empty_database_url, autocommit=True) as admin:
-        admin.execute(
-            before.replace("DATABASE segplane", f"DATABASE {_database_name(empty_database_url)}")
-        )
+    if is_restricted:
+        pytest.skip("the roles are those of all tests")
+    database_roles.create(empty_database_url)
     yield empty_database_url
     with psycopg.connect(empty_database_url, autocommit=True) as admin:
         for role in (SERVING, OWNER):
@@ -48,18 +30,10 @@ def roles_url(empty_database_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def serving_url(roles_url: str, meta_settings: Settings) -> str:
+def serving_url(roles_url: str) -> str:
     """The database, migrated by its owner, for the role that serves."""
-    owner_url = _as(roles_url, OWNER)
-    database = Database(replace(meta_settings.database, url=owner_url))
-    try:
-        migrations.upgrade(database)
-    finally:
-        database.close()
-    _, grants = _BLOCK.findall(PAGE.read_text())
-    with psycopg.connect(owner_url, autocommit=True) as owner:
-        owner.execute(grants)
-    return _as(roles_url, SERVING)
+    database_roles.migrate(roles_url)
+    return database_roles.as_role(roles_url, SERVING)
 
 
 def test_every_call_works_for_the_role_that_serves(

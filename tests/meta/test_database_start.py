@@ -24,6 +24,7 @@ def settings_of(settings: Settings, **variables: str) -> Settings:
     return load(Environment("META_", {"META_DATABASE_URL": settings.database.url} | variables))
 
 
+@pytest.mark.database_owner
 @pytest.mark.parametrize(
     ("processes", "pool_size"), [(4, 49), (1, 199)], ids=["four processes", "one process"]
 )
@@ -48,6 +49,7 @@ def test_connections_are_accepted_up_to_what_postgres_allows(
         assert part in message
 
 
+@pytest.mark.database_owner
 def test_the_default_pool_is_reduced_to_what_postgres_allows(meta_settings: Settings) -> None:
     settings = settings_of(meta_settings, META_PROCESSES="8")
     assert settings.database.pool_size * 8 > CONNECTIONS_MAX
@@ -83,6 +85,7 @@ def test_a_pooler_that_drops_options_is_named_in_one_line(meta_settings: Setting
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.database_owner
 def test_the_limit_that_is_compared_is_the_servers(meta_settings: Settings) -> None:
     database = open_database(meta_settings)
 

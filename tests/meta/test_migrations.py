@@ -32,6 +32,10 @@ OPEN_STREAM, STOPPED_STREAM = (
 )
 
 
+# Another role than the owner cannot migrate.
+pytestmark = pytest.mark.database_owner
+
+
 @pytest.fixture
 def database_url(empty_database_url: str) -> str:
     """Give a database of release 0.1.0 with rows in every table that it wrote to."""

@@ -169,6 +169,7 @@ WALKS: dict[str, Callable[[Transaction], object]] = {
 }
 
 
+@pytest.mark.database_owner
 def test_calls_and_walks_read_no_more_than_they_return_or_a_page(database: Database) -> None:
     """One test, because the fill is what takes time."""
     set_retention(database)

@@ -8,6 +8,8 @@ _CREATE = """
 CREATE SCHEMA clock;
 CREATE TABLE clock.time (now timestamptz NOT NULL);
 INSERT INTO clock.time VALUES ('2030-01-01 00:00:00+00');
+GRANT USAGE ON SCHEMA clock TO PUBLIC;
+GRANT SELECT ON clock.time TO PUBLIC;
 CREATE FUNCTION clock.now() RETURNS timestamptz STABLE LANGUAGE sql
     AS 'SELECT now FROM clock.time';
 CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql

@@ -1,6 +1,6 @@
 """Ten questions at a pinned version, while merges, deletions and ingest go on."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +18,13 @@ from tests.support.gateway.answers import (
     polars_rows,
     record,
 )
-from tests.support.gateway.churn import churn
+from tests.support.gateway.churn import Churn, churn
 from tests.support.gateway.engines import ENGINES, Engine
 from tests.support.gateway.questions import QUESTIONS
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.gateway.shop import Shop
+from tests.support.gateway.steps import running_steps
 from tests.support.gateway.trino import TrinoServer
 from tests.support.meta.pins import PinDriver
 from tests.support.meta.server import MetaServer
@@ -47,12 +48,35 @@ def shop(segments: SegmentWriter) -> Shop:
 
 
 @pytest.fixture
-def version(shop: Shop, meta_server: MetaServer, tmp_path: Path) -> Iterator[int]:
-    """The pinned version of the shop, which changes from now on."""
-    pin = PinDriver(meta_server.client).take(lease_secs=600)
+def pinned(shop: Shop, meta_server: MetaServer) -> int:
+    """The pinned version of the shop."""
+    return PinDriver(meta_server.client).take(lease_secs=600).version
+
+
+@pytest.fixture
+def changes(pinned: int, shop: Shop, meta_server: MetaServer, tmp_path: Path) -> Iterator[Churn]:
+    """Changes of the shop, from when it is pinned."""
     others = Shop(shop.client, replace(shop.segments))
-    with churn(others, meta_server, tmp_path / "merges"):
-        yield pin.version
+    with churn(others, meta_server, tmp_path / "merges") as state:
+        yield state
+
+
+@pytest.fixture
+def version(pinned: int, changes: Churn) -> int:
+    """The pinned version of the shop, which changes from now on."""
+    changes.check()
+    return pinned
+
+
+@pytest.fixture
+def begin(changes: Churn) -> Callable[[str], None]:
+    """Before one of the questions, wait for more changes since the one before."""
+
+    def wait(question: str) -> None:
+        if question == QUESTIONS[5].name:
+            changes.wait_for_more()
+
+    return wait
 
 
 def test_the_questions_have_answers(shop: Shop) -> None:
@@ -88,25 +112,35 @@ def test_python_readers_answer_equally_while_all_else_goes_on(
 @pytest.mark.readers
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 def test_engines_answer_equally_while_all_else_goes_on(
-    shop: Shop, version: int, gateway: GatewayServer, meta_server: MetaServer, engine: Engine
+    shop: Shop,
+    version: int,
+    begin: Callable[[str], None],
+    gateway: GatewayServer,
+    meta_server: MetaServer,
+    engine: Engine,
 ) -> None:
     engine.skip_if_missing()
 
-    answers = engine.ask(catalog_of(gateway, meta_server.settings), "web", version)
+    with running_steps(begin) as steps:
+        catalog = catalog_of(gateway, meta_server.settings)
+        answers = engine.ask(catalog, "web", version, steps=steps)
 
-    record(engine.name, {name: one["read"] for name, one in answers.items()})
     assert {name: comparable(one["rows"]) for name, one in answers.items()} == expected(shop)
 
 
 @pytest.mark.readers
 def test_trino_answers_equally_while_all_else_goes_on(
-    shop: Shop, version: int, gateway: GatewayServer, meta_server: MetaServer, tmp_path: Path
+    shop: Shop,
+    version: int,
+    begin: Callable[[str], None],
+    gateway: GatewayServer,
+    meta_server: MetaServer,
+    tmp_path: Path,
 ) -> None:
     trino = TrinoServer(tmp_path / "trino", catalog_of(gateway, meta_server.settings))
     try:
-        answers = trino.ask("web", version)
+        answers = trino.ask("web", version, begin)
     finally:
         trino.close()
 
-    record("Trino", {name: one["read"] for name, one in answers.items()})
     assert {name: comparable(one["rows"]) for name, one in answers.items()} == expected(shop)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from operator import gt
 from pathlib import Path
 
 from janitor.config import Settings
@@ -25,6 +26,7 @@ from tests.support.waiting import wait_until
 class Churn:
     """Counts of events so far; `error` is what ended it before its time."""
 
+    writes: int = 0
     merges: int = 0
     deleted_objects: int = 0
     error: BaseException | None = None
@@ -34,6 +36,18 @@ class Churn:
         """Raise what went wrong in its thread."""
         if self.error is not None:
             raise self.error
+
+    def wait_for_more(self) -> None:
+        """Wait until something of each kind has happened since the call."""
+        before = self._counts()
+        wait_until(
+            lambda: bool(self.error) or all(map(gt, self._counts(), before)),
+            "segments are written, merged and deleted",
+        )
+        self.check()
+
+    def _counts(self) -> tuple[int, int, int]:
+        return self.writes, self.merges, self.deleted_objects
 
     def run(self, shop: Shop, meta_server: MetaServer, folder: Path) -> None:
         """Write, merge and delete until stopped."""
@@ -50,6 +64,7 @@ class Churn:
         tools = Tools(client, store, store_location, Settings(), Shutdown(), "janitor")
         for number in count():
             shop.write(DAY_0 + number % 5 * DAY, DAY, rows=10)
+            self.writes += 1
             self.merges += merge_all(client, store, folder / str(number), shop.segments.spec())
             before = len(list(store.list(DATASETS_ROOT)))
             delete_tombstoned(tools)

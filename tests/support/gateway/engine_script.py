@@ -46,13 +46,10 @@ def questions_of(request: Any) -> Iterator[Any]:
 
 def ask_duckdb(request: Any) -> Iterator[Answer]:
     with _open_duckdb(request) as database:
-        if "steps" in request:
-            # What one question read is not read again for the next.
-            database.execute("SET enable_external_file_cache = false")
+        # What one question read is read again for the next.
+        database.execute("SET enable_external_file_cache = false")
         for question in questions_of(request):
-            # The profile reads all of it again.
-            has_profile = "steps" not in request
-            yield question["name"], *_run_duckdb(database, question["sql"], has_profile)
+            yield question["name"], _run_duckdb(database, question["sql"]), {}
 
 
 def _open_duckdb(request: Any) -> Any:
@@ -76,19 +73,10 @@ def _load_extension(database: Any, name: str) -> None:
     database.execute(f"LOAD '{path}'")
 
 
-def _run_duckdb(database: Any, sql: str, has_profile: bool = False) -> tuple[Rows, dict[str, int]]:
+def _run_duckdb(database: Any, sql: str) -> Rows:
     cursor = database.execute(sql)
     names = [one[0] for one in cursor.description]
-    rows = plain_rows(dict(zip(names, row)) for row in cursor.fetchall())  # noqa: B905
-    if not has_profile:
-        return rows, {}
-    profile = database.execute(f"EXPLAIN (ANALYZE, FORMAT json) {sql}").fetchall()[0][1]
-    return rows, {"files": _files_read(json.loads(profile))}
-
-
-def _files_read(node: Any) -> int:
-    number = str(node.get("extra_info", {}).get("Total Files Read", "0"))
-    return int(number) + sum(map(_files_read, node.get("children", [])))
+    return plain_rows(dict(zip(names, row)) for row in cursor.fetchall())  # noqa: B905
 
 
 def ask_clickhouse(request: Any) -> Iterator[Answer]:
@@ -128,7 +116,7 @@ def ask_daft(request: Any) -> Iterator[Answer]:
         with duckdb.connect() as database:
             database.register("t", frame.to_arrow())
             database.execute("SET TimeZone = 'UTC'")
-            yield question["name"], _run_duckdb(database, question["sql"])[0], {}
+            yield question["name"], _run_duckdb(database, question["sql"]), {}
 
 
 def ask_spark(request: Any) -> Iterator[Answer]:

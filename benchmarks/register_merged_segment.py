@@ -63,7 +63,7 @@ class _Scene:
         sent = []
         for _ in range(BULK_CALLERS):
             made = registrations.entries(self.server.database_url, BULK_SIZE, 10 * BULK_CALLS)
-            sent.append([_bulk_request(made, offset) for offset in range(BULK_CALLS)])
+            sent.append([bulk_request(made, offset) for offset in range(BULK_CALLS)])
         return self._run(CallLoad(self.server.address, BULK, sent), per_call=BULK_SIZE)
 
     def _run(self, load: CallLoad, per_call: int = 1) -> CallFigures:
@@ -176,7 +176,8 @@ def _of_two(shared: CallFigures, figures: Mapping[str, CallFigures]) -> Result:
     )
 
 
-def _bulk_request(made: Sequence[Entry], offset: int) -> bytes:
+def bulk_request(made: Sequence[Entry], offset: int) -> bytes:
+    """The registration of one baby segment of each entry in one call, serialized."""
     items = [registrations.request(entry, offset) for entry in made]
     return RegisterMergedSegmentsRequest(registrations=items).SerializeToString()
 

@@ -1,15 +1,15 @@
-"""A peer that publishes files: `python peer.py NAME URL FOLDER CALLERS SECONDS`.
+"""A peer that publishes files: `python peer.py NAME URL FOLDER CALLERS SECONDS FILES`.
 
 Runs in the environment of the peers, without this project. Every caller has a table of its own and
-publishes the same small Parquet file under a new name, over and over. Prints how many files were
-published in how many seconds, and how often a caller had to begin again.
+publishes the same small Parquet file under new names, FILES of them in each commit, over and over.
+Prints how many files were published in how many seconds, and how often a caller had to begin again.
 """
 
+import contextlib
 import importlib
 import itertools
 import json
 import multiprocessing
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -26,12 +26,14 @@ class Task:
     folder: Path
     number: int
     seconds: float
+    files: int
 
-    def path(self, count: int) -> str:
-        """A file of this caller, which exists afterwards."""
-        path = self.folder / f"{self.number}-{count}.parquet"
-        shutil.copy(self.folder / "one.parquet", path)
-        return str(path)
+    def paths(self, count: int) -> list[str]:
+        """The files of this caller's next commit, which exist afterwards."""
+        paths = [self.folder / f"{self.number}-{count}-{n}.parquet" for n in range(self.files)]
+        for path in paths:
+            path.hardlink_to(self.folder / "one.parquet")
+        return list(map(str, paths))
 
 
 def write_file(folder: Path) -> None:
@@ -43,17 +45,17 @@ def write_file(folder: Path) -> None:
     pq.write_table(pa.table({"moment": times, "number": times}), folder / "one.parquet")
 
 
-def repeat(task: Task, publish: Callable[[str], None]) -> tuple[int, int]:
+def repeat(task: Task, publish: Callable[[list[str]], None]) -> tuple[int, int]:
     """Publish for the given time; returns files and refused tries."""
     files = refused = 0
     until = time.monotonic() + task.seconds
     for count in itertools.count():
         if time.monotonic() > until:
             return files, refused
-        path = task.path(count)
+        paths = task.paths(count)
         try:
-            publish(path)
-            files += 1
+            publish(paths)
+            files += len(paths)
         except Exception as error:
             refused += 1
             if refused > 20 and not files:
@@ -81,17 +83,25 @@ def _ducklake_connection(task: Task):  # type: ignore[no-untyped-def]
 
 
 def ducklake(task: Task, start: Callable[[], None]) -> tuple[int, int]:
-    """DuckLake: ducklake_add_data_files, which is a transaction of the catalog."""
+    """DuckLake: ducklake_add_data_files, all files of a commit in one transaction."""
     connection = _ducklake_connection(task)
     table = f"t{task.number}"
     connection.execute(f"CREATE TABLE IF NOT EXISTS lake.{table} (moment BIGINT, number BIGINT)")
+
+    def publish(paths: list[str]) -> None:
+        connection.execute("BEGIN")
+        try:
+            for path in paths:
+                connection.execute(f"CALL ducklake_add_data_files('lake', '{table}', '{path}')")
+            connection.execute("COMMIT")
+        except Exception:
+            # A refused commit has ended the transaction already.
+            with contextlib.suppress(Exception):
+                connection.execute("ROLLBACK")
+            raise
+
     start()
-    return repeat(
-        task,
-        lambda path: connection.execute(
-            f"CALL ducklake_add_data_files('lake', '{table}', '{path}')"
-        ),
-    )
+    return repeat(task, publish)
 
 
 def iceberg(task: Task, start: Callable[[], None]) -> tuple[int, int]:
@@ -106,9 +116,11 @@ def iceberg(task: Task, start: Callable[[], None]) -> tuple[int, int]:
     schema = pq.read_schema(task.folder / "one.parquet")
     table = catalog.create_table_if_not_exists(f"n{task.number}.t", schema)
     start()
-    return repeat(
-        task, lambda path: table.add_files([f"file://{path}"], check_duplicate_files=False)
-    )
+
+    def publish(paths: list[str]) -> None:
+        table.add_files([f"file://{path}" for path in paths], check_duplicate_files=False)
+
+    return repeat(task, publish)
 
 
 PEERS = {"ducklake": ducklake, "iceberg": iceberg}
@@ -120,11 +132,12 @@ def _caller(name: str, task: Task, ready, results) -> None:  # type: ignore[no-u
 
 def main() -> None:
     """Run the callers, each in a process of its own."""
-    name, url, folder, callers, seconds = sys.argv[1:]
-    tasks = [Task(url, Path(folder), n, float(seconds)) for n in range(int(callers))]
+    name, url, folder, callers, seconds, per_commit = sys.argv[1:]
+    of_each = float(seconds), int(per_commit)
+    tasks = [Task(url, Path(folder), n, *of_each) for n in range(int(callers))]
     write_file(tasks[0].folder)
     # The first one makes what all share; two at once would refuse each other.
-    PEERS[name](Task(url, Path(folder), 0, 0.0), lambda: None)
+    PEERS[name](Task(url, Path(folder), 0, 0.0, 1), lambda: None)
     context = multiprocessing.get_context("spawn")
     ready, results = context.Barrier(len(tasks) + 1), context.Queue()
     processes = [context.Process(target=_caller, args=(name, t, ready, results)) for t in tasks]

@@ -1,0 +1,135 @@
+"""The whole pipeline in a bucket under docs/bucket-policy.json, every process with its account."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from meta.client import MetaClient
+from meta.v1.catalog_pb2 import CreateDatasetRequest
+from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
+from segplane.config import StackSettings
+from segplane.dev import Stack
+from segplane.processes import ChildSpec
+from tests.e2e.conftest import PACE
+from tests.support.object_store.policed import BUCKET, PATH, PolicedBucket, policed_bucket
+from tests.support.pipeline.reading import find_all
+from tests.support.pipeline.sending import GrpcSender, exports, make_records
+from tests.support.waiting import wait_until
+
+RECORDS = 400
+ROUNDS = 3
+# Midday, so that no record crosses into another UTC day.
+MIDDAY_NANOS = 1_780_056_000 * 10**9
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
+
+
+class PolicedStack(Stack):
+    """A stack whose processes beside meta have accounts of their own."""
+
+    bucket: PolicedBucket
+
+    def _spec(self, name: str) -> ChildSpec:
+        spec = super()._spec(name)
+        own = self.bucket.credentials(name.replace("_", " "))
+        return replace(spec, environment={**spec.environment, **own})
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that no later session of tests removes."""
+    made = Path(tempfile.mkdtemp(prefix="segplane-e2e-"))
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture
+def bucket(folder: Path) -> Iterator[PolicedBucket]:
+    with policed_bucket(folder) as made:
+        yield made
+
+
+@pytest.fixture
+def policed_stack(bucket: PolicedBucket, database_url: str, folder: Path) -> Iterator[PolicedStack]:
+    settings = StackSettings(
+        data_dir=folder / "data",
+        meta_port=0,
+        otlp_grpc_port=0,
+        otlp_http_port=0,
+        gateway_port=0,
+        database_url=database_url,
+        object_store_url=f"s3://{BUCKET}/{PATH}?endpoint={bucket.url}&region=us-east-1",
+        inherited={
+            **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+            **PACE,
+            **bucket.credentials("meta"),
+        },
+    )
+    stack = PolicedStack(settings, print)
+    stack.bucket = bucket
+    try:
+        with stack:
+            yield stack
+    finally:
+        for path in sorted((settings.data_dir / "logs").glob("*.log")):
+            print(f"--- {path.name}")
+            print("\n".join(path.read_text(errors="replace").splitlines()[-30:]))
+
+
+def test_every_process_does_its_part_with_the_account_of_its_own(
+    policed_stack: PolicedStack, bucket: PolicedBucket
+) -> None:
+    stack = policed_stack
+
+    def keys(root: str) -> set[str]:
+        listed = bucket.owner.list_objects_v2(Bucket=BUCKET, Prefix=f"{PATH}/{root}/")
+        return {one["Key"] for one in listed.get("Contents", [])}
+
+    with MetaClient(stack.settings.meta_address) as client:
+        client.catalog.CreateDataset(CreateDatasetRequest(name="web"))
+        token = client.ingest_token.CreateIngestToken(
+            CreateIngestTokenRequest(name="web", dataset_name="web")
+        ).plaintext_token
+        sender = GrpcSender(stack.settings.otlp_grpc_address, token)
+        for number in range(ROUNDS):
+            records = make_records("logs", RECORDS, f"round {number}", MIDDAY_NANOS)
+            assert all(sender.send("logs", payload) for _, payload in exports(records))
+            merged = (number + 1) * RECORDS
+            wait_until(
+                lambda merged=merged: (  # type: ignore[misc]
+                    sum(one.number_of_events for one in find_all(client, "web")) == merged
+                ),
+                "the nursery has merged the records",
+                tick=stack.check,
+                seconds=120,
+            )
+        # A merge worker merged them, and the janitor deleted what that replaced.
+        wait_until(
+            lambda: [one.merge_count > 0 for one in find_all(client, "web")] == [True],
+            "one segment is left",
+            tick=stack.check,
+            seconds=120,
+        )
+        wait_until(
+            lambda: len(keys("dataset")) == 1,
+            "tombstoned objects are gone",
+            tick=stack.check,
+            seconds=120,
+        )
+        # The nursery deletes babies that are merged.
+        wait_until(
+            lambda: not keys("ingest-stream"), "babies are gone", tick=stack.check, seconds=120
+        )
+        assert not keys("quarantine")
+    query = json.dumps({"query": "web | count", "language": "kql"}).encode()
+    request = Request(f"http://{stack.settings.gateway_bind}/v1/query", query)
+    request.add_header("Content-Type", "application/json")
+    with urlopen(request, timeout=60) as reply:
+        assert str(ROUNDS * RECORDS) in reply.read().decode()

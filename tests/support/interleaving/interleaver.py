@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import psycopg
 from sqlalchemy import Engine, event
 
+from meta.store import driver_statements
 from tests.support.interleaving import steps
 from tests.support.interleaving.steps import Step
 
@@ -85,11 +87,18 @@ class Interleaver:
         def end(conn: Any) -> None:
             self._pause(conn, None)
 
+        def fetch_rows(database: Any, statement: bytes, values: Any) -> Any:
+            # Below SQLAlchemy, which tells nobody; a read by itself, whose end nobody sees.
+            self._wait_turn(steps.statement(statement.decode()))
+            return own_fetch_rows(database, statement, values)
+
+        own_fetch_rows = driver_statements.fetch_rows
         event.listen(self._engine, "before_cursor_execute", before)
         event.listen(self._engine, "commit", end)
         event.listen(self._engine, "rollback", end)
         try:
-            yield
+            with patch.object(driver_statements, "fetch_rows", fetch_rows):
+                yield
         finally:
             event.remove(self._engine, "before_cursor_execute", before)
             event.remove(self._engine, "commit", end)
@@ -100,14 +109,22 @@ class Interleaver:
         worker = self._workers.get(threading.get_ident())
         if worker is None:
             return
+        worker.backend_pid = conn.connection.dbapi_connection.info.backend_pid
+        if statement is None:
+            following = steps.end(worker.transaction)
+            worker.transaction = []
+        else:
+            following = steps.statement(statement)
+            worker.transaction.append(following)
+        self._wait_turn(following)
+
+    def _wait_turn(self, following: Step) -> None:
+        """Stop before a step until it is our turn."""
+        worker = self._workers.get(threading.get_ident())
+        if worker is None:
+            return
         with self._changed:
-            worker.backend_pid = conn.connection.dbapi_connection.info.backend_pid
-            if statement is None:
-                worker.following = steps.end(worker.transaction)
-                worker.transaction = []
-            else:
-                worker.following = steps.statement(statement)
-                worker.transaction.append(worker.following)
+            worker.following = following
             worker.is_waiting = True
             self._changed.notify_all()
         worker.turn.acquire()

@@ -39,7 +39,7 @@ BATCH_MAX = 256
 # those answered last among them for a time in proportion to their number. So few callers wait for
 # nearly nobody and a single one for none.
 GATHER_CALLS = 64
-GATHER_SECS_PER_CALL = 0.0003
+GATHER_SECS_PER_CALL = 0.0006
 GATHER_SECS_MAX = 0.016
 # Calls of one request that run alone at the same time: one may wait for a lock, others need not.
 ALONE_AT_ONCE = 4

@@ -16,7 +16,7 @@ from meta.process import (
     ServerTls,
     production,
 )
-from meta.store.engine import DatabaseSettings, is_encrypted
+from meta.store.engine import COMMIT_BATCHES_MAX, DatabaseSettings, is_encrypted
 from meta.store.pin_limits import PinLimits
 from meta.store.token_secrets import DATABASE_PEPPER, Peppers
 from segments.location import StoreLocation
@@ -237,11 +237,11 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         )
     return DatabaseSettings(
         url=url,
-        # Threads also decode and serialize, so half as many connections suffice; two more are for
-        # background work.
+        # Threads also decode and serialize; two more connections are for background work.
         pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
         lock_timeout_ms=env.integer("LOCK_TIMEOUT_MS", 5_000, low=100),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),
+        commit_batches=env.integer("COMMIT_BATCHES", 1, low=1, high=COMMIT_BATCHES_MAX),
     )
 
 

@@ -234,7 +234,7 @@ def _register(
 ) -> tuple[str, ...]:
     """Add the nine services; returns their full names."""
     part = (transactions, settings)
-    registrar = MergeRegistrar(transactions)
+    registrar = MergeRegistrar(transactions, settings.database.commit_batches)
     catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)
     ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(IngestionServicer(*part), server)
     ingest_token_pb2_grpc.add_IngestTokenServiceServicer_to_server(

@@ -65,7 +65,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._callers = StreamCallers(transactions)
         self._committer: Committer[OffsetCommit, Committed, Execute] = Committer(
             name="commit_offset",
-            batches_max=2,
+            batches_max=settings.database.commit_batches,
             # A batch of commits is one statement, which needs no round trips to begin and commit.
             begin=lambda: single_statements(transactions.database),
             keys=lambda commit: (commit.stream_id,),

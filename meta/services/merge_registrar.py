@@ -18,11 +18,11 @@ QUICK_MOVES = 100
 class MergeRegistrar:
     """Registers checked merges: in group commits, large ones in transactions of their own."""
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: Transactions, commit_batches: int = 1) -> None:
         self._transactions = transactions
         self._committer: Committer[Merge, Version, Transaction] = Committer(
             name="register_merged_segment",
-            batches_max=2,
+            batches_max=commit_batches,
             begin=transactions.database.write,
             keys=registrations.keys,
             run_batch=registrations.register_batch,

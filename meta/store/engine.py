@@ -34,14 +34,22 @@ BINARY = "binary_rows"
 RETRIED_SQLSTATES = frozenset({"40001", "40P01", "55P03", STALE_PLAN_SQLSTATE})
 
 
+# Group commits of one kind in a process that run side by side.
+COMMIT_BATCHES_MAX = 2
+
+
 @dataclass(frozen=True, slots=True)
 class DatabaseSettings:
-    """Connection settings of Postgres; times in milliseconds."""
+    """Settings of Postgres; times in milliseconds.
+
+    `commit_batches` is how many group commits of one kind run side by side.
+    """
 
     url: str
     pool_size: int = 16
     lock_timeout_ms: int = 5_000
     statement_timeout_ms: int = 30_000
+    commit_batches: int = 1
 
 
 class Database:

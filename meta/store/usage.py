@@ -11,11 +11,11 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Row, Uuid, bindparam, text
 
 from meta.store import pg_arrays
-from meta.store.engine import Transaction
+from meta.store.engine import COMMIT_BATCHES_MAX, Transaction
 
 SLOTS = 64
 # Threads of a process that add to rows of their own.
-LANES = 2
+LANES = COMMIT_BATCHES_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Thread
 from uuid import UUID
 
@@ -43,6 +44,12 @@ from tests.support.waiting import wait_until
 
 TASKS = dataset_deletion.TASKS_AT_ONCE + 1
 WAIT_SECS = 30.0
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    """Batches side by side, which may wait for one another's locks."""
+    return replace(meta_settings, database=replace(meta_settings.database, commit_batches=2))
 
 
 @pytest.fixture

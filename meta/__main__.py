@@ -15,9 +15,9 @@ from meta.process import (
 from meta.process.memory import return_freed_memory
 from meta.process.supervision import watch_parent
 
-# A thread that computes keeps the event loop waiting for so long; Python's own 5 ms made the p99 of
-# calls beside large requests twice as long.
-SWITCH_INTERVAL_SECS = 0.0005
+# A thread that computes keeps the event loop waiting for so long. With Python's own 5 ms the p99 of
+# calls beside large requests was twice as long; with 0.5 ms commits were 2 to 4 % fewer.
+SWITCH_INTERVAL_SECS = 0.002
 
 
 def main() -> None:

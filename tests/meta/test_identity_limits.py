@@ -184,5 +184,6 @@ def test_a_subject_that_uses_the_cpu_gets_few_calls_in_between_those_of_another(
         finally:
             flood.close()
 
-    # With 16 threads it got 28 times as many.
-    assert 0 < served < 3 * calls
+    # As many, and 3 times as many where the other caller's own process waits for a core; in 16
+    # threads, without the restriction, 28 times.
+    assert 0 < served < 10 * calls

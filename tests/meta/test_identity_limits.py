@@ -177,13 +177,14 @@ def test_a_subject_that_uses_the_cpu_gets_few_calls_in_between_those_of_another(
             for _ in range(10):
                 good.catalog.ListDatasets(LIST, timeout=30)
             wait_until(lambda: threads.waiting("hostile") > 8, "a line", seconds=30)
-            before, calls = flood.answers, 60
+            served, calls = 0, 60
             for _ in range(calls):
+                # Between its calls the other caller wants nothing, and all may be served.
+                before = flood.answers
                 good.catalog.ListDatasets(LIST, timeout=30)
-            served = flood.answers - before
+                served += flood.answers - before
         finally:
             flood.close()
 
-    # As many, and 3 times as many where the other caller's own process waits for a core; in 16
-    # threads, without the restriction, 28 times.
-    assert 0 < served < 10 * calls
+    # With 16 threads it got 28 times as many.
+    assert 0 < served < 3 * calls

@@ -38,7 +38,7 @@ from segments.store.open import open_store
 
 FORMATS = (1, 2)
 SEGMENTS = 6
-ROUNDS = 7
+ROUNDS = 15
 LOOKUPS = 5
 BABIES = BabySpec(babies=4, datasets=1, streams=1, datasets_per_baby=1, size_bytes=60_000_000)
 SMALL_ROWS = (1, 20)
@@ -194,7 +194,8 @@ def _lookups(merged: dict[int, Path]) -> list[Result]:
     }
     found = []
     for name, lookup in lookups.items():
-        old, new = least_cpu([lookup(version) for version in FORMATS], 3 * ROUNDS)
+        rounds = ROUNDS if lookup is trace_in_arrow else 4 * ROUNDS
+        old, new = least_cpu([lookup(version) for version in FORMATS], rounds)
         found.append(_cpu(name, new / LOOKUPS, old / LOOKUPS))
     return found
 

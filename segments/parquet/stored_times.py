@@ -52,7 +52,10 @@ def check_time(micros: _AnyColumn, remainder: _AnyColumn, name: str) -> None:
     nulls, rows = micros.null_count, len(micros)
     if nulls == remainder.null_count == rows:
         return
-    _check_bounds(remainder, 0, _NANOS_PER_MICRO - 1, f"remainders of {name}")
+    # As numbers without a sign, of which the largest alone tells: a negative one is larger still.
+    largest: Any = pc.max(_unsigned(remainder)).as_py()
+    if largest is not None and largest >= _NANOS_PER_MICRO:
+        _check_bounds(remainder, 0, _NANOS_PER_MICRO - 1, f"remainders of {name}")
     _check_bounds(_whole(micros), _MICROS_MIN, _MICROS_MAX, f"microseconds of {name}")
     is_same = nulls == remainder.null_count
     if not is_same or (nulls and not pc.is_null(micros).equals(pc.is_null(remainder))):
@@ -89,6 +92,12 @@ def _exact_bounds(
 def _whole(times: _AnyColumn) -> _AnyColumn:
     """Return times as numbers; of an array without a call, which takes as long as a small batch."""
     return times.view(pa.int64()) if isinstance(times, pa.Array) else times.cast(pa.int64())
+
+
+def _unsigned(remainder: _AnyColumn) -> _AnyColumn:
+    if isinstance(remainder, pa.Array):
+        return remainder.view(pa.uint32())
+    return pa.chunked_array([one.view(pa.uint32()) for one in remainder.chunks], pa.uint32())
 
 
 def _check_bounds(values: _AnyColumn, lowest: int, highest: int, what: str) -> None:

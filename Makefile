@@ -212,7 +212,7 @@ ICEBERG := iceberg-spark-runtime-4.0_2.13
 ICEBERG_VERSION := 1.11.0
 ICEBERG_SHA256 := 63c3b812549dc232c1920865ff42436df8604a9bbacd693930985c06bd97e6dc
 
-bench-peers: $(PEERS)/libraries/.ready $(PEERS)/iceberg/.ready $(PEERS)/iceberg.jar ## Install what the benchmarks compare with below build/bench
+bench-peers: $(PEERS)/libraries/.ready $(PEERS)/iceberg/.ready $(PEERS)/control/.ready $(PEERS)/iceberg.jar ## Install what the benchmarks compare with below build/bench
 
 $(PEERS)/libraries/.ready: requirements/bench.lock
 $(PEERS)/iceberg/.ready: requirements/iceberg.lock

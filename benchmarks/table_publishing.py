@@ -1,208 +1,168 @@
-"""Files made visible to an engine, one commit each, against PyIceberg's SqlCatalog and DuckLake.
+"""Files made visible to an engine, against PyIceberg's SqlCatalog and DuckLake on one Postgres.
 
-All three keep their catalog in the same Postgres, which flushes every commit. Ours is SaveSegments
-of many writers, and one reader that loads the table over and over, until it shows the last file.
-The peers have one writer, because commits of several to one table conflict; they begin with an
-empty table, whose metadata grows with every commit. A peer is not measured where its libraries are
-missing.
+Sixteen callers publish, each to a table of its own, a file a commit and a hundred a commit. Ours
+are RegisterMergedSegment and RegisterMergedSegments, by which nurseries publish. Beside them one
+reader loads table after table from the catalog, ours by the gateway's loadTable, until each shows
+its last file. That time counts. Afterwards every table is planned once, and must have all files.
+
+No peer is measured where `make bench-peers` has not installed them.
 """
 
-import json
-import os
-import resource
-import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from pyiceberg.catalog.rest import RestCatalog
 
-from benchmarks.harness import call_load
+from benchmarks.control.peers import NAMES, PYTHON, measure_peer
+from benchmarks.harness import call_load, registrations
 from benchmarks.harness.call_load import CallLoad
-from benchmarks.harness.gateway import BenchGateway, bench_gateway, segment_of
+from benchmarks.harness.gateway import BenchGateway, bench_gateway
 from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
-from meta.v1 import catalog_pb2, ingestion_pb2
-from segments.parquet.schema import section_schema
+from benchmarks.register_merged_segment import BULK as BULK_METHOD
+from benchmarks.register_merged_segment import SINGLE, bulk_request
+from meta.v1.operations_pb2 import RegisterMergedSegmentsResponse
 from segplane.postgres import EmbeddedPostgres
 
-WRITERS, FILES_OF_EACH = 32, 250
-PEER_FILES = 200
-READERS_PYTHON = Path("build/readers/python/bin/python")
-_SAVE = "/meta.v1.IngestionService/SaveSegments"
-_TABLE = "web"
-_SCHEMA = pa.schema(
-    [
-        pa.field(one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
-        for one in section_schema("logs", ())
-        if not pa.types.is_timestamp(one.type)
-    ]
-    + [pa.field("timestamp", pa.timestamp("us", "UTC"))]
-)
+CALLERS = 16
+# Files of a bulk commit.
+BULK = 100
+# Commits of each caller of ours, by their files: about as long as a peer runs.
+CALLS = {1: 1_600, BULK: 80}
+PEER_SECS = 10.0
+PAUSE_SECS = 0.05
+SHOWN_SECS_MAX = 120.0
 
-# Adds a file at a time to a table of DuckLake; prints the seconds that it took.
-_DUCKLAKE = """
-import json, sys, time
-from importlib.metadata import files
-import duckdb
-told = json.load(sys.stdin)
-database = duckdb.connect()
-for name in ("postgres_scanner", "ducklake"):
-    found = files("duckdb-extension-" + name.replace("_", "-"))
-    (path,) = [one.locate() for one in found if one.name == name + ".duckdb_extension"]
-    database.execute(f"LOAD '{path}'")
-postgres, folder, first = told["postgres"], told["folder"], told["files"][0]
-database.execute(f"ATTACH 'ducklake:postgres:{postgres}' AS lake (DATA_PATH '{folder}')")
-database.execute(f"CREATE TABLE lake.web AS FROM read_parquet('{first}') LIMIT 0")
-began, cpu = time.perf_counter(), time.process_time()
-for path in told["files"]:
-    database.execute(f"CALL ducklake_add_data_files('lake', 'web', '{path}')")
-secs, cpu = time.perf_counter() - began, time.process_time() - cpu
-(rows,) = database.execute("SELECT count(*) FROM lake.web").fetchone()
-print(json.dumps({"secs": secs, "cpu": cpu, "rows": rows}))
-"""
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """Our server and gateway, and the Postgres that peers use too."""
+
+    server: BenchServer
+    gateway: BenchGateway
+    postgres: EmbeddedPostgres
+
+    def publish(self, files: int) -> float:
+        """Files made visible a second, so many in a commit."""
+        calls = CALLS[files]
+        made = registrations.entries(
+            self.server.database_url, CALLERS, calls, streams_of_each=files
+        )
+        of_each = [made[start : start + files] for start in range(0, len(made), files)]
+        load = CallLoad(
+            self.server.address,
+            BULK_METHOD if files > 1 else SINGLE,
+            [list(_requests(entries, calls)) for entries in of_each],
+        )
+        tables = [entries[0].dataset_id for entries in of_each]
+        assert self.postgres.pid is not None
+        pids = {
+            "meta": self.server.pid,
+            "gateway": self.gateway.pid,
+            "Postgres": self.postgres.pid,
+        }
+        before = {name: cpu_seconds(pid) for name, pid in pids.items()}
+        reader = _Reader(self.gateway, dict.fromkeys(tables, calls * files))
+        began = time.monotonic()
+        reader.start()
+        rates = call_load.run(load)
+        reader.join(SHOWN_SECS_MAX)
+        assert not reader.is_alive()
+        secs = reader.ended - began
+        total = CALLERS * calls * files
+        assert rates.calls * files == total
+        _check_replies(rates.replies, files)
+        used = {name: cpu_seconds(pid) - before[name] for name, pid in pids.items()}
+        _check_files(self.gateway, tables, calls * files)
+        cpu = ", ".join(f"{name} {1_000 * cpu / total:.3f}" for name, cpu in used.items())
+        print(
+            f"  ours, {files} in a commit: {total / secs:.0f} files/s"
+            f" ({total / rates.seconds:.0f} registered/s), {reader.loads} loads;"
+            f" ms of CPU a file: {cpu}",
+            flush=True,
+        )
+        return total / secs
+
+
+class _Reader(threading.Thread):
+    """Loads tables in turn, until each shows its number of files."""
+
+    def __init__(self, gateway: BenchGateway, files: Mapping[str, int]) -> None:
+        super().__init__(daemon=True)
+        self._gateway, self._files = gateway, files
+        self.loads, self.ended = 0, 0.0
+
+    def run(self) -> None:
+        """Read; a pause after each load."""
+        connection, etags = self._gateway.connect(), dict.fromkeys(self._files, "")
+        waiting = dict(self._files)
+        while waiting:
+            for table, files in list(waiting.items()):
+                etags[table], metadata = self._gateway.load(table, connection, etags[table])
+                self.loads += 1
+                if metadata is not None and metadata["snapshots"]:
+                    summary = metadata["snapshots"][-1]["summary"]
+                    if summary["total-data-files"] == str(files):
+                        del waiting[table]
+                time.sleep(PAUSE_SECS)
+        self.ended = time.monotonic()
 
 
 def run() -> list[Result]:
-    """Ours, then each peer that is installed."""
+    """Ours in both forms, then each peer that is installed."""
+    rates: dict[tuple[str, int], float] = {}
     with tempfile.TemporaryDirectory() as folder, bench_postgres() as postgres:
-        store = Path(folder, "objects")
-        store.mkdir()
-        settings = {"META_OBJECT_STORE_URL": store.as_uri()}
+        settings = {"META_OBJECT_STORE_URL": Path(folder).as_uri()}
         with bench_server(postgres.url, settings) as server, bench_gateway(server.address) as gate:
-            ours = _publish(server, gate, postgres)
-        peers: dict[str, Callable[[], float]] = {
-            "PyIceberg's SqlCatalog": lambda: _publish_pyiceberg(postgres, Path(folder)),
-        }
-        if READERS_PYTHON.exists():
-            peers["DuckLake"] = lambda: _publish_ducklake(postgres, Path(folder))
-        return [
-            compare(
-                f"table_publishing_{name.split()[-1].lower()}",
-                ours,
-                measure(),
-                reference_name=name,
-                unit="files made visible/s",
-                # DuckLake adds rows to the same tables of Postgres that any catalog would.
-                bar=20.0 if name != "DuckLake" else 0.0,
+            scene = _Scene(server, gate, postgres)
+            for files in CALLS:
+                rates["ours", files] = scene.publish(files)
+        if PYTHON.exists():
+            for name in NAMES:
+                for files in CALLS:
+                    rates[name, files] = measure_peer(
+                        postgres, name, CALLERS, PEER_SECS, files, is_read=True
+                    )
+    return list(_compared(rates))
+
+
+def _compared(rates: Mapping[tuple[str, int], float]) -> Iterator[Result]:
+    for (name, files), rate in rates.items():
+        if name != "ours":
+            form = "a file a commit" if files == 1 else f"{files} files a commit"
+            yield compare(
+                f"table_publishing_{name}" + ("_in_bulk" if files > 1 else ""),
+                rates["ours", files],
+                rate,
+                reference_name=NAMES[name],
+                unit=f"files made visible/s, {CALLERS} callers, {form} on both sides",
+                bar=20.0,
             )
-            for name, measure in peers.items()
-        ]
 
 
-def _publish(server: BenchServer, gateway: BenchGateway, postgres: EmbeddedPostgres) -> float:
-    with server.client() as client:
-        request = catalog_pb2.CreateDatasetRequest(name=_TABLE)
-        dataset = client.catalog.CreateDataset(request).id
-    requests = [
-        [
-            ingestion_pb2.SaveSegmentsRequest(
-                segments=[segment_of(dataset, writer * FILES_OF_EACH + number)]
-            ).SerializeToString()
-            for number in range(FILES_OF_EACH)
-        ]
-        for writer in range(WRITERS)
-    ]
-    connection = gateway.connect()
-
-    def read() -> None:
-        etag, shown = "", "0"
-        while shown != str(WRITERS * FILES_OF_EACH):
-            etag, metadata = gateway.load(_TABLE, connection, etag)
-            if metadata is not None:
-                shown = metadata["snapshots"][-1]["summary"]["total-data-files"]
-            time.sleep(0.05)
-
-    pids = (server.pid, gateway.pid, _pid(postgres))
-    before, writers = sum(map(cpu_seconds, pids)), _children_seconds()
-    reader, began = threading.Thread(target=read), time.perf_counter()
-    reader.start()
-    rates = call_load.run(CallLoad(server.address, _SAVE, requests))
-    reader.join()
-    secs = time.perf_counter() - began
-    assert rates.calls == WRITERS * FILES_OF_EACH
-    used = sum(map(cpu_seconds, pids)) - before + _children_seconds() - writers
-    return _report("segplane", rates.calls, secs, used)
+def _requests(entries: Sequence[registrations.Entry], calls: int) -> Iterator[bytes]:
+    for offset in range(calls):
+        if len(entries) > 1:
+            yield bulk_request(entries, offset)
+        else:
+            yield registrations.request(entries[0], offset).SerializeToString()
 
 
-def _report(name: str, files: int, secs: float, cpu_secs: float) -> float:
-    # Beside the rate, which another load on the machine lowers.
-    print(f"{name}: {files / secs:.1f} files/s, {1_000 * cpu_secs / files:.2f} ms of CPU a file")
-    return files / secs
+def _check_replies(replies: Sequence[bytes], files: int) -> None:
+    for reply in replies if files > 1 else ():
+        results = RegisterMergedSegmentsResponse.FromString(reply).results
+        assert len(results) == files
+        assert not any(result.HasField("refusal") for result in results)
 
 
-def _pid(postgres: EmbeddedPostgres) -> int:
-    assert postgres.pid is not None
-    return postgres.pid
-
-
-def _children_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _publish_pyiceberg(postgres: EmbeddedPostgres, folder: Path) -> float:
-    from pyiceberg.catalog.sql import SqlCatalog
-    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
-    from pyiceberg.typedef import Record
-
-    url = postgres.url.replace("postgresql://", "postgresql+psycopg://", 1)
-    catalog = SqlCatalog("bench", uri=url, warehouse=(folder / "warehouse").as_uri())
-    catalog.create_namespace("default")
-    table = catalog.create_table("default.web", schema=_SCHEMA)
-    began, cpu = time.perf_counter(), time.process_time() + cpu_seconds(_pid(postgres))
-    for number in range(PEER_FILES):
-        file = DataFile.from_args(
-            content=DataFileContent.DATA,
-            file_path=f"s3://bucket/{number}.parquet",
-            file_format=FileFormat.PARQUET,
-            partition=Record(),
-            record_count=1_000,
-            file_size_in_bytes=100_000,
-            sort_order_id=None,
-            spec_id=0,
-            key_metadata=None,
-        )
-        with table.transaction() as change, change.update_snapshot().fast_append() as append:
-            append.append_data_file(file)
-    secs = time.perf_counter() - began
-    used = time.process_time() + cpu_seconds(_pid(postgres)) - cpu
-    shown = catalog.load_table("default.web").current_snapshot()
-    assert shown is not None
-    assert shown.summary is not None
-    assert shown.summary["total-data-files"] == str(PEER_FILES)
-    return _report("PyIceberg", PEER_FILES, secs, used)
-
-
-def _publish_ducklake(postgres: EmbeddedPostgres, folder: Path) -> float:
-    written = folder / "files"
-    written.mkdir()
-    rows = pa.table({one.name: pa.nulls(1, one.type) for one in _SCHEMA}, schema=_SCHEMA)
-    pq.write_table(rows, written / "0.parquet")
-    files = [written / f"{number}.parquet" for number in range(PEER_FILES)]
-    for path in files[1:]:
-        os.link(files[0], path)
-    url = urlsplit(postgres.url)
-    host = parse_qs(url.query)["host"][0]
-    told = {
-        "postgres": f"dbname={url.path[1:]} host={host} user={url.username}",
-        "folder": str(folder / "lake"),
-        "files": list(map(str, files)),
-    }
-    before = cpu_seconds(_pid(postgres))
-    done = subprocess.run(
-        [str(READERS_PYTHON), "-c", _DUCKLAKE],
-        input=json.dumps(told),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    answer = json.loads(done.stdout)
-    assert answer["rows"] == PEER_FILES
-    used = answer["cpu"] + cpu_seconds(_pid(postgres)) - before
-    return _report("DuckLake", PEER_FILES, answer["secs"], used)
+def _check_files(gateway: BenchGateway, tables: Sequence[str], files: int) -> None:
+    """Plan every table as an engine does."""
+    catalog = RestCatalog("bench", uri=f"http://127.0.0.1:{gateway.port}/iceberg")
+    for table in tables:
+        planned = catalog.load_table(f"default.{table}").scan().plan_files()
+        assert len({task.file.file_path for task in planned}) == files

@@ -9,17 +9,12 @@ many ducklake_add_data_files in a transaction, PyIceberg one add_files with many
 compared with both forms of a peer.
 """
 
-import json
 import statistics
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-import psycopg
-
+from benchmarks.control.peers import NAMES, measure_peer
 from benchmarks.harness import call_figures, registrations, results
 from benchmarks.harness.call_load import CallLoad
 from benchmarks.harness.results import Result, compare
@@ -28,16 +23,13 @@ from benchmarks.register_merged_segment import BULK as BULK_METHOD
 from benchmarks.register_merged_segment import SINGLE, bulk_request
 from segplane.postgres import EmbeddedPostgres
 
-PYTHON = Path("build/bench/control/bin/python")
 CALLERS = 16
 ROUNDS = 3
 SECONDS = 6.0
-PEER_SECS_MAX = 300.0
 CALLS = 400
 # Files of a bulk call or transaction, and calls of each caller.
 BULK, BULK_CALLS = 100, 8
 BARS = {"iceberg": 50.0, "ducklake": 20.0}
-NAMES = {"iceberg": "PyIceberg's SqlCatalog, add_files", "ducklake": "DuckLake, add_data_files"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ class _Scene:
     def measure(self, name: str, files: int) -> float:
         """Files published a second, so many in a call."""
         if name != "ours":
-            return _peer(name, self.postgres.url_of(name), files)
+            return measure_peer(self.postgres, name, CALLERS, SECONDS, files)
         return self._bulk() if files > 1 else self._single()
 
     def _single(self) -> float:
@@ -76,9 +68,6 @@ def run() -> list[Result]:
     """All in turn; medians."""
     kinds = [(name, files) for name in ("ours", *BARS) for files in (1, BULK)]
     with bench_postgres() as postgres, bench_server(postgres.url) as server:
-        with psycopg.connect(postgres.url, autocommit=True) as connection:
-            for name in BARS:
-                connection.execute(f"CREATE DATABASE {name}")
         scene = _Scene(server, postgres)
         scene.measure("ours", 1)
         rounds = [{kind: scene.measure(*kind) for kind in kinds} for _ in range(ROUNDS)]
@@ -103,24 +92,6 @@ def _compared(name: str, rates: Mapping[tuple[str, int], float]) -> Iterator[Res
             unit=f"files/s of {CALLERS} callers, same Postgres, {what}",
             bar=BARS[name] if theirs == 1 else 0.0,
         )
-
-
-def _peer(name: str, url: str, files: int) -> float:
-    with tempfile.TemporaryDirectory(prefix="segplane-bench-") as folder:
-        with psycopg.connect(url, autocommit=True) as connection:
-            # The files of the round before are gone.
-            connection.execute("DROP SCHEMA public CASCADE")
-            connection.execute("CREATE SCHEMA public")
-        command = [str(PYTHON), "benchmarks/control/peer.py", name, url, folder]
-        done = subprocess.run(
-            [*command, str(CALLERS), str(SECONDS), str(files)],
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=PEER_SECS_MAX,
-        )
-    told = json.loads(done.stdout.splitlines()[-1])
-    print(f"  {name}, {files} in a commit: {told}", flush=True)
-    return float(told["files"]) / float(told["seconds"])
 
 
 def main() -> int:

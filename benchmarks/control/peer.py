@@ -1,8 +1,11 @@
-"""A peer that publishes files: `python peer.py NAME URL FOLDER CALLERS SECONDS FILES`.
+"""A peer that publishes files: `python peer.py NAME URL FOLDER CALLERS SECONDS FILES [read]`.
 
 Runs in the environment of the peers, without this project. Every caller has a table of its own and
 publishes the same small Parquet file under new names, FILES of them in each commit, over and over.
 Prints how many files were published in how many seconds, and how often a caller had to begin again.
+
+With `read`, a reader loads table after table from the catalog meanwhile, until each shows all of
+its files, and then plans each once.
 """
 
 import contextlib
@@ -123,34 +126,97 @@ def iceberg(task: Task, start: Callable[[], None]) -> tuple[int, int]:
     return repeat(task, publish)
 
 
+def read_ducklake(task: Task):  # type: ignore[no-untyped-def]
+    """Return what tells a table's number of files, by the catalog alone and by a plan."""
+    connection = _ducklake_connection(task)
+
+    def value(query: str, number: int) -> int:
+        return int(connection.execute(query, [f"t{number}"]).fetchone()[0])
+
+    shown = "SELECT file_count FROM ducklake_table_info('lake') WHERE table_name = ?"
+    planned = "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', ?)"
+    return lambda number: value(shown, number), lambda number: value(planned, number)
+
+
+def read_iceberg(task: Task):  # type: ignore[no-untyped-def]
+    """Return what tells a table's number of files, by its metadata and by a plan."""
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    uri = task.url.replace("postgresql://", "postgresql+psycopg://")
+    catalog = SqlCatalog("bench", uri=uri, warehouse=f"file://{task.folder}/warehouse")
+
+    def shown(number: int) -> int:
+        snapshot = catalog.load_table(f"n{number}.t").current_snapshot()
+        summary = snapshot.summary if snapshot else None
+        return int(summary["total-data-files"] or 0) if summary else 0
+
+    def planned(number: int) -> int:
+        files = catalog.load_table(f"n{number}.t").scan().plan_files()
+        return len({one.file.file_path for one in files})
+
+    return shown, planned
+
+
 PEERS = {"ducklake": ducklake, "iceberg": iceberg}
+READERS = {"ducklake": read_ducklake, "iceberg": read_iceberg}
+PAUSE_SECS = 0.05
 
 
 def _caller(name: str, task: Task, ready, results) -> None:  # type: ignore[no-untyped-def]
-    results.put(PEERS[name](task, ready.wait))
+    results.put((task.number, *PEERS[name](task, ready.wait)))
+
+
+def _reader(name: str, task: Task, tables: int, ready, published, seen) -> None:  # type: ignore[no-untyped-def]
+    """Load tables in turn; puts when all showed what was published, and then what plans have."""
+    shown, planned = READERS[name](task)
+    ready.wait()
+    waiting, loads = set(range(tables)), 0
+    while waiting:
+        for number in sorted(waiting):
+            # Negative until its caller has ended.
+            expected = published[number]
+            if shown(number) == expected:
+                waiting.remove(number)
+            loads += 1
+            time.sleep(PAUSE_SECS)
+    seen.put((time.monotonic(), loads))
+    assert [planned(number) for number in range(tables)] == list(published)
+    seen.put(None)
 
 
 def main() -> None:
     """Run the callers, each in a process of its own."""
-    name, url, folder, callers, seconds, per_commit = sys.argv[1:]
+    name, url, folder, callers, seconds, per_commit, *read = sys.argv[1:]
     of_each = float(seconds), int(per_commit)
     tasks = [Task(url, Path(folder), n, *of_each) for n in range(int(callers))]
     write_file(tasks[0].folder)
     # The first one makes what all share; two at once would refuse each other.
     PEERS[name](Task(url, Path(folder), 0, 0.0, 1), lambda: None)
     context = multiprocessing.get_context("spawn")
-    ready, results = context.Barrier(len(tasks) + 1), context.Queue()
+    ready, results = context.Barrier(len(tasks) + 1 + len(read)), context.Queue()
+    published, seen = context.Array("q", [-1] * len(tasks)), context.Queue()
     processes = [context.Process(target=_caller, args=(name, t, ready, results)) for t in tasks]
+    if read:
+        arguments = (name, tasks[0], len(tasks), ready, published, seen)
+        processes.append(context.Process(target=_reader, args=arguments))
     for process in processes:
         process.start()
     ready.wait(120)
     began = time.monotonic()
-    done = [results.get(timeout=120 + float(seconds)) for _ in processes]
-    took = time.monotonic() - began
+    files = refused = loads = 0
+    for _ in tasks:
+        number, of_this, refused_of_this = results.get(timeout=120 + float(seconds))
+        files, refused = files + of_this, refused + refused_of_this
+        published[number] = of_this
+    ended = time.monotonic()
+    if read:
+        ended, loads = seen.get(timeout=120)
+        seen.get(timeout=120)
     for process in processes:
         process.join()
-    files, refused = (sum(figures) for figures in zip(*done, strict=True))
-    print(json.dumps({"files": files, "refused": refused, "seconds": took}))
+    print(
+        json.dumps({"files": files, "refused": refused, "seconds": ended - began, "loads": loads})
+    )
 
 
 if __name__ == "__main__":

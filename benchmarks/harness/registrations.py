@@ -51,11 +51,14 @@ class Entry:
     dataset_id: str
 
 
-def entries(database_url: str, count: int, backlog: int) -> list[Entry]:
-    """Make datasets, each with one stream of `backlog` baby segments."""
-    made = [Entry(str(uuid4()), str(uuid4())) for _ in range(count)]
+def entries(
+    database_url: str, count: int, backlog: int, *, streams_of_each: int = 1
+) -> list[Entry]:
+    """Make datasets, each with so many streams of `backlog` baby segments; its entries follow."""
+    ids = [str(uuid4()) for _ in range(count)]
+    made = [Entry(str(uuid4()), dataset_id) for dataset_id in ids for _ in range(streams_of_each)]
     values = {
-        "ids": [entry.dataset_id for entry in made],
+        "ids": ids,
         "datasets": [entry.dataset_id for entry in made],
         "streams": [entry.stream_id for entry in made],
         "committed": backlog - 1,

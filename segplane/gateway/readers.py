@@ -1,4 +1,4 @@
-"""Callers of the catalog: meta's answers about their tokens, kept for a few seconds."""
+"""Callers of the gateway: meta's answers about their tokens, kept for a few seconds."""
 
 import asyncio
 import time
@@ -132,9 +132,13 @@ class CatalogReaders:
             metadata = (("authorization", f"Bearer {token}"),)
             caller = await self._ask(metadata)
             scope = await self._scope(caller)
-        except (NotKnown, Unauthenticated):
+        except NotKnown:
             self._known.pop(name, None)
-            raise NotKnown("meta refuses the token") from None
+            raise
+        except Unauthenticated:
+            self._known.pop(name, None)
+            message = "the token is unknown, expired or revoked: create another one"
+            raise NotKnown(message) from None
         # Whoever may read all gets what the gateway gets, from the same caches.
         is_limited = scope.dataset_ids is not None
         reader = CatalogReader(scope, caller.role, metadata if is_limited else None)
@@ -164,7 +168,9 @@ class CatalogReaders:
         except Unauthenticated:
             self._strangers_refused_until = self._monotonic() + _STRANGERS_SECS
             return
-        raise NotKnown("meta would take any token")
+        raise NotKnown(
+            "the token is neither the gateway's nor one that `segplane access create` made"
+        )
 
     async def _ask(self, metadata: Metadata | None) -> MetaCaller:
         """Have meta name a caller; None = the gateway itself."""

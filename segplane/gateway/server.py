@@ -70,14 +70,15 @@ def build(
         refresh_secs=settings.refresh_secs,
     )
     own = OwnTokens(settings.auth_token, settings.auth_token_file)
+    readers = CatalogReaders(meta, own)
     queries = QueryService(
         settings.queries,
         own,
+        readers,
         partial(_client, settings),
         settings.object_store,
         pool or ProcessPool(settings.queries.threads_each),
     )
-    readers = CatalogReaders(meta, own)
     return Gateway(catalog, readers, readiness.check, queries)
 
 

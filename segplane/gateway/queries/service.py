@@ -13,9 +13,9 @@ from anyio import to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from meta.addresses import network_of
 from meta.client import MetaClient
-from meta.errors import MetaError, Unauthenticated
-from meta.v1 import catalog_pb2
+from meta.errors import MetaError
 from segments.location import StoreLocation
 from segplane.gateway import metrics
 from segplane.gateway.own_tokens import OwnTokens
@@ -32,7 +32,6 @@ from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.refusals import (
     Broken,
     CallerGone,
-    NotKnown,
     NotNow,
     NotThere,
     QueryRefusal,
@@ -42,13 +41,11 @@ from segplane.gateway.queries.responses import ResultResponse, refuse
 from segplane.gateway.queries.run import QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 from segplane.gateway.queries.wire import QueryTask
+from segplane.gateway.readers import CatalogReaders
 
 log = structlog.get_logger()
 _CALLER_GONE = 499
 _RETRY_SECS = 2
-# No token of any kind, and how long meta's refusal of it is relied on.
-_STRANGER = "stranger"
-_TRUST_SECS = 60.0
 # What DuckDB's buffers may take of a query's memory; the rest is for what it does not count.
 _BUFFERS_SHARE = 0.6
 Value = TypeVar("Value")
@@ -62,17 +59,18 @@ class QueryService:
         self,
         settings: QuerySettings,
         own: OwnTokens,
+        readers: CatalogReaders,
         connect: Callable[[str], MetaClient],
         store: StoreLocation | None,
         pool: ProcessPool,
     ) -> None:
         self._settings = settings
         self._own = own
+        self._readers = readers
         self._connect = connect
         self._store = store
         self._accounts = Accounts(settings)
         self._pool = pool
-        self._strangers_refused_until = float("-inf")
 
     def close(self) -> None:
         """End the process that waits for a query."""
@@ -124,43 +122,14 @@ class QueryService:
         """Return who asks; raises QueryRefusal."""
         if not self._settings.concurrent:
             raise NotThere("this gateway runs no queries: GATEWAY_QUERY_CONCURRENT is 0")
-        caller = identify(request.headers.get("authorization", ""), self._own)
-        if self._own.are_required and not caller.is_certain:
-            await self._check_strangers()
-        if caller.token:
-            # Not every query asks meta for a table.
-            try:
-                await to_thread.run_sync(self._find_default, caller.token)
-            except MetaError as error:
-                refusal = failure_of(error)
-                if refusal is not None:
-                    raise refusal from error
-        return caller
-
-    async def _check_strangers(self) -> None:
-        """Raise NotKnown unless meta refuses tokens that it does not know.
-
-        One that asks for none, or knows this gateway by its certificate, would take any text.
-        """
-        if time.monotonic() < self._strangers_refused_until:
-            return
+        header = request.headers.get("authorization", "")
+        host = network_of(request.client.host) if request.client else ""
         try:
-            await to_thread.run_sync(self._find_default, _STRANGER)
-        except Unauthenticated:
-            self._strangers_refused_until = time.monotonic() + _TRUST_SECS
-            return
+            # Not every query asks meta for a table.
+            await self._readers.find(header, host)
         except MetaError as error:
-            refusal = failure_of(error)
-            if refusal is not None:
-                raise refusal from error
-        raise NotKnown(
-            "the token is neither the gateway's nor one that `segplane access create` made"
-        )
-
-    def _find_default(self, token: str) -> None:
-        """Make a call of meta that every reader may make. Raises MetaError."""
-        with self._connect(token) as client:
-            client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="default"))
+            raise failure_of(error) or QueryRefusal(str(error)) from error
+        return identify(header, self._own)
 
     async def run(self, request: Request, caller: Caller, ask: QueryAsk) -> Response:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""

@@ -1,7 +1,7 @@
 """Callers of queries: each has the rights of its own token."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,9 +10,10 @@ import pytest
 from meta import metrics
 from meta.access import Role
 from meta.config import Settings
+from meta.failed_attempts import HOST_BURST
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
-from tests.support.gateway.server import GatewayServer
+from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, ended_access_tokens, guarded
 from tests.support.meta.server import MetaServer
@@ -106,6 +107,35 @@ def _calls_of_meta() -> Counter[tuple[str, str]]:
             if sample.name.endswith("_count") and sample.labels["code"] != "OK"
         }
     )
+
+
+def test_a_host_that_guesses_is_throttled_on_all_routes_together(
+    guard: GuardedServer, gateway: GatewayServer
+) -> None:
+    valid = shown_by(guard, Role.READER)
+    assert gateway.get("v1/datasets", **valid).status == 200
+    asks: list[Callable[..., Answer]] = [
+        lambda headers: gateway.query("print x = 1", headers=headers),
+        lambda headers: gateway.get("v1/datasets", **headers),
+        lambda headers: gateway.get("v1/views", **headers),
+        lambda headers: gateway.post("v2/rest/query", {"csl": "print x = 1"}, **headers),
+        lambda headers: gateway.ask("v1/config", **headers),
+    ]
+    before = _calls_of_meta().total()
+
+    answers = [
+        ask({"Authorization": f"Bearer segp_guess{number}"})
+        for number, ask in enumerate(asks * int(HOST_BURST))
+    ]
+
+    statuses = Counter(answer.status for answer in answers)
+    assert statuses.keys() == {401, 503}
+    assert statuses[401] < 2 * HOST_BURST
+    assert _calls_of_meta().total() - before <= statuses[401]
+    throttled = [one for one in answers if one.status == 503]
+    assert all("try again" in one.body.decode() for one in throttled)
+    for headers in (valid, OWN):
+        assert gateway.get("v1/datasets", **headers).status == 200
 
 
 def test_a_meta_that_asks_for_no_token_opens_no_guarded_gateway(

@@ -17,7 +17,7 @@ from segments.location import StoreLocation
 from segplane.gateway.iceberg.access_settings import AccessSettings
 from segplane.gateway.iceberg.data_files import store_root
 from segplane.gateway.iceberg.present_objects import PresentObjects
-from segplane.gateway.iceberg.refusals import AccessRefused, RequestRefused
+from segplane.gateway.iceberg.refusals import AccessRefused, OtherTable, RequestRefused
 
 if TYPE_CHECKING:
     from segments.store.s3.missing_objects import MissingObjects
@@ -28,6 +28,7 @@ KEPT_MAX = 1_000
 _OF_A_TABLE = (AttemptKey, MergedKey, TableKey)
 _HEADER = re.compile(r"[\x21-\x7e]{1,256}")
 _HEADERS_MAX = 64
+_ONLY_READS = "only GET and HEAD of objects of this table are signed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class StoreAccess:
     def sign(self, body: dict[str, Any], dataset_id: str) -> dict[str, Any]:
         """Sign a read of one dataset's object.
 
-        Raises AccessRefused, RequestRefused, ObjectGone.
+        Raises AccessRefused, OtherTable, RequestRefused, ObjectGone.
         """
         # botocore takes a third of a second, which most gateways need not spend.
         from segments.store.s3.signing import AccessKeys, ReadRequest, find_key, sign
@@ -122,10 +123,12 @@ class StoreAccess:
         location = self._location()
         object_key = find_key(location, request) or ""
         key = parse_key(object_key)
-        if not isinstance(key, _OF_A_TABLE) or key.dataset_id != dataset_id:
-            raise AccessRefused(
-                "only GET and HEAD of objects of this table are signed, without a query: its"
-                " segments and its metadata"
+        if not isinstance(key, _OF_A_TABLE):
+            raise AccessRefused(f"{_ONLY_READS}, without a query: its segments and its metadata")
+        if key.dataset_id != dataset_id:
+            raise OtherTable(
+                f"{_ONLY_READS}, and this one is of another dataset: if the table was deleted and"
+                " created again, load the table again"
             )
         keys = AccessKeys(self._settings.access_key_id, self._settings.secret_access_key)
         # The store would only say that there is no such key.

@@ -159,7 +159,7 @@ class IcebergCatalog:
             message = f"snapshots is {snapshots!r}, expected all or refs"
             return refuse(responses.BAD_REQUEST, message)
         loaded = await self._load(name, scope)
-        given = await self._access_routes.delegate(request, name, scope)
+        given = await self._access_routes.delegate(request, name, loaded.dataset_id)
         # The object too: an equal document may have been deleted and written again elsewhere.
         described = f"{loaded.url} {snapshots} {given.kind}"
         etag = f'"{sha256(described.encode()).hexdigest()}"'

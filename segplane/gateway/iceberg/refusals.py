@@ -17,6 +17,10 @@ class AccessRefused(Exception):
     """The caller may not have this; the message says why."""
 
 
+class OtherTable(AccessRefused):
+    """The object is of another dataset than the table."""
+
+
 class ObjectGone(Exception):
     """An object of the table was deleted; the message says why and what to do."""
 

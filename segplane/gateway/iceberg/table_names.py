@@ -37,21 +37,24 @@ class TableNames:
             return scope
         return DatasetScope(frozenset((self.dataset_id(name, scope),)))
 
-    def dataset_id(self, name: str, scope: DatasetScope) -> str:
+    def dataset_id(
+        self, name: str, scope: DatasetScope, known_secs_max: float = float("inf")
+    ) -> str:
         """Return the dataset of a table, also if the version in its name has expired.
 
+        What is known for longer than `known_secs_max` is asked for again.
         Raises TableMissing, MetaError.
         """
-        for dataset_id in self._ids(name):
+        for dataset_id in self._ids(name, min(self._refresh_secs, known_secs_max)):
             if scope.covers(dataset_id):
                 return dataset_id
         raise TableMissing(f"there is no table {name!r}")
 
-    def _ids(self, name: str) -> list[str]:
+    def _ids(self, name: str, known_secs_max: float) -> list[str]:
         now = self._monotonic()
         with self._lock:
             asked_at, ids = self._known.get(name, (float("-inf"), []))
-        if now - asked_at <= self._refresh_secs:
+        if now - asked_at <= known_secs_max:
             return ids
         at_version = split_version(name)
         names = [name, *(at_version[:1] if at_version else ())]

@@ -43,6 +43,7 @@ class LoadedTable:
 
     document: Document
     url: str
+    dataset_id: str
 
 
 @dataclass(slots=True)
@@ -210,7 +211,8 @@ class Tables:
     ) -> LoadedTable:
         listed = snapshots[-SNAPSHOTS_MAX:]
         described = document(table.dataset_id, publisher.root, schema, listed)
-        return LoadedTable(described, publisher.hand_out(described, dataset_name, table.epoch))
+        url = publisher.hand_out(described, dataset_name, table.epoch)
+        return LoadedTable(described, url, table.dataset_id)
 
     def _resolve(
         self, name: str, scope: DatasetScope

@@ -30,3 +30,9 @@ def parse_uuid(text: str) -> UUID:
     if len(text) != UUID_CHARACTERS:
         raise ValueError(f"an id has {UUID_CHARACTERS} characters, not {len(text)}")
     return UUID(text)
+
+
+@lru_cache(maxsize=16_384)
+def canonical_uuid(text: str) -> str:
+    """Return an id with hyphens in lower case; the same ids come again and again."""
+    return str(parse_uuid(text))

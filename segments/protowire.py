@@ -69,6 +69,15 @@ def varint(value: int) -> bytes:
     """Return an integer of up to 64 bits; a negative one as its two's complement."""
     if 0 <= value < 0x80:
         return _SMALL[value]
+    if 0 <= value < 1 << 28:
+        # Lengths, sizes and counts, without a list.
+        if value < 1 << 14:
+            return bytes((value & 0x7F | 0x80, value >> 7))
+        if value < 1 << 21:
+            return bytes((value & 0x7F | 0x80, value >> 7 & 0x7F | 0x80, value >> 14))
+        return bytes(
+            (value & 0x7F | 0x80, value >> 7 & 0x7F | 0x80, value >> 14 & 0x7F | 0x80, value >> 21)
+        )
     value &= _UINT64_MAX
     written = []
     while value > 0x7F:
@@ -76,6 +85,25 @@ def varint(value: int) -> bytes:
         value >>= 7
     written.append(value)
     return bytes(written)
+
+
+def nanos_varint(nanos: int) -> bytes:
+    """Return a varint that is faster for times from 1972 to 2262, in nanoseconds."""
+    if not 1 << 56 <= nanos < 1 << 63:
+        return varint(nanos)
+    return bytes(
+        (
+            nanos & 0x7F | 0x80,
+            nanos >> 7 & 0x7F | 0x80,
+            nanos >> 14 & 0x7F | 0x80,
+            nanos >> 21 & 0x7F | 0x80,
+            nanos >> 28 & 0x7F | 0x80,
+            nanos >> 35 & 0x7F | 0x80,
+            nanos >> 42 & 0x7F | 0x80,
+            nanos >> 49 & 0x7F | 0x80,
+            nanos >> 56,
+        )
+    )
 
 
 def _skip_field(message: bytes, tag: int, position: int) -> int:

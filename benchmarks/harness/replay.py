@@ -8,6 +8,7 @@ import psycopg
 from sqlalchemy import event
 
 from benchmarks.harness import registrations
+from meta.access import NO_CALLER
 from meta.services.registration_checks import checked_merge
 from meta.store import registrations as store
 from meta.store.engine import Database, DatabaseSettings
@@ -37,7 +38,7 @@ def _recorded(database_url: str, count: int) -> Sequence[Sequence[_Statement]]:
     location = StoreLocation.from_url("file:///nonexistent/bench")
     recorded = []
     for entry in made:
-        merge = checked_merge(registrations.request(entry, 0), location)
+        merge = checked_merge(registrations.request(entry, 0), location, NO_CALLER)
         statements: list[_Statement] = []
 
         def catch(

@@ -6,19 +6,22 @@ version, which is drawn later, and the store's location, which belongs to the se
 fields are those of its object key, prefix and name, because the location stands around them.
 """
 
+from functools import lru_cache
 from uuid import UUID
 
-from segments.protowire import LENGTH_DELIMITED, VARINT, varint
+from segments.protowire import LENGTH_DELIMITED, VARINT, nanos_varint, varint
 
 # Numbers of CloudObjectPrefix.prefix and CloudObjectKey.key.
 PREFIX, NAME = 2, 2
 _ID, _TIME_RANGE, _SIZE, _COMPRESSED, _EVENTS, _DATASET, _MERGE_COUNT = 1, 2, 3, 4, 5, 6, 102
 _START, _END = 1, 2
 # Made once: a batch of registrations writes thousands of fields.
-_TEXT_TAGS = {n: varint(n << 3 | LENGTH_DELIMITED) for n in (PREFIX, _TIME_RANGE, _ID, _DATASET)}
-_NUMBER_TAGS = {
-    n: varint(n << 3 | VARINT) for n in (_START, _END, _SIZE, _COMPRESSED, _EVENTS, _MERGE_COUNT)
-}
+_PREFIX_TAG, _NAME_TAG, _ID_TAG, _TIME_RANGE_TAG, _DATASET_TAG = (
+    varint(n << 3 | LENGTH_DELIMITED) for n in (PREFIX, NAME, _ID, _TIME_RANGE, _DATASET)
+)
+_START_TAG, _END_TAG, _SIZE_TAG, _COMPRESSED_TAG, _EVENTS_TAG, _MERGE_COUNT_TAG = (
+    varint(n << 3 | VARINT) for n in (_START, _END, _SIZE, _COMPRESSED, _EVENTS, _MERGE_COUNT)
+)
 
 
 def write(
@@ -33,31 +36,42 @@ def write(
 
     `sizes` are bytes, compressed bytes and events; `key` is the prefix and the name of its object.
     """
-    prefix, name = key
     size_bytes, compressed_size_bytes, number_of_events = sizes
+    start_ns, end_ns = times
+    name, own_id = key[1].encode(), str(segment_id).encode()
+    # Zero is what an absent number means.
+    range_bytes = (_START_TAG + nanos_varint(start_ns) if start_ns else b"") + (
+        _END_TAG + nanos_varint(end_ns) if end_ns else b""
+    )
     return b"".join(
         (
-            _text(PREFIX, prefix.rstrip("/")),
-            _text(NAME, name),
-            _text(_ID, str(segment_id)),
-            _bytes(_TIME_RANGE, _number(_START, times[0]) + _number(_END, times[1])),
-            _number(_SIZE, size_bytes),
-            _number(_COMPRESSED, compressed_size_bytes),
-            _number(_EVENTS, number_of_events),
-            _text(_DATASET, str(dataset_id)),
-            _number(_MERGE_COUNT, merge_count),
+            _prefix_field(key[0]),
+            _NAME_TAG,
+            varint(len(name)),
+            name,
+            _ID_TAG,
+            varint(len(own_id)),
+            own_id,
+            _TIME_RANGE_TAG,
+            varint(len(range_bytes)),
+            range_bytes,
+            _SIZE_TAG + varint(size_bytes) if size_bytes else b"",
+            _COMPRESSED_TAG + varint(compressed_size_bytes) if compressed_size_bytes else b"",
+            _EVENTS_TAG + varint(number_of_events) if number_of_events else b"",
+            _dataset_field(dataset_id),
+            _MERGE_COUNT_TAG + varint(merge_count) if merge_count else b"",
         )
     )
 
 
-def _text(field: int, value: str) -> bytes:
-    return _bytes(field, value.encode())
+# The same datasets come again and again, and so do the prefixes of their objects.
+@lru_cache(maxsize=4_096)
+def _prefix_field(prefix: str) -> bytes:
+    value = prefix.rstrip("/").encode()
+    return _PREFIX_TAG + varint(len(value)) + value
 
 
-def _bytes(field: int, value: bytes) -> bytes:
-    return _TEXT_TAGS[field] + varint(len(value)) + value
-
-
-def _number(field: int, value: int) -> bytes:
-    # Zero is what an absent number means.
-    return _NUMBER_TAGS[field] + varint(value) if value else b""
+@lru_cache(maxsize=4_096)
+def _dataset_field(dataset_id: UUID | str) -> bytes:
+    value = str(dataset_id).encode()
+    return _DATASET_TAG + varint(len(value)) + value

@@ -7,8 +7,9 @@ from google.protobuf.internal.decoder import _DecodeVarint  # type: ignore[attr-
 from hypothesis import given
 from hypothesis import strategies as st
 
+from segments import protowire
 from segments.otlp.official import OFFICIAL_CLASSES
-from segments.protowire import MalformedWire, fields, length_prefix, read_varint
+from segments.protowire import MalformedWire, fields, length_prefix, nanos_varint, read_varint
 from segments.signals import SIGNALS, Signal
 from tests.support.otlp.messages import dirty, fill, length_delimited, varint
 
@@ -23,6 +24,21 @@ def test_a_varint_is_read_as_the_official_classes_do(
 
     assert read_varint(message, len(before)) == _DecodeVarint(message, len(before))
     assert read_varint(message, len(before)) == (value, len(message) - len(after))
+
+
+# Of every length, and where one ends.
+VALUES = st.integers(0, 63).flatmap(lambda bits: st.integers((1 << bits) - 1, 2 << bits))
+
+
+@given(VALUES.filter(lambda value: value < 2**64))
+def test_a_varint_is_written_as_the_official_classes_do(value: int) -> None:
+    assert protowire.varint(value) == varint(value)
+    assert nanos_varint(value) == varint(value)
+
+
+@given(st.integers(-(2**63), -1))
+def test_a_negative_varint_is_its_twos_complement(value: int) -> None:
+    assert protowire.varint(value) == nanos_varint(value) == varint(value + 2**64)
 
 
 @pytest.mark.parametrize("body", [b"", b"\x80", b"\xff" * 9, b"\x80" * 10 + b"\x01"])

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import grpc
 
+from meta import access
 from meta.committer import Committer
 from meta.config import Settings
 from meta.errors import InvalidArgument, VersionExpired
@@ -96,9 +97,10 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         """Register merged segments and advance the offsets that they cover, at one version."""
         is_large = len(request.stream_offsets) > QUICK_MOVES
         if is_large:
-            merge = await asyncio.to_thread(checked_merge, request, self._settings.location)
+            checks_of = partial(checked_merge, request, self._settings.location, access.caller())
+            merge = await asyncio.to_thread(checks_of)
         else:
-            merge = checked_merge(request, self._settings.location)
+            merge = checked_merge(request, self._settings.location, access.caller())
         version = await self._registrar.register(merge)
         if request.omit_streams:
             return nursery_pb2.RegisterMergedSegmentResponse(

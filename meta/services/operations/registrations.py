@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import grpc
 
+from meta import access
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError
 from meta.services import checks
@@ -50,14 +51,15 @@ class RegistrationCalls(operations_pb2_grpc.OperationsServiceServicer):
         if not items:
             raise InvalidArgument("registrations must not be empty", field="registrations")
         checks.at_most(items, "registrations", REGISTRATIONS_MAX)
-        segments = sum(item.HasField("segment") + len(item.more_segments) for item in items)
+        segments = sum([item.HasField("segment") + len(item.more_segments) for item in items])
         checks.count(segments, "registrations.segments", high=SEGMENTS_MAX)
-        moves = sum(len(item.stream_offsets) for item in items)
+        moves = sum([len(item.stream_offsets) for item in items])
         checks.count(moves, "registrations.stream_offsets", high=MOVES_MAX)
+        caller, location = access.caller(), self._settings.location
         checked: list[Merge | InvalidArgument] = []
         for item in items:
             try:
-                checked.append(checked_merge(item, self._settings.location))
+                checked.append(checked_merge(item, location, caller))
             except InvalidArgument as refusal:
                 checked.append(refusal)
         return checked

@@ -6,7 +6,9 @@ queue empty is a batch of one.
 
 Up to `batches_max` batches run side by side, each in a transaction on a connection of its own, and
 share the callers evenly: while one is in the database, the event loop has the callers of another.
-Calls with a key in common are never in two batches that run at once.
+Up to `full_batches_max` run where those beyond `batches_max` are full: their calls would not share
+a larger batch, and what a batch costs here passes while the one before is in the database. Calls
+with a key in common are never in two batches that run at once.
 
 A batch is optimistic. A call that the batch cannot answer, because another transaction has locked
 its row, runs in a transaction of its own. If one call makes its batch fail, the halves of the batch
@@ -52,6 +54,7 @@ class _Call(Generic[Request, Answer]):
 
     request: Request
     keys: Collection[Hashable]
+    weight: int
     answer: asyncio.Future[Answer | MetaError | None]
 
 
@@ -62,7 +65,8 @@ class Committer(Generic[Request, Answer, Session]):
     `run_batch` answers requests in order: with an answer, with the error that refuses the call, or
     with None for a call that `run_alone` has to run in a transaction of its own. `begin` opens the
     transaction of a batch. Requests with a key in common are never in the same batch and run in the
-    order of their arrival, one batch after the other.
+    order of their arrival, one batch after the other. A batch is full with calls of `batch_max`
+    weight together; one that weighs more is alone in its batch.
     """
 
     name: str
@@ -70,7 +74,9 @@ class Committer(Generic[Request, Answer, Session]):
     keys: Callable[[Request], Collection[Hashable]]
     run_batch: Callable[[Session, Sequence[Request]], Sequence[Answer | MetaError | None]]
     run_alone: Callable[[Request], Answer]
+    weight: Callable[[Request], int] = lambda _: 1
     batches_max: int = 1
+    full_batches_max: int = 1
     batch_max: int = BATCH_MAX
     gather_calls: int = GATHER_CALLS
     gather_secs_per_call: float = GATHER_SECS_PER_CALL
@@ -82,14 +88,19 @@ class Committer(Generic[Request, Answer, Session]):
     _returning: int = 0
     _gathering: asyncio.TimerHandle | None = None
     _beginning: asyncio.Handle | None = None
-    # Waiting calls that have to wait for a batch to end, and the keys of these and of all batches.
+    # Waiting calls that have to wait for a batch to end, the weight of those that have not, and the
+    # keys of the former and of all batches.
     _num_held: int = 0
+    _free_weight: int = 0
     _held_keys: set[Hashable] = field(default_factory=set)
+    # Batches that run at most, all of them full.
+    _places: int = field(init=False)
     # Threads of its own, so that no batch waits for a thread behind other calls.
     _threads: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
-        self._threads = ThreadPoolExecutor(self.batches_max, thread_name_prefix=self.name)
+        self._places = max(self.batches_max, self.full_batches_max)
+        self._threads = ThreadPoolExecutor(self._places, thread_name_prefix=self.name)
 
     async def submit(self, request: Request) -> Answer:
         """Commit one request together with those that wait. Raises the error that refuses it."""
@@ -130,10 +141,14 @@ class Committer(Generic[Request, Answer, Session]):
 
     def _enqueue(self, request: Request) -> _Call[Request, Answer]:
         loop = asyncio.get_running_loop()
-        call: _Call[Request, Answer] = _Call(request, self.keys(request), loop.create_future())
+        call: _Call[Request, Answer] = _Call(
+            request, self.keys(request), self.weight(request), loop.create_future()
+        )
         self._waiting.append(call)
         self._returning = max(self._returning - 1, 0)
-        if not self._held_keys.isdisjoint(call.keys):
+        if self._held_keys.isdisjoint(call.keys):
+            self._free_weight += call.weight
+        else:
             self._num_held += 1
             self._held_keys.update(call.keys)
         if self._beginning is None and self._is_due():
@@ -164,6 +179,7 @@ class Committer(Generic[Request, Answer, Session]):
         self._running.remove(batch)
         # What waited for this batch may be taken now; the next look finds out.
         self._num_held, self._held_keys = 0, self._running_keys()
+        self._free_weight = sum([call.weight for call in self._waiting])
         self._returning += len(batch)
         self._gather(self._returning)
 
@@ -180,7 +196,9 @@ class Committer(Generic[Request, Answer, Session]):
         self._begin(is_overdue=True)
 
     def _is_due(self) -> bool:
-        """True if there is a place for a batch and its share of the callers waits."""
+        """True if there is a place for a batch, which is full or has its share of the callers."""
+        if len(self._running) < self._places and self._free_weight >= self.batch_max:
+            return True
         num_free = len(self._waiting) - self._num_held
         if num_free <= 0 or len(self._running) >= self.batches_max:
             return False
@@ -195,23 +213,31 @@ class Committer(Generic[Request, Answer, Session]):
 
     def _take(self) -> list[_Call[Request, Answer]]:
         """Take from the queue the oldest calls that may share a batch, if there is a place."""
-        if len(self._running) >= self.batches_max:
+        if len(self._running) >= self._places:
             return []
         batch: list[_Call[Request, Answer]] = []
         left: deque[_Call[Request, Answer]] = deque()
         keys = self._running_keys()
-        self._num_held = 0
+        weight, self._num_held, self._free_weight = 0, 0, 0
         for call in self._waiting:
             if call.answer.done():
                 continue
             is_free = keys.isdisjoint(call.keys)
-            if is_free and len(batch) < self.batch_max:
+            if is_free and (not batch or weight + call.weight <= self.batch_max):
                 batch.append(call)
+                weight += call.weight
             else:
                 left.append(call)
                 self._num_held += not is_free
+                self._free_weight += call.weight if is_free else 0
             keys.update(call.keys)
-        self._waiting, self._held_keys = left, keys
+        self._held_keys = keys
+        is_full = weight + self._free_weight >= self.batch_max
+        if len(self._running) >= (self._places if is_full else self.batches_max):
+            # It waits for more calls, or for a batch to end.
+            self._free_weight += weight
+            return []
+        self._waiting = left
         if batch:
             self._running.append(batch)
         return batch

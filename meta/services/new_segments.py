@@ -28,7 +28,7 @@ def new_segment(
 
 
 def at_first_sight(location: StoreLocation, message: common_pb2.CreateSegment) -> NewSegment | None:
-    """What `convert.new_segment` makes of a message as nearly all are; None = it has to look."""
+    """Check a message as nearly all are; None = `convert.new_segment` has to look at it."""
     dataset_id, own_prefix = _dataset(message.dataset_id)
     times, key = message.time_range, message.cloud_object_key
     start_ns, end_ns = times.start_time, times.end_time

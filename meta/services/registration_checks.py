@@ -38,11 +38,9 @@ def checked_merge(
         new += tuple([new_segment(location, s, name) for name, s in named])
         checks.distinct([segment.object_key for segment in new], "more_segments")
     dataset_id = (new[0] if new else moves[0]).dataset_id
-    for item in (*moves, *new):
-        if item.dataset_id != dataset_id:
-            raise InvalidArgument(
-                f"not everything is of dataset {dataset_id}", field="stream_offsets"
-            )
+    named_ids = {*[s.dataset_id for s in new], *[m.dataset_id for m in moves]}
+    if named_ids != {dataset_id}:
+        raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
     return Merge(dataset_id, new, moves, caller)
 
 

@@ -196,13 +196,14 @@ def test_a_loop_that_closes_waits_for_both_batches() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    keys=st.lists(st.sampled_from("abcd"), min_size=1, max_size=24),
+    keys=st.lists(st.sampled_from("abCD"), min_size=1, max_size=24),
     left=st.sets(st.integers(0, 23)),
-    bad=st.sets(st.sampled_from("abcd"), max_size=1),
+    bad=st.sets(st.sampled_from("abCD"), max_size=1),
     batch_max=st.integers(1, 4),
+    are_full=st.booleans(),
 )
 def test_everyone_is_answered_in_the_order_of_its_key(
-    keys: list[str], left: set[int], bad: set[str], batch_max: int
+    keys: list[str], left: set[int], bad: set[str], batch_max: int, are_full: bool
 ) -> None:
     """`left` are calls whose callers leave while they wait or run; `bad` keys fail a batch."""
 
@@ -214,7 +215,7 @@ def test_everyone_is_answered_in_the_order_of_its_key(
     requests = [f"{key}{number}" for number, key in enumerate(keys)]
 
     async def scenario() -> None:
-        committer = batches.committer(gather_secs=0.0001, batch_max=batch_max)
+        committer = batches.committer(0.0001, batch_max, are_full=are_full)
         tasks = []
         for number, request in enumerate(requests):
             tasks.append(asyncio.create_task(committer.submit(request)))

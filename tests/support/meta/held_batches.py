@@ -1,4 +1,4 @@
-"""A committer of two batches at once, each of which a test lets go."""
+"""A committer of two batches at once, or two full ones, each of which a test lets go."""
 
 import asyncio
 import threading
@@ -29,15 +29,19 @@ class HeldBatches:
     are_all_ended: bool = False
 
     def committer(
-        self, gather_secs: float = 0.0, batch_max: int = 100
+        self, gather_secs: float = 0.0, batch_max: int = 100, *, are_full: bool = False
     ) -> Committer[str, str, None]:
+        """A committer; `are_full` if the second of its batches has to be full."""
         return Committer(
             name="test",
             begin=self._begin,
             keys=lambda request: (request[0],),
             run_batch=self._run_batch,
             run_alone=self._run_alone,
-            batches_max=2,
+            # A request of a capital letter weighs two.
+            weight=lambda request: 1 + request[0].isupper(),
+            batches_max=1 if are_full else 2,
+            full_batches_max=2 if are_full else 1,
             batch_max=batch_max,
             gather_secs_per_call=gather_secs,
             gather_secs_max=gather_secs,

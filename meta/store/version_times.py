@@ -8,7 +8,8 @@ from meta.store.ages import ago
 from meta.store.engine import Transaction
 
 # The newest change that is not later. A removed segment stays a row for its grace, and so does its
-# removal: within the grace of now, nothing at or below the horizon is later than the time.
+# removal: within the grace of now, nothing at or below the horizon is later than the time. A hidden
+# one has no time of removal; the ledger has it.
 _FIND = text(f"""
     WITH moment AS (
       SELECT timestamptz 'epoch' + (:nanos / 1000) * interval '1 microsecond' AS at)
@@ -20,6 +21,8 @@ _FIND = text(f"""
       (SELECT max(CASE WHEN tombstone_at <= m.at THEN tombstone_version
                        WHEN created_at <= m.at THEN created_version END)
          FROM segments WHERE dataset_key = d.key AND tombstone_version IS NOT NULL),
+      (SELECT max(l.version) FROM segments s JOIN losses l ON l.segment_id = s.id
+         WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL AND l.lost_at <= m.at),
       CASE WHEN m.at >= {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
            THEN d.deletion_horizon END,
       0), d.created_at <= m.at AS is_there

@@ -3,9 +3,10 @@
 import pytest
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
+from meta.v1 import operations_pb2 as ops
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver
-from tests.support.meta.segments import WorkerDriver, Writer
+from tests.support.meta.segments import WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 HOUR = 3_600 * 10**9
@@ -110,3 +111,38 @@ def test_a_time_before_what_was_deleted_has_expired_and_one_after_has_not(
     assert len(writer.find_ids("web", as_of_version=pin.version)) == 1
     with pytest.raises(VersionExpired):
         pins.take(as_of_nanos=present - 24 * 40 * HOUR)
+
+
+def test_a_time_after_a_segment_was_hidden_is_without_it(
+    meta_server: MetaServer, catalog: CatalogDriver, writer: Writer, pins: PinDriver
+) -> None:
+    dataset = catalog.dataset("web")
+    damaged, whole = writer.save_many(dataset, 2)
+    acceptance = ops.LossAcceptance(accept_loss=True, actor="operator")
+    meta_server.client.operations.HideSegment(
+        ops.HideSegmentRequest(segment_id=damaged, acceptance=acceptance)
+    )
+    age(meta_server, 2)
+    with meta_server.running.database.write() as tx:
+        tx.exec_driver_sql("UPDATE losses SET lost_at = lost_at - interval '1 hour'")
+        tx.exec_driver_sql("UPDATE datasets SET created_at = created_at - interval '3 hours'")
+    present = now(meta_server)
+
+    def shown(hours: float, since: int = present) -> list[str]:
+        pin = pins.take(as_of_nanos=since - int(hours * HOUR))
+        return writer.find_ids("web", as_of_version=pin.version)
+
+    assert shown(0.5) == [whole]
+    assert sorted(shown(1.5)) == sorted([damaged, whole])
+
+    acceptance = ops.LossAcceptance(actor="operator")
+    meta_server.client.operations.ReplaceSegment(
+        ops.ReplaceSegmentRequest(
+            segment_id=damaged,
+            segment=segment_of(dataset, key="healed.parquet"),
+            acceptance=acceptance,
+        )
+    )
+    assert shown(0.5) == [whole]
+    assert sorted(shown(1.5)) == sorted([damaged, whole])
+    assert len(shown(0, now(meta_server))) == 2

@@ -8,15 +8,20 @@ from segments.store.interface import ObjectStore
 
 
 @cache
-def open_store(location: StoreLocation) -> ObjectStore:
-    """Open a store without contacting it; one object per location and process."""
+def open_store(location: StoreLocation, *, is_brief: bool = False) -> ObjectStore:
+    """Open a store without contacting it; one object per location and process.
+
+    A brief one is for who has a caller waiting: a request that is not answered fails within 15 s,
+    not two minutes.
+    """
     # Each kind is imported when asked for: a folder needs no boto3.
     if location.provider == "file":
         from segments.store.folder import FolderStore
 
         return FolderStore(location)
     if location.provider == "s3":
+        from segments.store.s3.client import BRIEF_TIMEOUTS, DEFAULT_TIMEOUTS
         from segments.store.s3.store import S3Store
 
-        return S3Store(location)
+        return S3Store(location, BRIEF_TIMEOUTS if is_brief else DEFAULT_TIMEOUTS)
     raise StoreUnusable(f"object store provider is {location.provider!r}, expected file or s3")

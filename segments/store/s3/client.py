@@ -34,6 +34,8 @@ class RequestTimeouts:
 
 
 DEFAULT_TIMEOUTS = RequestTimeouts()
+# Clients of ours wait for the answer, some of them for 30 s only.
+BRIEF_TIMEOUTS = RequestTimeouts(silence_secs=10.0, deadline_secs=5.0, wait_secs_max=2.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,7 +252,8 @@ class Tables:
 
     def _publisher(self, dataset_id: str) -> Publisher:
         location = self._locator.store_location
-        return Publisher(self._meta, open_store(location), dataset_id, store_root(location))
+        store = open_store(location, is_brief=True)
+        return Publisher(self._meta, store, dataset_id, store_root(location))
 
     def _evict(self) -> None:
         def held() -> int:

@@ -44,6 +44,17 @@ def fields(message: bytes, *, has_groups: bool = True) -> Iterator[tuple[int, in
         yield tag >> 3, start, content, position
 
 
+def field_end(message: bytes, position: int) -> int:
+    """The end of the field that begins at a position, beyond the message if it is cut.
+
+    A group is malformed. Raises MalformedWire.
+    """
+    tag, position = read_varint(message, position)
+    if tag & 7 == START_GROUP:
+        raise MalformedWire("a group where none is expected")
+    return _skip_field(message, tag, position)
+
+
 def read_varint(message: bytes, position: int) -> tuple[int, int]:
     """Return a varint and the position after it; raises MalformedWire."""
     value = shift = 0

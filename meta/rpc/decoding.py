@@ -7,7 +7,6 @@ it has more fields than any legal request.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
-from contextlib import nullcontext
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -15,6 +14,8 @@ from google.protobuf.message import DecodeError
 
 from meta.errors import InvalidArgument
 from meta.event_loop import to_its_end
+from meta.rpc.refusal_pace import RefusalPace
+from meta.rpc.thread_shares import CallCost
 from segments import protowire
 
 Message = TypeVar("Message")
@@ -27,9 +28,10 @@ FIELDS_MAX = 100_000
 
 
 class LargeRequests:
-    """The slots of large requests; one subject has one of them at a time."""
+    """The slots of large requests; one subject has one of them at a time, at its pace."""
 
-    def __init__(self) -> None:
+    def __init__(self, pace: RefusalPace) -> None:
+        self._pace = pace
         self._slots = asyncio.Semaphore(LARGE_AT_ONCE)
         # Of subjects that have calls in a slot or waiting for one.
         self._own: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -45,9 +47,14 @@ class LargeRequests:
 
         "" = a subject that may be anybody, whose requests may have all slots.
         """
-        own = self._own.setdefault(subject, asyncio.Lock()) if subject else nullcontext()
-        async with own, self._slots:
-            return await to_its_end(work(*arguments), on_cancel)
+        if not subject:
+            async with self._slots:
+                return await to_its_end(work(*arguments), on_cancel)
+        async with self._own.setdefault(subject, asyncio.Lock()):
+            # Before it is decoded: that costs more than all else of a refusal.
+            await self._pace.after_earlier(("subject", subject))
+            async with self._slots:
+                return await to_its_end(work(*arguments), on_cancel)
 
     async def decode_each(
         self, requests: AsyncIterator[bytes], deserialize: Callable[[bytes], Message]
@@ -55,17 +62,22 @@ class LargeRequests:
         """Yield the decoded requests of a stream; a large one holds its slot until the next."""
         async for raw in requests:
             if len(raw) <= LARGE_BYTES:
-                yield await decode(raw, deserialize)
+                yield await decode(raw, deserialize, CallCost())
             else:
                 async with self._slots:
-                    yield await to_its_end(decode(raw, deserialize))
+                    yield await to_its_end(decode(raw, deserialize, CallCost()))
 
 
-async def decode(raw: bytes, deserialize: Callable[[bytes], Message]) -> Message:
-    """Decode a request from the event loop, in a thread unless it is small."""
+async def decode(raw: bytes, deserialize: Callable[[bytes], Message], cost: CallCost) -> Message:
+    """Decode a request from the event loop, in a thread unless it is small; counts the cost."""
     if len(raw) <= SMALL_BYTES:
         return parse(raw, deserialize)
-    return await asyncio.to_thread(parse, raw, deserialize)
+
+    def work() -> Message:
+        with cost.counted():
+            return parse(raw, deserialize)
+
+    return await asyncio.to_thread(work)
 
 
 def parse(raw: bytes, deserialize: Callable[[bytes], Message]) -> Message:
@@ -83,11 +95,19 @@ def has_more_fields(raw: bytes, limit: int) -> bool:
 
     Repeated submessages of all requests are fields of the top level.
     """
+    position, end = 0, len(raw)
     try:
-        # No message of the contract has groups.
-        for count, _ in enumerate(protowire.fields(raw, has_groups=False), start=1):
-            if count > limit:
-                return True
-    except protowire.MalformedWire:
+        # Written flat: a hostile request has as many of the smallest fields as are counted.
+        for _ in range(limit + 1):
+            if position == end:
+                return False
+            length = raw[position + 1]
+            if raw[position] & 0x87 == protowire.LENGTH_DELIMITED and length < 0x80:
+                position += 2 + length
+            else:
+                position = protowire.field_end(raw, position)
+            if position > end:
+                return False
+    except (IndexError, protowire.MalformedWire):
         return False
-    return False
+    return True

@@ -62,8 +62,8 @@ def _in_thread(handler: Any, rpc: str) -> Execute:
 
 
 def _on_loop(handler: Any, rpc: str) -> Execute:
-    async def execute(raw: bytes, context: Context, _cost: CallCost) -> bytes:
-        request = await decode(raw, handler.request_deserializer)
+    async def execute(raw: bytes, context: Context, cost: CallCost) -> bytes:
+        request = await decode(raw, handler.request_deserializer, cost)
         with telemetry.span(rpc):
             reply = await handler.unary_unary(request, context)
         return _serialized(handler, reply)

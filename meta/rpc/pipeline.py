@@ -53,14 +53,14 @@ class Pipeline:
         )
         self._admission = CallAdmission(settings.concurrent_rpcs_max)
         self._authentication = authentication
-        self._large_requests = LargeRequests()
+        self.pace = RefusalPace(settings.concurrent_rpcs_max)
+        self._large_requests = LargeRequests(self.pace)
         self._streams = StreamSlots(settings.threads)
         self.identities = IdentityAdmission(
             settings.identity_rpcs_max, self._streams.most, settings.watchers_max
         )
         # Less, since the database's pool has a connection for every second thread.
         self.threads = ThreadShares(max(1, settings.threads // THREADS_SHARE))
-        self._pace = RefusalPace(settings.concurrent_rpcs_max)
 
     def wrap(self, handler: Any, method: str) -> Any:
         """The handler of one method (`/package.Service/Method`), wrapped."""
@@ -91,12 +91,12 @@ class Pipeline:
 
         async def call(raw: bytes, context: Context) -> bytes:
             began = durations.start()
-            scope = CallScope.enter()
+            scope, cost = CallScope.enter(), CallCost()
             try:
                 with self._admission.admit(method):
                     await self._authentication.check(method, context)
                     with self.identities.admit(access.current.get()):
-                        reply = await execute(raw, context)
+                        reply = await execute(raw, context, cost)
                 durations.succeeded(began)
                 return reply
             except asyncio.CancelledError:
@@ -111,13 +111,13 @@ class Pipeline:
             # frame, after the handler's error is gone and without the request.
             del raw
             if paced_for is not None:
-                await self._pace.wait(paced_for)
+                await self.pace.wait(paced_for, cost.cpu_secs)
             await context.abort(*refusal)
             raise AssertionError("abort raises")
 
         return call
 
-    def _in_share(self, execute: Execute, *, is_in_thread: bool) -> Run:
+    def _in_share(self, execute: Execute, *, is_in_thread: bool) -> Execute:
         """Execution within what the caller's subject may occupy."""
 
         async def occupy(
@@ -130,12 +130,12 @@ class Pipeline:
                 subject, execute, raw, context, cost, on_cancel=call_scope.cancel_soon
             )
 
-        async def run(raw: bytes, context: Context) -> bytes:
+        async def run(raw: bytes, context: Context, cost: CallCost) -> bytes:
             principal = access.current.get()
             if not is_in_thread:
-                return await occupy(raw, context, principal, CallCost())
+                return await occupy(raw, context, principal, cost)
             is_bounded = not principal.is_shared
-            async with self.threads.thread(principal.subject, is_bounded=is_bounded) as cost:
+            async with self.threads.thread(principal.subject, cost, is_bounded=is_bounded):
                 return await occupy(raw, context, principal, cost)
 
         return run

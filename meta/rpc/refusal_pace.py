@@ -1,7 +1,8 @@
 """A pace of refusals: who is refused again and again hears so later, and calls less often.
 
 A refused call costs the event loop as much as a good one, and a caller that ignores refusals would
-keep the loop busy with nothing else. The first refusals are not delayed.
+keep the loop busy with nothing else. One that took more CPU, as a damaged one of megabytes does,
+counts as several. The first refusals are not delayed.
 """
 
 import asyncio
@@ -14,6 +15,8 @@ Caller: TypeAlias = tuple[str, str]
 # Of one subject or host: some 5 % of a core.
 REFUSALS_PER_SEC = 100.0
 BURST = 50
+# CPU time of one; what takes more counts in proportion.
+REFUSAL_SECS = 0.0005
 DELAY_SECS_MAX = 5.0
 KEYS_MAX = 1_000
 # Others share one pace where there are too many.
@@ -37,8 +40,8 @@ class RefusalPace:
         """The number of subjects and hosts that are remembered."""
         return len(self._next_at)
 
-    def delay(self, caller: Caller) -> float:
-        """Count a refusal of a subject or host; returns its delay in seconds."""
+    def delay(self, caller: Caller, cpu_secs: float = 0.0) -> float:
+        """Count a refusal of a subject or host by its CPU time; returns its delay in seconds."""
         now = self._clock()
         if caller not in self._next_at and len(self._next_at) >= KEYS_MAX:
             self._forget(now)
@@ -47,12 +50,13 @@ class RefusalPace:
         next_at = max(self._next_at.get(caller, now), now)
         delay = next_at - now - BURST / REFUSALS_PER_SEC
         if delay < DELAY_SECS_MAX:
-            self._next_at[caller] = next_at + 1 / REFUSALS_PER_SEC
+            refusals = max(1.0, cpu_secs / REFUSAL_SECS)
+            self._next_at[caller] = next_at + refusals / REFUSALS_PER_SEC
         return max(0.0, delay)
 
-    async def wait(self, caller: Caller) -> None:
-        """Count a refusal and wait until it may be sent."""
-        delay = self.delay(caller)
+    async def wait(self, caller: Caller, cpu_secs: float = 0.0) -> None:
+        """Count a refusal by its CPU time and wait until it may be sent."""
+        delay = self.delay(caller, cpu_secs)
         if delay == 0 or self._delayed >= self._delayed_max:
             return
         self._delayed += 1
@@ -60,6 +64,16 @@ class RefusalPace:
             await asyncio.sleep(delay)
         finally:
             self._delayed -= 1
+
+    async def after_earlier(self, caller: Caller) -> None:
+        """Wait until the earlier refusals of a subject may have been sent.
+
+        So what it sends at once is not handled at once, and then delayed.
+        """
+        now = self._clock()
+        delay = self._next_at.get(caller, now) - now - BURST / REFUSALS_PER_SEC
+        if delay > 0:
+            await asyncio.sleep(min(delay, DELAY_SECS_MAX))
 
     def _forget(self, now: float) -> None:
         self._next_at = {key: at for key, at in self._next_at.items() if at > now}

@@ -8,8 +8,8 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
 # The threads of a subject that uses more than its share; with one it still uses half a core.
@@ -26,9 +26,18 @@ COUNT_PAUSE_SECS = 0.1
 
 @dataclass(slots=True)
 class CallCost:
-    """CPU time of a call in its thread, in seconds."""
+    """CPU time of a call in threads, in seconds."""
 
     cpu_secs: float = 0.0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the CPU time of the calling thread."""
+        began_secs = time.thread_time()
+        try:
+            yield
+        finally:
+            self.cpu_secs += time.thread_time() - began_secs
 
 
 @dataclass(slots=True)
@@ -73,7 +82,9 @@ class ThreadShares:
         return 0 if share is None else len(share.waiting)
 
     @asynccontextmanager
-    async def thread(self, subject: str, *, is_bounded: bool = True) -> AsyncIterator[CallCost]:
+    async def thread(
+        self, subject: str, cost: CallCost, *, is_bounded: bool = True
+    ) -> AsyncIterator[None]:
         """Hold a thread of a subject's, first come first served; counts the cost at its end."""
         self._count()
         share = self._shares.setdefault(subject, _Share(used_at=self._clock()))
@@ -81,9 +92,8 @@ class ThreadShares:
             await self._turn(share)
         else:
             share.running += 1
-        cost = CallCost()
         try:
-            yield cost
+            yield
         finally:
             share.running -= 1
             used_secs = cost.cpu_secs + LOOP_SECS

@@ -62,6 +62,8 @@ _STREAMS = frozenset(
         "stream_tokens",
     }
 )
+# A revocation notes in them how far each stream is.
+_REVOKED = frozenset({"stream_tokens"})
 _TABLES = frozenset({"table_objects", "table_snapshots"})
 _ALL = frozenset(metadata.tables)
 
@@ -90,7 +92,7 @@ CASES = (
     Case(Role.MERGE, _ALL - _CATALOG - _DECISIONS - _STREAMS - _TABLES),
     Case(Role.JANITOR, _ALL - _CATALOG - _DECISIONS - _STREAMS, spares_victim=False),
     Case(Role.NURSERY, _ALL - _CATALOG - _DECISIONS - _TABLES, spares_victim=False),
-    Case(Role.CATALOG, _ALL - _DECISIONS - _STREAMS - _TABLES, spares_victim=False),
+    Case(Role.CATALOG, _ALL - _DECISIONS - (_STREAMS - _REVOKED) - _TABLES, spares_victim=False),
 )
 
 

@@ -13,7 +13,7 @@ import pytest
 from meta.access import ANONYMOUS, SHARED_TOKEN, Role
 from meta.client import MetaClient, typed_error
 from meta.config import Settings
-from meta.errors import Overloaded
+from meta.errors import InvalidArgument, Overloaded
 from meta.rpc.admission import IdentityAdmission
 from meta.v1 import (
     catalog_pb2,
@@ -188,3 +188,28 @@ def test_a_subject_that_uses_the_cpu_gets_few_calls_in_between_those_of_another(
 
     # With 16 threads it got 28 times as many.
     assert 0 < served < 3 * calls
+
+
+def test_damaged_requests_of_megabytes_are_paced_by_their_cpu_time(
+    meta_settings: Settings,
+) -> None:
+    damaged = b"\x08\x81\x01" * 1_300_000
+    roles = {"hostile-reader": Role.READER, "hostile-collector": Role.INGEST}
+    # One is handled in a thread, the other on the event loop.
+    methods = (
+        "/meta.v1.SegmentLookupService/GetSegmentsByIds",
+        "/meta.v1.IngestionService/CommitOffset",
+    )
+    delays = list[float]()
+    with guarded(meta_settings) as guard, grpc.insecure_channel(guard.address) as channel:
+        for method, (subject, role) in zip(methods, roles.items(), strict=True):
+            token = guard.token(role, subject).plaintext_token
+            for _ in range(2):
+                call: Any = channel.unary_unary(method)
+                with pytest.raises(grpc.RpcError) as refused:
+                    call(damaged, metadata=(("authorization", f"Bearer {token}"),), timeout=60)
+                assert isinstance(typed_error(refused.value), InvalidArgument)
+            delays.append(guard.running.pipeline.pace.delay(("subject", subject)))
+
+    # As many that cost nothing would be within the burst.
+    assert min(delays) > 0

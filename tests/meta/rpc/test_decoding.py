@@ -8,6 +8,7 @@ import pytest
 from meta.errors import InvalidArgument
 from meta.rpc import decoding
 from meta.rpc.decoding import FIELDS_MAX, LARGE_AT_ONCE, LargeRequests, has_more_fields
+from meta.rpc.refusal_pace import BURST, REFUSAL_SECS, RefusalPace
 from meta.v1.ingestion_pb2 import SaveSegmentsRequest
 
 DESERIALIZE: Callable[[bytes], SaveSegmentsRequest] = SaveSegmentsRequest.FromString
@@ -50,7 +51,7 @@ def test_a_large_request_is_decoded() -> None:
 
 def test_large_requests_of_one_subject_leave_slots_for_others() -> None:
     async def test() -> list[str]:
-        slots, running, end = LargeRequests(), list[str](), asyncio.Event()
+        slots, running, end = LargeRequests(RefusalPace(1)), list[str](), asyncio.Event()
 
         async def work(subject: str) -> None:
             running.append(subject)
@@ -71,9 +72,34 @@ def test_large_requests_of_one_subject_leave_slots_for_others() -> None:
     assert asyncio.run(test()) == ["hostile", "good"]
 
 
+def test_a_large_request_of_a_subject_begins_after_its_earlier_refusals() -> None:
+    async def test() -> list[str]:
+        pace, running = RefusalPace(1), list[str]()
+        slots = LargeRequests(pace)
+        pace.delay(("subject", "hostile"), (BURST + 20) * REFUSAL_SECS)
+
+        async def work(subject: str) -> None:
+            running.append(subject)
+
+        callers = ("hostile", "hostile", "good", "")
+        calls = [
+            asyncio.create_task(slots.run(one, work, one, on_cancel=lambda: None))
+            for one in callers
+        ]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        at_once = sorted(running)
+        async with asyncio.timeout(30):
+            await asyncio.gather(*calls)
+        assert sorted(running) == sorted(callers)
+        return at_once
+
+    assert asyncio.run(test()) == ["", "good"]
+
+
 def test_large_requests_of_callers_that_may_be_anybody_have_all_slots() -> None:
     async def test() -> int:
-        slots, running, end = LargeRequests(), list[int](), asyncio.Event()
+        slots, running, end = LargeRequests(RefusalPace(1)), list[int](), asyncio.Event()
 
         async def work(number: int) -> None:
             running.append(number)

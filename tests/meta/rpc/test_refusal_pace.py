@@ -8,6 +8,7 @@ from meta.rpc.refusal_pace import (
     BURST,
     DELAY_SECS_MAX,
     KEYS_MAX,
+    REFUSAL_SECS,
     REFUSALS_PER_SEC,
     RefusalPace,
 )
@@ -26,6 +27,16 @@ def test_refusals_beyond_a_burst_are_delayed_and_those_of_others_are_not() -> No
     assert pace.delay(GOOD) == 0
     now = 60.0
     assert pace.delay(HOSTILE) == 0
+
+
+def test_a_refusal_that_took_more_cpu_counts_as_several() -> None:
+    pace = RefusalPace(10, lambda: 0.0)
+
+    pace.delay(HOSTILE, (BURST + 100) * REFUSAL_SECS)
+
+    assert pace.delay(HOSTILE) == pytest.approx(100 / REFUSALS_PER_SEC)
+    assert pace.delay(GOOD, REFUSAL_SECS / 2) == 0
+    assert max(pace.delay(GOOD) for _ in range(BURST)) == pytest.approx(0)
 
 
 def test_no_refusal_waits_for_longer_than_a_caller_does() -> None:

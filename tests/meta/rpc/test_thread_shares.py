@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from meta.rpc.thread_shares import COUNT_PAUSE_SECS, ThreadShares
+from meta.rpc.thread_shares import COUNT_PAUSE_SECS, CallCost, ThreadShares
 
 MOST = 4
 
@@ -24,7 +24,8 @@ class Work:
         self.shares = ThreadShares(MOST, lambda: self.now)
 
     async def call(self, subject: str, end: asyncio.Event, cpu_secs: float = 0.0) -> None:
-        async with self.shares.thread(subject) as cost:
+        cost = CallCost()
+        async with self.shares.thread(subject, cost):
             self.running.append(subject)
             await end.wait()
             self.running.remove(subject)

@@ -186,8 +186,8 @@ def test_a_subject_that_uses_the_cpu_gets_few_calls_in_between_those_of_another(
         finally:
             flood.close()
 
-    # With 16 threads it got 28 times as many.
-    assert 0 < served < 3 * calls
+    # With 16 threads it got 28 times as many; on two cores some 3 times with few.
+    assert 0 < served < 5 * calls
 
 
 def test_damaged_requests_of_megabytes_are_paced_by_their_cpu_time(

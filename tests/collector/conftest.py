@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -55,7 +55,9 @@ def start_collector(ground: Ground, tmp_path: Path) -> Iterator[StartCollector]:
     """Give a function that starts a collector with extra settings, and end them all afterwards."""
     started: list[CollectorProcess] = []
 
-    def start(*, is_ready: bool = True, **settings: str) -> CollectorProcess:
+    def start(
+        *, is_ready: bool = True, program: Sequence[str] = ("-m", "collector"), **settings: str
+    ) -> CollectorProcess:
         environment = {
             **os.environ,
             "COLLECTOR_META_ADDRESS": ground.meta.address,
@@ -65,7 +67,7 @@ def start_collector(ground: Ground, tmp_path: Path) -> Iterator[StartCollector]:
             **settings,
         }
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "collector"],
+            [sys.executable, "-P", *program],
             env=environment,
             stderr=subprocess.PIPE,
             text=True,

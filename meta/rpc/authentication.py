@@ -60,7 +60,9 @@ class Authentication:
                     return SHARED_TOKEN
         bearer = header.removeprefix("Bearer ")
         if bearer.startswith(token_secrets.ACCESS_PREFIX):
-            principal = await self._tokens.find(bearer, host_of(context.peer()))
+            principal = self._tokens.shown(bearer)
+            if principal is None:
+                principal = await self._tokens.find(bearer, host_of(context.peer()))
         elif self._web_tokens is not None and json_web_tokens.is_well_formed(bearer):
             principal = await self._web_tokens.find(bearer)
         else:

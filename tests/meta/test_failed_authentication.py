@@ -15,7 +15,7 @@ from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import Unauthenticated
 from meta.failed_attempts import HOST_BURST
-from meta.rpc.access_token_cache import AccessTokens
+from meta.rpc.access_token_cache import SNAPSHOT_SECS, AccessTokens
 from meta.store import token_secrets
 from meta.store.engine import Database, Transaction
 from meta.store.token_secrets import Peppers, TokenHasher
@@ -79,6 +79,35 @@ def test_unknown_tokens_cost_few_queries_and_known_ones_none(
         assert transactions.reads == 1 + int(HOST_BURST)
         assert all(await show(known, 50))
         assert transactions.reads == 1 + int(HOST_BURST)
+
+    try:
+        asyncio.run(run())
+    finally:
+        transactions.database.close()
+
+
+def test_a_token_that_was_shown_is_taken_without_its_hash_until_all_are_read_again(
+    guard: GuardedServer, meta_settings: Settings
+) -> None:
+    token = guard.token(Role.READER)
+    transactions, times = _CountedReads(Database(meta_settings.database)), [5.0]
+    tokens = AccessTokens(transactions, TokenHasher(Peppers()), clock=lambda: times[-1])
+    shown, plaintext = tokens.shown, token.plaintext_token
+
+    async def run() -> None:
+        assert shown(plaintext) is None
+        found = await tokens.find(plaintext, "10.0.0.1")
+        assert shown(plaintext) is found is not None
+        assert shown(_unknown()) is None
+        revoke = operations_pb2.RevokeAccessTokenRequest(token_id=token.token.id)
+        guard.admin.operations.RevokeAccessToken(revoke)
+        assert shown(plaintext) is found
+
+        times.append(5.0 + SNAPSHOT_SECS)
+
+        assert shown(plaintext) is None
+        assert await tokens.find(plaintext, "10.0.0.1") is None
+        assert shown(plaintext) is None
 
     try:
         asyncio.run(run())

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from segplane.__main__ import app
 from segplane.config import StackSettings
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
+from tests.support.process_tree import is_alive
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -40,3 +43,13 @@ def settings() -> Iterator[StackSettings]:
             gateway_port=0,
             inherited=config.inherited_environment(),
         )
+        # What a test has killed ends its Postgres a little later, which writes until then.
+        wait_until(lambda: not _postgres_runs(Path(folder)), "the end of its Postgres")
+
+
+def _postgres_runs(folder: Path) -> bool:
+    for file in folder.rglob("postmaster.pid"):
+        with suppress(OSError):
+            if is_alive(int(file.read_text().partition("\n")[0] or 0)):
+                return True
+    return False

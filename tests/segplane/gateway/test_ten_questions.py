@@ -2,12 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyiceberg.catalog import load_catalog
+from pyspark.sql import SparkSession
 
 from meta.config import Settings
+from meta.v1.operations_pb2 import GetServerStateRequest
+from nursery import job
+from nursery.loop import RunTasks
+from segments.spark.session import open_session
+from segments.spark.settings import SparkSettings
 from tests.support.gateway.answers import (
     Answers,
     answer,
@@ -18,6 +25,7 @@ from tests.support.gateway.answers import (
     polars_rows,
     record,
 )
+from tests.support.gateway.arrivals import records_at, sent_ids
 from tests.support.gateway.churn import Churn, churn
 from tests.support.gateway.engines import ENGINES, Engine
 from tests.support.gateway.questions import QUESTIONS
@@ -28,6 +36,7 @@ from tests.support.gateway.steps import running_steps
 from tests.support.gateway.trino import TrinoServer
 from tests.support.meta.pins import PinDriver
 from tests.support.meta.server import MetaServer
+from tests.support.nursery.drivers import BUDGET, run_here
 
 # A table's metadata is kept for so long after it was handed out, and what merges replaced.
 GRACE_SECS = 5.0
@@ -35,9 +44,10 @@ GRACE_SECS = 5.0
 
 @pytest.fixture
 def meta_settings(meta_settings: Settings) -> Settings:
-    """A grace that passes while the test runs."""
+    """A grace that passes while the test runs, and flushes that are quick."""
     lifetimes = replace(meta_settings.lifetimes, tombstone_grace=GRACE_SECS)
-    return replace(meta_settings, lifetimes=lifetimes)
+    streams = replace(meta_settings.stream, flush_timeout_ms=200)
+    return replace(meta_settings, lifetimes=lifetimes, stream=streams)
 
 
 @pytest.fixture
@@ -53,12 +63,51 @@ def pinned(shop: Shop, meta_server: MetaServer) -> int:
     return PinDriver(meta_server.client).take(lease_secs=600).version
 
 
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Start one session for the nurseries of a module's tests."""
+    session = open_session(SparkSettings("nurseries of tests", "local[1]"))
+    yield session
+    session.stop()
+
+
 @pytest.fixture
-def changes(pinned: int, shop: Shop, meta_server: MetaServer, tmp_path: Path) -> Iterator[Churn]:
+def run_tasks(request: pytest.FixtureRequest) -> RunTasks:
+    """Run a nursery's tasks in Spark, where engines are installed; otherwise here."""
+    if request.node.get_closest_marker("readers") is None:
+        return run_here
+    return partial(job.run, request.getfixturevalue("spark"), BUDGET)
+
+
+@pytest.fixture
+def changes(
+    pinned: int, shop: Shop, meta_server: MetaServer, run_tasks: RunTasks, tmp_path: Path
+) -> Iterator[Churn]:
     """Changes of the shop, from when it is pinned."""
     others = Shop(shop.client, replace(shop.segments))
-    with churn(others, meta_server, tmp_path / "merges") as state:
+    with churn(others, meta_server, tmp_path / "merges", run_tasks) as state:
         yield state
+
+
+@pytest.fixture
+def all_arrived(
+    pinned: int, shop: Shop, changes: Churn, gateway: GatewayServer
+) -> Callable[[], None]:
+    """End the changes, and compare what was pinned and what is newest with what was sent."""
+
+    def check() -> None:
+        changes.end()
+        client = changes.ingest.client
+        newest = client.operations.GetServerState(GetServerStateRequest()).version
+        catalog = load_catalog("segplane", type="rest", uri=gateway.uri)
+        seeded = sum(table.num_rows for table in shop.tables)
+        sent = sorted(record.id for record in changes.ingest.acknowledged)
+
+        assert (sent_ids(catalog, pinned), records_at(client, pinned)) == ([], seeded)
+        assert sent_ids(catalog, newest) == sent
+        assert records_at(client, newest) == seeded + changes.records()
+
+    return check
 
 
 @pytest.fixture
@@ -89,7 +138,11 @@ def test_the_questions_have_answers(shop: Shop) -> None:
 
 @pytest.mark.parametrize("reader", ["PyIceberg", "Polars"])
 def test_python_readers_answer_equally_while_all_else_goes_on(
-    shop: Shop, version: int, gateway: GatewayServer, reader: str
+    shop: Shop,
+    version: int,
+    gateway: GatewayServer,
+    all_arrived: Callable[[], None],
+    reader: str,
 ) -> None:
     catalog = load_catalog("segplane", type="rest", uri=gateway.uri)
     table = catalog.load_table(f"default.web@{version}")
@@ -107,6 +160,7 @@ def test_python_readers_answer_equally_while_all_else_goes_on(
     record(reader, {name: {"files": number} for name, number in files.items()})
     assert answers == expected(shop)
     assert catalog.load_table("default.web").metadata.current_snapshot_id != version
+    all_arrived()
 
 
 @pytest.mark.readers
@@ -115,6 +169,7 @@ def test_engines_answer_equally_while_all_else_goes_on(
     shop: Shop,
     version: int,
     begin: Callable[[str], None],
+    all_arrived: Callable[[], None],
     gateway: GatewayServer,
     meta_server: MetaServer,
     engine: Engine,
@@ -126,6 +181,7 @@ def test_engines_answer_equally_while_all_else_goes_on(
         answers = engine.ask(catalog, "web", version, steps=steps)
 
     assert {name: comparable(one["rows"]) for name, one in answers.items()} == expected(shop)
+    all_arrived()
 
 
 @pytest.mark.readers
@@ -133,6 +189,7 @@ def test_trino_answers_equally_while_all_else_goes_on(
     shop: Shop,
     version: int,
     begin: Callable[[str], None],
+    all_arrived: Callable[[], None],
     gateway: GatewayServer,
     meta_server: MetaServer,
     tmp_path: Path,
@@ -144,3 +201,4 @@ def test_trino_answers_equally_while_all_else_goes_on(
         trino.close()
 
     assert {name: comparable(one["rows"]) for name, one in answers.items()} == expected(shop)
+    all_arrived()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from sqlalchemy import text
 
 from meta.store import versions
@@ -60,6 +61,7 @@ def test_the_interleaver_finds_a_lost_update_and_leaves_no_other_outcome_out(
     assert reduced.total() * 3 < full.total()
 
 
+@pytest.mark.database_owner
 def test_versions_drawn_from_a_sequence_would_break_stable_reads(
     interleaver: Interleaver, scene: InProcessScene
 ) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import re
 import shutil
 import socket
@@ -12,6 +13,10 @@ from pathlib import Path
 from segplane.config import HOST
 
 JAVA_MAJOR_MIN = 17
+# Below those that Linux gives to outgoing connections: one of these could take a port between its
+# choice and the start of its server.
+CHOSEN_PORTS = range(20_000, 32_768)
+_TRIES = 20
 _JAVA_VERSION = re.compile(r'version "(\d+)')
 
 
@@ -72,7 +77,7 @@ def _open(held: contextlib.ExitStack, option: str, host: str, port: int) -> int:
     # As the servers do: connections of the last run in TIME_WAIT do not block the port.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((host.strip("[]"), port))
+        _bind(listener, host.strip("[]"), port)
         listener.listen(1)
     except OSError as error:
         raise PortTaken(
@@ -80,3 +85,12 @@ def _open(held: contextlib.ExitStack, option: str, host: str, port: int) -> int:
             f"or choose another with {option} (0 = any free one)"
         ) from None
     return int(listener.getsockname()[1])
+
+
+def _bind(listener: socket.socket, host: str, port: int) -> None:
+    for candidate in [port] if port else random.sample(CHOSEN_PORTS, _TRIES):
+        with contextlib.suppress(OSError):
+            listener.bind((host, candidate))
+            return
+    # Fails with the reason, or takes any free port.
+    listener.bind((host, port))

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.harness.processes import cpu_seconds
 from meta.v1 import operations_pb2
 from segplane.__main__ import app
 from tests.segplane.query.conftest import segments as segments
@@ -161,6 +162,9 @@ def test_an_interrupt_ends_a_query_at_once(
             wait_until(
                 lambda: bool(meta_server.client.operations.ListPins(pins).pins), "a pinned version"
             )
+            # Its reply is on the way. The query begins with it, and never ends.
+            busy_secs = cpu_seconds(process.pid) + 1.0
+            wait_until(lambda: cpu_seconds(process.pid) > busy_secs, "a query that runs")
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=60)
         finally:

@@ -88,9 +88,8 @@ def _open(held: contextlib.ExitStack, option: str, host: str, port: int) -> int:
 
 
 def _bind(listener: socket.socket, host: str, port: int) -> None:
-    for candidate in [port] if port else random.sample(CHOSEN_PORTS, _TRIES):
+    for candidate in random.sample(CHOSEN_PORTS, _TRIES) if port == 0 else ():
         with contextlib.suppress(OSError):
             listener.bind((host, candidate))
             return
-    # Fails with the reason, or takes any free port.
     listener.bind((host, port))

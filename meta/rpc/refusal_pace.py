@@ -51,7 +51,9 @@ class RefusalPace:
         delay = next_at - now - BURST / REFUSALS_PER_SEC
         if delay < DELAY_SECS_MAX:
             refusals = max(1.0, cpu_secs / REFUSAL_SECS)
-            self._next_at[caller] = next_at + refusals / REFUSALS_PER_SEC
+            # One that took minutes delays what comes next, and not what comes in an hour.
+            latest = now + BURST / REFUSALS_PER_SEC + DELAY_SECS_MAX
+            self._next_at[caller] = min(next_at + refusals / REFUSALS_PER_SEC, latest)
         return max(0.0, delay)
 
     async def wait(self, caller: Caller, cpu_secs: float = 0.0) -> None:

@@ -39,6 +39,17 @@ def test_a_refusal_that_took_more_cpu_counts_as_several() -> None:
     assert max(pace.delay(GOOD) for _ in range(BURST)) == pytest.approx(0)
 
 
+def test_one_refusal_delays_the_next_for_seconds_however_much_cpu_it_took() -> None:
+    now = 0.0
+    pace = RefusalPace(10, lambda: now)
+
+    pace.delay(HOSTILE, 3_600.0)
+
+    assert pace.delay(HOSTILE) == pytest.approx(DELAY_SECS_MAX)
+    now = DELAY_SECS_MAX + (BURST + 1) / REFUSALS_PER_SEC
+    assert pace.delay(HOSTILE) == 0
+
+
 def test_no_refusal_waits_for_longer_than_a_caller_does() -> None:
     pace = RefusalPace(10, lambda: 0.0)
 

@@ -1,6 +1,5 @@
 """Tables in a bucket: readers with credentials of their own, and what they ask of the store."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -20,19 +19,13 @@ from tests.support.gateway.reads import Reads
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.gateway.shop import Shop
-from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
+from tests.support.object_store.faulty_proxy import FaultyProxy
+from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
+__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 KEYS = {"s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY}
-
-
-@pytest.fixture
-def store(versitygw_endpoint: str, aws_credentials: None) -> Iterator[FaultyProxy]:
-    with running_proxy(versitygw_endpoint) as proxy:
-        yield proxy
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Mistakes and failures over a bucket as PyIceberg shows them: one clear sentence each."""
 
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -32,23 +31,16 @@ from tests.support.object_store.faulty_proxy import (
     Forward,
     ProxyAnswer,
     Request,
-    running_proxy,
 )
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
+from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
+__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 TOKEN = "the-token-of-this-gateway"
 KEYS = {"s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY}
 # Clients of some engines wait for an answer no longer.
 ANSWER_SECS_MAX = 25.0
-
-
-@pytest.fixture
-def store(versitygw_endpoint: str, aws_credentials: None) -> Iterator[FaultyProxy]:
-    with running_proxy(versitygw_endpoint) as proxy:
-        yield proxy
 
 
 @pytest.fixture

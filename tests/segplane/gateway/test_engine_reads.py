@@ -1,6 +1,5 @@
 """Reads of a bucket by each engine for each of the ten questions: footers, row groups, bytes."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,13 @@ from tests.support.gateway.steps import running_steps
 from tests.support.gateway.trino import TrinoServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import DAY, EPOCH
-from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
+from tests.support.object_store.faulty_proxy import FaultyProxy
+from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 from tests.support.parquet.rows import rows_of
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
+__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 pytestmark = pytest.mark.readers
 # A file of these has 900 kB, in which no engine takes a footer for the whole.
 ROWS = 4_000
@@ -65,12 +64,6 @@ class Counts:
     def shown(self) -> dict[str, dict[str, int]]:
         """Return the figures of each question."""
         return {name: reads.shown() for name, reads in self._reads.items()}
-
-
-@pytest.fixture
-def store(versitygw_endpoint: str, aws_credentials: None) -> Iterator[FaultyProxy]:
-    with running_proxy(versitygw_endpoint) as proxy:
-        yield proxy
 
 
 @pytest.fixture

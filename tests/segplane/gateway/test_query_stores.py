@@ -1,6 +1,5 @@
 """Queries over a bucket: the gateway reads for them, and says so when it cannot."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,18 +15,11 @@ from tests.support.object_store.faulty_proxy import (
     Forward,
     ProxyAnswer,
     Request,
-    running_proxy,
 )
-from tests.support.object_store.fixtures import aws_credentials, versitygw_endpoint
+from tests.support.object_store.fixtures import aws_credentials, store, versitygw_endpoint
 from tests.support.object_store.moto import fresh_location
 
-__all__ = ["aws_credentials", "versitygw_endpoint"]
-
-
-@pytest.fixture
-def store(versitygw_endpoint: str, aws_credentials: None) -> Iterator[FaultyProxy]:
-    with running_proxy(versitygw_endpoint) as proxy:
-        yield proxy
+__all__ = ["aws_credentials", "store", "versitygw_endpoint"]
 
 
 @pytest.fixture

@@ -40,6 +40,13 @@ def versitygw_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 
 @pytest.fixture
+def store(versitygw_endpoint: str, aws_credentials: None) -> Iterator[FaultyProxy]:
+    """Run a proxy in front of VersityGW."""
+    with running_proxy(versitygw_endpoint) as server:
+        yield server
+
+
+@pytest.fixture
 def s3_location(s3_endpoint: str, aws_credentials: None) -> StoreLocation:
     """Name a fresh path of a bucket of moto."""
     return fresh_location(s3_endpoint)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.harness.results import Result, compare
-from meta.committer import GATHER_CALLS, GATHER_SECS_MAX, GATHER_SECS_PER_CALL
+from meta.commits.group_commit import GATHER_CALLS, GATHER_SECS_MAX, GATHER_SECS_PER_CALL
 
 SIMULATED_SECS = 5.0
 

@@ -34,7 +34,7 @@ from benchmarks.peers.otlp_drop import dropping_server
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 
 EXPORT_BYTES = 512 * 1024
 IN_FLIGHT = (64, 128)

@@ -21,9 +21,9 @@ from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from benchmarks.harness.timing import interleaved
 from meta.client import MetaClient
 from meta.process import environment
-from meta.store import lookup
-from meta.store.engine import Database, DatabaseSettings
-from meta.store.lookup import Query
+from meta.store.engine.pool import Database, DatabaseSettings
+from meta.store.lookup import lookup
+from meta.store.lookup.lookup import Query
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.common_pb2 import TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest, FindSegmentsResponse

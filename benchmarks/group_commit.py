@@ -14,15 +14,17 @@ from sqlalchemy import text
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres
 from meta import migrations
-from meta.committer import Committer
+from meta.commits.group_commit import Committer
+from meta.commits.transactions import Transactions
 from meta.event_loop import EventLoop
-from meta.store import datasets, registrations, stream_datasets, streams
-from meta.store.engine import Database, DatabaseSettings, Transaction
-from meta.store.registrations import Merge
-from meta.store.segments import NewSegment
-from meta.store.stream_datasets import EntryMove, NewEntry
-from meta.store.versions import Version
-from meta.transactions import Transactions
+from meta.store.catalog import datasets
+from meta.store.engine.pool import Database, DatabaseSettings, Transaction
+from meta.store.registration import registrations
+from meta.store.registration.registrations import Merge
+from meta.store.segments.segments import NewSegment
+from meta.store.streams import stream_datasets, streams
+from meta.store.streams.stream_datasets import EntryMove, NewEntry
+from meta.store.versions.versions import Version
 from segments.keys import new_merged_key, split_key
 from segments.offsets import OffsetSpan
 

@@ -22,7 +22,7 @@ from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from benchmarks.harness.waiting import wait_until_serving
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 
 # Sixteen in flight give some 80 exports a second, enough for a 99th percentile.
 SMALL_BYTES, SMALL_IN_FLIGHT, SMALL_SECS = 200, 16, 10.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from benchmarks.harness.results import Result, compare
-from meta.planner import DAY_NANOS, HOUR_NANOS, Candidate, DayKey, Policy, day_key, plan
+from meta.planning.planner import DAY_NANOS, HOUR_NANOS, Candidate, DayKey, Policy, day_key, plan
 from segments.merging.day_merge import day_spans
 
 STEP_NANOS = HOUR_NANOS // 12

@@ -46,7 +46,7 @@ _FILL = (
     """,
 )
 _RESET = "UPDATE merge_tasks SET attempt = 0, worker_id = NULL, claimed_at = NULL, free_at = NULL"
-# The claim of meta.store.merge_tasks without anything around it.
+# The claim of meta.store.merging.merge_tasks without anything around it.
 _CLAIM = """
     WITH chosen AS MATERIALIZED (
         SELECT id FROM merge_tasks WHERE state = 1 AND free_at IS NULL

@@ -16,7 +16,7 @@ from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from meta.v1 import catalog_pb2, ingestion_pb2
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 
 CLIENTS = 50
 SEGMENTS = 2_000

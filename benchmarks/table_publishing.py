@@ -27,7 +27,7 @@ from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from benchmarks.register_merged_segment import BULK as BULK_METHOD
 from benchmarks.register_merged_segment import SINGLE, bulk_request
 from meta.v1.operations_pb2 import RegisterMergedSegmentsResponse
-from segplane.postgres import EmbeddedPostgres
+from segplane.stack.postgres import EmbeddedPostgres
 
 CALLERS = 16
 # Files of a bulk commit.

@@ -31,7 +31,7 @@ from collector.quotas import Quotas
 from collector.retry import Backoff
 from collector.token_activity import TokenLimits
 from meta import metrics
-from meta.addresses import is_loopback_host
+from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
 from meta.process import ConfigError, Shutdown
 from meta.process.supervision import watch_parent

@@ -17,7 +17,7 @@ import structlog
 from collector.ingestion import Ingestion, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
 from meta.errors import Code, InvalidArgument, MetaError, TokenUnknown
-from meta.failed_attempts import FailedAttempts
+from meta.process.failed_attempts import FailedAttempts
 
 log = structlog.get_logger()
 

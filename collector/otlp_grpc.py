@@ -20,7 +20,7 @@ from collector.export_counters import count_refused
 from collector.intake import AdmittedExport, Intake
 from collector.refusal import Refused, malformed, unavailable
 from collector.responses import protobuf_answer
-from meta.addresses import host_of
+from meta.client.addresses import host_of
 from segments.signals import TRAITS, Signal
 
 METHODS: dict[str, Signal] = {row.grpc_method: signal for signal, row in TRAITS.items()}

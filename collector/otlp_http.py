@@ -22,7 +22,7 @@ from collector.partial_success import PartialSuccess
 from collector.refusal import TOKEN_LIMIT, Refusal, Refused, malformed, too_large, unavailable
 from collector.responses import json_answer, protobuf_answer
 from collector.unread_bodies import UnreadBodies
-from meta.addresses import network_of
+from meta.client.addresses import network_of
 from meta.errors import Code, QuotaExceeded
 from segments.signals import TRAITS, Signal
 

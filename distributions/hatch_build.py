@@ -28,6 +28,7 @@ PACKAGES = (
 )
 # What readers import by name; what these import goes with them.
 READER_ROOTS = (
+    "meta.channel",
     "meta.client",
     "meta.v1",
     "segments",

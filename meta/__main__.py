@@ -2,7 +2,7 @@
 
 import sys
 
-from meta import config, server, supervisor
+from meta import config
 from meta.errors import MetaError
 from meta.process import (
     ConfigError,
@@ -14,6 +14,7 @@ from meta.process import (
 )
 from meta.process.memory import return_freed_memory
 from meta.process.supervision import watch_parent
+from meta.server import server, supervisor
 
 # A thread that computes keeps the event loop waiting for so long. With Python's own 5 ms the p99 of
 # calls beside large requests was twice as long; with 0.5 ms commits were 2 to 4 % fewer.

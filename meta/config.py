@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meta import identities
-from meta.addresses import is_loopback_host
+from meta.client.addresses import is_loopback_host
 from meta.identities import CertificateRules, Oidc
-from meta.planner import Policy
+from meta.planning.planner import Policy
 from meta.process import (
     NO_METRICS,
     ConfigError,
@@ -16,9 +16,9 @@ from meta.process import (
     ServerTls,
     production,
 )
-from meta.store.engine import COMMIT_BATCHES_MAX, DatabaseSettings, is_encrypted
-from meta.store.pin_limits import PinLimits
-from meta.store.token_secrets import DATABASE_PEPPER, Peppers
+from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
+from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings, is_encrypted
+from meta.store.pins.pins import PinLimits
 from segments.location import StoreLocation
 
 GRACE_FLOOR_SECS = 300.0

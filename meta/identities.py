@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from meta.access import Principal, Role
-from meta.addresses import is_loopback_host
+from meta.client.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls
 
 # Names in a verified certificate, as gRPC calls them; the common name counts where it is alone.

@@ -4,7 +4,7 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from segplane.commands import (
+from segplane.cli.commands import (
     access,
     audit,
     catalog,

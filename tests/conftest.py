@@ -15,11 +15,12 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg import sql
 
-from meta import config, migrations, server
+from meta import config, migrations
 from meta.client import MetaClient
 from meta.process import Environment
-from meta.store.engine import Database, DatabaseSettings
-from segplane.postgres import EmbeddedPostgres
+from meta.server import server
+from meta.store.engine.pool import Database, DatabaseSettings
+from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta import database_roles
 from tests.support.meta.server import MetaServer
 

@@ -21,7 +21,7 @@ from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from benchmarks.register_merged_segment import BULK as BULK_METHOD
 from benchmarks.register_merged_segment import SINGLE, bulk_request
-from segplane.postgres import EmbeddedPostgres
+from segplane.stack.postgres import EmbeddedPostgres
 
 CALLERS = 16
 ROUNDS = 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 
-from segplane.postgres import EmbeddedPostgres
+from segplane.stack.postgres import EmbeddedPostgres
 
 PYTHON = Path("build/bench/control/bin/python")
 NAMES = {"iceberg": "PyIceberg's SqlCatalog, add_files", "ducklake": "DuckLake, add_data_files"}

@@ -17,7 +17,7 @@ from benchmarks.harness.waiting import START_SECS_MAX, wait_until
 from meta.v1 import common_pb2
 from segments.keys import new_merged_key, split_key
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 
 DAY_NANOS = 86_400 * 10**9
 _FIRST_DAY = 20_000

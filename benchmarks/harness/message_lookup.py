@@ -10,17 +10,24 @@ from uuid import UUID
 import grpc
 from sqlalchemy import ARRAY, BigInteger, Integer, SmallInteger, Text, Uuid, bindparam, text
 
-from meta import __main__, server
-from meta.services import convert, segment_bytes, segment_layouts
-from meta.services.convert import REPLY_BYTES_MAX
-from meta.services.lookup_requests import CheckedLookup, LookupCursor
-from meta.services.segment_lookup import SegmentLookupServicer
-from meta.store import lookup
-from meta.store.engine import Transaction
-from meta.store.found_segments import Position
-from meta.store.lookup import Query, VisibleDataset
-from meta.store.segment_rows import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
-from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos
+from meta import __main__
+from meta.server import server
+from meta.services.lookup import segment_bytes, segment_layouts
+from meta.services.lookup.assembled_pages import CheckedLookup, LookupCursor
+from meta.services.lookup.segment_lookup import SegmentLookupServicer
+from meta.services.messages import convert
+from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.store.engine.pool import Transaction
+from meta.store.lookup import lookup
+from meta.store.lookup.lookup import Position, Query, VisibleDataset
+from meta.store.segments.segments import (
+    DURATION_CLASS_MAX,
+    NUM_COLUMNS,
+    ROW_COLUMNS,
+    STORED_COLUMNS,
+    SegmentRow,
+    class_span_nanos,
+)
 from meta.v1 import segment_lookup_pb2 as pb
 
 _SEGMENT_BYTES = 200

@@ -9,9 +9,9 @@ from sqlalchemy import event
 
 from benchmarks.harness import registrations
 from meta.access import NO_CALLER
-from meta.services.registration_checks import checked_merge
-from meta.store import registrations as store
-from meta.store.engine import Database, DatabaseSettings
+from meta.services.registration.registration_checks import checked_merge
+from meta.store.engine.pool import Database, DatabaseSettings
+from meta.store.registration import registrations as store
 from segments.location import StoreLocation
 
 _Statement = tuple[bytes, Mapping[str, object]]

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import psycopg
 
-from meta.store import segment_message
+from meta.store.segments import segments
 
 SEGMENTS_PER_DAY = 10_000
 DAY_NANOS = 86_400 * 10**9
@@ -108,7 +108,7 @@ def _rows(datasets: Sequence[LoadedDataset], count: int) -> Iterator[bytes]:
         # Cheaper than UUID(), and of the same length.
         name = f"{millis:012x}-7000-{low:016x}-0.parquet"
         times = start, start + duration
-        message = segment_message.write(
+        message = segments.write_message(
             _uuid_text(identity.hex()), dataset_id, times, _SIZES, (prefix, name), 0
         )
         assert len(message) == _MESSAGE_BYTES

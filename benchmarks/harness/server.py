@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.harness.waiting import wait_until_serving
-from meta.channel import ClientTls
 from meta.client import MetaClient
-from segplane.postgres import EmbeddedPostgres
-from segplane.preflight import claim_ports
+from meta.client.channel import ClientTls
+from segplane.stack.postgres import EmbeddedPostgres
+from segplane.stack.preflight import claim_ports
 
 
 @dataclass(frozen=True, slots=True)

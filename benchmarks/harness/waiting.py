@@ -4,7 +4,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from meta.channel import ClientTls
+from meta.client.channel import ClientTls
 from segplane.dataplane.readiness import is_serving
 
 START_SECS_MAX = 60.0

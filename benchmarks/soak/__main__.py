@@ -24,9 +24,9 @@ from benchmarks.soak.run import SoakFailed, describe, drain, run_load
 from benchmarks.soak.stack import SoakStack, make_datasets, soak_stack
 from benchmarks.soak.verdict import GrowthAllowance, Sample, TooShort, Trend, trends
 from meta.client import MetaClient
-from segplane import fsck
-from segplane.dev import COLLECTOR, WORKERS
-from segplane.processes import ChildFailed
+from segplane.fsck import catalog_check
+from segplane.processes.children import ChildFailed
+from segplane.stack.dev import COLLECTOR, WORKERS
 
 DATASETS = ("shop", "bank", "mail")
 BURST = "burst"
@@ -176,7 +176,7 @@ class Soak:
             print(f"{found.name:16} {found.sent:>12,} sent {found.records:>12,} found: {verdict}")
             if not found.is_once_each:
                 self.findings.append(f"records are missing, doubled or unknown: {found}")
-        report = fsck.check(self.client, is_deep=True, orphan_age_secs=0)
+        report = catalog_check.check(self.client, is_deep=True, orphan_age_secs=0)
         self.findings += [f"fsck: {violation}" for violation in report.violations]
 
 

@@ -23,7 +23,7 @@ from meta.client import MetaClient
 from meta.errors import MetaError
 from meta.v1.common_pb2 import TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
-from segplane.lookup import find_all
+from segplane.read.lookup import find_all
 
 DATASET = "markers"
 SEND_EVERY_SECS = 1.0

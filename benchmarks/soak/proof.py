@@ -8,7 +8,7 @@ import duckdb
 from benchmarks.soak.load import NUMBER
 from meta.client import MetaClient
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
-from segplane.lookup import find_all, segment_url
+from segplane.read.lookup import find_all, segment_url
 
 # A sum of hashes tells two bags of numbers apart in constant memory.
 NUMBERS = """

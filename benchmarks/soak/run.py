@@ -16,7 +16,7 @@ from benchmarks.soak.markers import Freshness, Markers
 from benchmarks.soak.probe import read_backlog
 from benchmarks.soak.stack import Cycle, SoakStack
 from meta.client import MetaClient
-from segplane.parent_death import tied_command
+from segplane.processes.parent_death import tied_command
 
 POLL_SECS = 0.2
 DRAIN_SECS_MAX = 600.0

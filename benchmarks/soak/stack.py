@@ -19,9 +19,9 @@ from meta.client import MetaClient
 from meta.process import Environment
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
-from segplane.config import StackSettings, worker_environment
-from segplane.dev import Stack
-from segplane.preflight import claim_ports
+from segplane.stack.config import StackSettings, worker_environment
+from segplane.stack.dev import Stack
+from segplane.stack.preflight import claim_ports
 
 # The shipped pace, which `segplane dev` quickens for people at a screen.
 PACE = {

@@ -20,7 +20,7 @@ from segments.baby import Baby, decode_baby
 from segments.errors import SegmentsError
 from segments.keys import baby_key, quarantine_key
 from segplane.dataplane.stream_poll import read_streams
-from segplane.lookup import find_all
+from segplane.read.lookup import find_all
 
 WAIT_SECS_MAX = 600.0
 

@@ -17,7 +17,7 @@ from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.errors import SegmentsError
 from segments.keys import join_key
 from segments.parquet.reader import read_segment
-from segplane.lookup import find_all
+from segplane.read.lookup import find_all
 
 EXPORT_RECORDS = 20
 EXPORT_PAUSE_SECS = 0.2

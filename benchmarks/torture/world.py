@@ -18,7 +18,7 @@ from meta.client import MetaClient
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 
 PROCESSES = ("meta", "collector", "nursery", "merge_worker", "janitor")
 COMMAND_SECS_MAX = 300.0

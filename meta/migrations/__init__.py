@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from meta.errors import Unavailable
-from meta.store.engine import Database, translate
+from meta.store.engine.pool import Database, translate
 
 # Any number will do, as long as every release uses the same.
 _LOCK_KEY = 7_310_579_241_902_114

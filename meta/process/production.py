@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from meta.addresses import is_loopback_host
+from meta.client.addresses import is_loopback_host
 from meta.process.exits import ConfigError
 from meta.process.metrics_port import MetricsAddress
 from meta.process.tls import ServerTls

@@ -8,7 +8,7 @@ from pathlib import Path
 import grpc
 import structlog
 
-from meta.file_changes import FileChanges
+from meta.client.file_changes import FileChanges
 from meta.process.exits import ConfigError
 
 log = structlog.get_logger()

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import structlog
 
 from meta.access import Principal, Role
+from meta.commits.transactions import Transactions
 from meta.errors import MetaError
-from meta.failed_attempts import FailedAttempts
-from meta.store import access_tokens, token_secrets
-from meta.store.access_tokens import ValidAccess
-from meta.store.engine import Transaction
-from meta.store.token_secrets import HashFunction, TokenDigests, TokenHasher
-from meta.transactions import Transactions
+from meta.process.failed_attempts import FailedAttempts
+from meta.store.access import access_tokens, token_secrets
+from meta.store.access.access_tokens import ValidAccess
+from meta.store.access.token_secrets import HashFunction, TokenDigests, TokenHasher
+from meta.store.engine.pool import Transaction
 
 log = structlog.get_logger()
 # A revocation holds within this time.

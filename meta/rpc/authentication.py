@@ -7,16 +7,16 @@ import grpc
 
 from meta import access
 from meta.access import ANONYMOUS, HEALTH_METHODS, SHARED_TOKEN, Origin, Principal
-from meta.addresses import host_of
+from meta.client.addresses import host_of
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.rpc import json_web_tokens, request_id
 from meta.rpc.access_token_cache import AccessTokens
 from meta.rpc.json_web_tokens import JsonWebTokens
 from meta.rpc.request_id import Metadata
-from meta.store import token_secrets
-from meta.store.token_secrets import TokenHasher
-from meta.transactions import Transactions
+from meta.store.access import token_secrets
+from meta.store.access.token_secrets import TokenHasher
 
 # One text for unknown, expired and revoked: a reply does not reveal which tokens existed.
 REFUSED = "the call needs `authorization: Bearer <token>` with a valid access token"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from meta.addresses import host_of
+from meta.client.addresses import host_of
 from meta.errors import MetaError
 
 log = structlog.get_logger()

@@ -16,7 +16,7 @@ from meta.event_loop import in_thread
 from meta.rpc.decoding import decode, parse
 from meta.rpc.request_id import Context
 from meta.rpc.thread_shares import CallCost
-from meta.store import call_scope
+from meta.store.engine import call_scope
 
 Execute: TypeAlias = Callable[[bytes, Context, CallCost], Coroutine[Any, Any, bytes]]
 Run: TypeAlias = Callable[[bytes, Context], Coroutine[Any, Any, bytes]]

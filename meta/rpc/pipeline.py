@@ -12,7 +12,8 @@ import grpc
 
 from meta import access
 from meta.access import Principal
-from meta.addresses import host_of
+from meta.client.addresses import host_of
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, Overloaded, RoleRefused, TokenUnknown, Unauthenticated
 from meta.rpc import execution, request_id, status
@@ -26,9 +27,9 @@ from meta.rpc.refusal_pace import Caller, RefusalPace
 from meta.rpc.request_id import Context
 from meta.rpc.streams import StreamSlots
 from meta.rpc.thread_shares import CallCost, ThreadShares
-from meta.store import call_scope, denied_calls
-from meta.store.call_scope import CallScope
-from meta.transactions import Transactions
+from meta.store.access import denied_calls
+from meta.store.engine import call_scope
+from meta.store.engine.call_scope import CallScope
 
 # One name for all, since names of methods are labels of metrics.
 UNKNOWN_METHOD = "/unknown/Unknown"

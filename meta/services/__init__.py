@@ -1,1 +1,1 @@
-"""The nine gRPC services: validate, convert, call the store, convert back."""
+"""The nine gRPC services, a package for each noun: validate, convert, call the store."""

@@ -1,1 +1,1 @@
-"""All of meta's SQL, one module per noun; functions of a transaction that never begin or commit."""
+"""All of meta's SQL, a package for each noun: functions of a transaction that others commit."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import grpc
 
-from meta.channel import ClientTls, open_channel
+from meta.client.channel import ClientTls, open_channel
 from meta.errors import MetaError
 from segplane.dataplane.location import Locator
 

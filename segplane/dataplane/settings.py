@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from meta.addresses import is_loopback_host
-from meta.channel import SYSTEM_CA, ClientTls
+from meta.client.addresses import is_loopback_host
+from meta.client.channel import SYSTEM_CA, ClientTls
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress, production
 from segments.location import StoreLocation
 from segments.spark.settings import SparkConf, SparkSettings, parse_conf

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from meta.addresses import network_of
-from segplane.gateway import metrics
+from meta.client.addresses import network_of
+from segplane.gateway.http import metrics
+from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.refusals import NotAllowed, NotKnown
 from segplane.gateway.iceberg import oauth, responses
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.queries.kusto import KustoService
-from segplane.gateway.queries.refusals import NotAllowed, NotKnown
 from segplane.gateway.queries.service import QueryService
-from segplane.gateway.readers import CatalogReaders
 
 log = structlog.get_logger()
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from meta.addresses import is_loopback_host
+from meta.client.addresses import is_loopback_host
 from meta.process import ConfigError, Environment, ServerTls, production
 from segplane.dataplane.settings import ProcessSettings, process_values, refuse_unsafe
+from segplane.gateway.http.callers import tokens_of
 from segplane.gateway.iceberg import access_settings
 from segplane.gateway.iceberg.access_settings import AccessSettings
-from segplane.gateway.own_tokens import tokens_of
 from segplane.gateway.queries import settings as query_settings
 from segplane.gateway.queries.settings import QuerySettings
 

@@ -18,16 +18,16 @@ from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness, find_health
 from segplane.gateway.app import Gateway
 from segplane.gateway.config import Settings
-from segplane.gateway.connection import BoundedConnection, ConnectionLimits
+from segplane.gateway.http.callers import OwnTokens
+from segplane.gateway.http.connection import BoundedConnection, ConnectionLimits
+from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.iceberg.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.plan_routes import PlanRoutes
 from segplane.gateway.iceberg.scan_plans import ScanPlanner
 from segplane.gateway.iceberg.tables import Tables
-from segplane.gateway.own_tokens import OwnTokens
 from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.queries.service import QueryService
-from segplane.gateway.readers import CatalogReaders
 
 log = structlog.get_logger()
 # More connections, or requests at a time, are answered 503.

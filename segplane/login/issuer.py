@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from meta.addresses import is_loopback_host
+from meta.client.addresses import is_loopback_host
 from segplane.login.saved import LoginError, SavedLogin
 
 REQUEST_SECS = 10.0

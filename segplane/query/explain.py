@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from segplane.kql.bounds import ANY
-from segplane.plain_text import size_text
 from segplane.query.engine import RunningQuery
 from segplane.query.sources import DatasetSource, literal
+from segplane.terminal.plain_text import size_text
 
 _GROUPS = """
 SELECT count(*), count(*) FILTER (kept), sum(bytes), sum(bytes) FILTER (kept) FROM (

@@ -12,7 +12,7 @@ from io import IOBase
 from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
 
 from segplane.kql.types import DAY_NANOS, KqlType
-from segplane.plain_text import print_table
+from segplane.terminal.plain_text import print_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

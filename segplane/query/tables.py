@@ -8,9 +8,9 @@ from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2
 from segplane.kql.state import CheckedQuery
 from segplane.kql.typed import Table
-from segplane.lookup import all_datasets, view_names
 from segplane.query.errors import QueryError
-from segplane.view_sql import ViewUnreadable, compiled_view, table_of
+from segplane.read.lookup import all_datasets, view_names
+from segplane.read.view_sql import ViewUnreadable, compiled_view, table_of
 
 NamedTable = Table | CheckedQuery
 Found = TypeVar("Found")

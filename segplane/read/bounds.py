@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from meta.v1 import common_pb2
 from segplane.read.errors import ReadError
-from segplane.times import parse_time
+from segplane.terminal.times import parse_time
 
 Moment = str | int | datetime
 NANOS_MIN, NANOS_MAX = -(2**63), 2**63 - 1

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from meta.channel import ClientTls
 from meta.client import MetaClient
+from meta.client.channel import ClientTls
 from segplane.login import credentials
 from segplane.login.saved import LoginError
 from segplane.read.errors import ReadError

@@ -134,7 +134,7 @@ class OpenDataset:
         if self._column_names is not None:
             raise ReadError("newest rows have every column: open the dataset without `columns`")
         with self._failures():
-            return newest_rows(self, limit)
+            return newest_rows(self.columns, self.bounds, self._files, self.fresh, self.pin, limit)
 
     def check(self) -> None:
         """Raise PinLost if the files may have been deleted."""
@@ -190,11 +190,14 @@ class OpenDataset:
         """
         if self.fresh is not None:
             raise ReadError("Spark reads no fresh records: open the dataset without `fresh`")
-        from segplane.read.spark.native import data_frame
+        from segplane.read.spark.native import Extent, data_frame
 
         self.pin.check()
         access = {key: value for key, value in self._access.items() if value}
-        frame = data_frame(self, session, access | {"metaAddress": self.pin.client.target})
+        extent = Extent(
+            self.name, self.version, self.signals, self.bounds, self.columns, self._files
+        )
+        frame = data_frame(extent, session, access | {"metaAddress": self.pin.client.target})
         self.pin.keep_for(session, is_lazy=True)
         return frame
 

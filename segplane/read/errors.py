@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, Unavailable
-from segplane.suggestions import with_suggestion
+from segplane.read.lookup import with_suggestion
 
 # What gRPC's TLS says of an authority that the client does not know, and of one with the same name.
 _UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED", "certificate signature failure")

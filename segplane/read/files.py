@@ -9,9 +9,9 @@ from meta.v1 import segment_lookup_pb2 as pb
 from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
-from segplane.lookup import segment_url
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError
+from segplane.read.lookup import segment_url
 
 _PAGE = 10_000
 _NAMES: dict[int, Signal] = {int(TRAITS[signal].kind): signal for signal in SIGNALS}

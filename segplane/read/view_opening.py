@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from meta.client import MetaClient
 from meta.errors import NotFound
-from segplane.lookup import all_datasets, view_names
 from segplane.read.bounds import Moment, time_bounds
 from segplane.read.connection import connect
 from segplane.read.errors import ReadError, ViewRefused, meta_refusals
+from segplane.read.lookup import all_datasets, view_names
 from segplane.read.opening import open_dataset, version_at
 from segplane.read.view import OpenView
 
@@ -74,7 +74,7 @@ def open_view(
 def view_state(client: MetaClient, name: str, columns: Sequence[str] | None) -> CheckedQuery:
     """Return a view with some of its columns, None = all, checked. Raises ReadError."""
     from segplane.kql.queries import only_columns
-    from segplane.view_sql import ViewUnreadable, compiled_view
+    from segplane.read.view_sql import ViewUnreadable, compiled_view
 
     try:
         with meta_refusals(client):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from meta import config
-from meta.planner import Policy
+from meta.planning.planner import Policy
 from tests.support.cluster.stack import ClusterScene
 from tests.support.cluster.standalone import WORKERS, Cluster
 from tests.support.meta.server import MetaServer

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from segplane import spark_env
-from segplane.processes import ChildFailed
+from segplane.cli import spark_archive
+from segplane.processes.children import ChildFailed
 from tests.support.cluster.stack import ClusterScene
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -36,7 +36,7 @@ def test_executors_run_from_the_archive_of_spark_env(
     scene: ClusterScene, bare_python: str, tmp_path: Path
 ) -> None:
     archive = tmp_path / "env.tar.gz"
-    spark_env.build(archive)
+    spark_archive.build(archive)
     conf = (
         f"spark.pyspark.python={bare_python},spark.archives={archive}#segplane-env,"
         "spark.executorEnv.PYTHONPATH=segplane-env"

@@ -14,8 +14,8 @@ from collector.ingestion import Ingestion, SignalRouting, ValidToken
 from collector.refusal import Refusal, Refused
 from meta.client import MetaClient
 from meta.errors import Code, TokenUnknown, Unavailable
-from meta.failed_attempts import HOST_BURST, TOTAL_BURST
-from meta.store import token_secrets
+from meta.process.failed_attempts import HOST_BURST, TOTAL_BURST
+from meta.store.access import token_secrets
 from meta.v1 import ingest_token_pb2
 from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export

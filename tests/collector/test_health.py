@@ -11,7 +11,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 from tests.support.collector.process import CollectorProcess, StartCollector
 from tests.support.meta.process import meta_process
 from tests.support.waiting import wait_until

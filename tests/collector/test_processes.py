@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import StartCollector, Stub

@@ -15,12 +15,13 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from grpc_status import rpc_status
 from psycopg import sql
 
-from meta import config, server
+from meta import config
 from meta.client import MetaClient
+from meta.client.status_errors import BY_REASON
 from meta.errors import MetaError
 from meta.process import Environment
-from meta.status_errors import BY_REASON
-from segplane.postgres import EmbeddedPostgres
+from meta.server import server
+from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.limits.documented import documented
 from tests.support.meta.limits.lists import LISTS

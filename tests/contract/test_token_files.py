@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from meta import bearer_token
 from meta.access import Role
+from meta.client import bearer_token
 from meta.config import Settings
 from meta.errors import Unauthenticated
 from meta.process import Environment

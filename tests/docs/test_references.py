@@ -16,10 +16,10 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 @pytest.mark.parametrize(
     ("reference", "is_broken"),
     [
-        pytest.param("meta/client.py", False, id="a file"),
+        pytest.param("meta/errors.py", False, id="a file"),
         pytest.param("meta/client", False, id="a module as a path"),
         pytest.param("meta/store/", False, id="a folder"),
-        pytest.param("meta/{client,errors}.py", False, id="braces"),
+        pytest.param("meta/{config,errors}.py", False, id="braces"),
         pytest.param("protos/meta/v1/*.proto", False, id="a glob"),
         pytest.param("meta.client.MetaClient", False, id="a class"),
         pytest.param("meta.v1", False, id="a package"),
@@ -27,7 +27,7 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
         pytest.param("dataset/<id>/merged/", False, id="an object key"),
         pytest.param("status_code", False, id="a column"),
         pytest.param("meta/no_such_module", True, id="no such path"),
-        pytest.param("meta/{client,no_such_module}.py", True, id="no such path in braces"),
+        pytest.param("meta/{config,no_such_module}.py", True, id="no such path in braces"),
         pytest.param("meta.no_such_module", True, id="no such module"),
         pytest.param("meta.client.NoSuchClass", True, id="no such class"),
         pytest.param("tests/meta/test_no_such.py", True, id="no such test"),

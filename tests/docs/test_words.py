@@ -59,7 +59,7 @@ def _protos() -> Iterator[Path]:
 
 
 def _commands() -> Iterator[Path]:
-    yield from sorted((ROOT / "segplane" / "commands").glob("*.py"))
+    yield from sorted((ROOT / "segplane" / "cli" / "commands").glob("*.py"))
     yield ROOT / "segplane" / "__main__.py"
 
 

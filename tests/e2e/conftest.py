@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from segplane.config import StackSettings
-from segplane.dev import Stack
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import Stack
 
 # Short enough to see deletion happen, long enough to read a version while merges replace it.
 PACE = {

@@ -14,9 +14,9 @@ import pytest
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
-from segplane.config import StackSettings
-from segplane.dev import Stack
-from segplane.processes import ChildSpec
+from segplane.processes.children import ChildSpec
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import Stack
 from tests.e2e.conftest import PACE
 from tests.support.object_store.policed import BUCKET, PATH, PolicedBucket, policed_bucket
 from tests.support.pipeline.reading import find_all

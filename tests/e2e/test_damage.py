@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from segments.keys import new_merged_key
-from segplane.config import StackSettings
-from segplane.dev import Stack
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import Stack
 from tests.support.pipeline.damaged_stack import DamagedStack, flip, flip_in_page
 from tests.support.visible_segments import find, key_of
 

@@ -23,11 +23,11 @@ from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
 from meta.v1.operations_pb2 import CondemnObjectsRequest, GetServerStateRequest
 from segments.location import StoreLocation
 from segments.store.open import open_store
-from segplane.config import collector_environment
 from segplane.dataplane.readiness import is_serving
-from segplane.dev import Stack
-from segplane.preflight import claim_ports
-from segplane.processes import Child, ChildSpec
+from segplane.processes.children import Child, ChildSpec
+from segplane.stack.config import collector_environment
+from segplane.stack.dev import Stack
+from segplane.stack.preflight import claim_ports
 from tests.support.pipeline.reading import find_all, paths, read_records
 from tests.support.pipeline.sending import (
     GrpcSender,

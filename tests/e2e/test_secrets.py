@@ -17,12 +17,12 @@ import pytest
 from psycopg import sql
 
 from meta.access import Role
-from meta.channel import ClientTls
 from meta.client import MetaClient
+from meta.client.channel import ClientTls
 from meta.errors import MetaError, Unavailable
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 from tests.support.certificates import Authority, CertificateFiles
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.issuer import AUDIENCE, Issuer

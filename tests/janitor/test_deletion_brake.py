@@ -11,8 +11,9 @@ from janitor import jobs
 from janitor.jobs import Tools
 from meta import metrics
 from meta.errors import NotFound
-from meta.store import tombstones, versions
-from meta.store.deletion_brakes import SEGMENTS_FLOOR
+from meta.store.deletion.deletion_brakes import SEGMENTS_FLOOR
+from meta.store.segments import burial
+from meta.store.versions import versions
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.keys import join_key, merged_prefix
@@ -44,7 +45,7 @@ class StoredDataset:
 def bury(meta_server: MetaServer, segment_ids: Sequence[str]) -> None:
     """Tombstone segments without a successor, as retention does."""
     with meta_server.running.database.write() as tx:
-        tombstones.bury(tx, list(map(UUID, segment_ids)), versions.allocate(tx))
+        burial.bury(tx, list(map(UUID, segment_ids)), versions.allocate(tx))
 
 
 def brakes(tools: Tools) -> list[pb.DeletionBrake]:

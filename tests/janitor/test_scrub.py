@@ -11,7 +11,7 @@ from janitor import jobs
 from janitor.jobs import Tools
 from janitor.scrub import Pace, scrub_piece
 from meta import metrics
-from meta.store.object_checks import SCRUB_LEASE_SECS
+from meta.store.checks.object_checks import SCRUB_LEASE_SECS
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.errors import StoreUnavailable

@@ -13,13 +13,14 @@ import pytest
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from meta import access, bearer_token, server
+from meta import access
 from meta.access import Role
-from meta.client import MetaClient, typed_error
+from meta.client import MetaClient, bearer_token, typed_error
 from meta.config import Settings
 from meta.errors import InvalidArgument, QuotaExceeded, RoleRefused, Unauthenticated
 from meta.rpc import access_token_cache
-from meta.services.operations.access import ACCESS_TOKENS_MAX
+from meta.server import server
+from meta.services.access.access_tokens import ACCESS_TOKENS_MAX
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.methods import METHODS

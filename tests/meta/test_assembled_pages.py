@@ -14,11 +14,11 @@ from sqlalchemy import text
 from meta import access
 from meta.access import Principal
 from meta.client import MetaClient
-from meta.services.lookup_requests import CheckedLookup
-from meta.services.segment_lookup import SegmentLookupServicer
-from meta.store import segment_message
-from meta.store.page_statement import DATASETS_MAX
-from meta.transactions import Transactions
+from meta.commits.transactions import Transactions
+from meta.services.lookup.assembled_pages import CheckedLookup
+from meta.services.lookup.segment_lookup import SegmentLookupServicer
+from meta.store.lookup.page_statement import DATASETS_MAX
+from meta.store.segments import segments
 from meta.v1.common_pb2 import (
     SIGNAL_LOGS,
     SIGNAL_METRICS,
@@ -127,7 +127,7 @@ class Shelf:
             "signals": rng.choice((None, 2, 6, 8)),
             "crc": rng.choice((None, 0, 1, 0x12345678, 2**32 - 1)),
         } | given
-        row["message"] = segment_message.write(
+        row["message"] = segments.write_message(
             row["id"],
             self.ids[name],
             (row["start"], row["end"]),

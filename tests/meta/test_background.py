@@ -3,12 +3,13 @@
 import psycopg
 import pytest
 
-from meta import expiry, metrics
-from meta.background import BackgroundJob, repeat
+from meta import metrics
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.process import Shutdown
-from meta.transactions import Transactions
+from meta.watches import expiry
+from meta.watches.background import BackgroundJob, repeat
 from tests.support.meta.server import MetaServer
 
 

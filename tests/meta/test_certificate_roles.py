@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from meta import identities, server
+from meta import identities
 from meta.access import Principal, Role
-from meta.channel import ClientTls
 from meta.client import MetaClient
+from meta.client.channel import ClientTls
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.identities import CertificateRules
 from meta.process import ConfigError, Environment, ServerTls
+from meta.server import server
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.certificates import Authority

@@ -6,11 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from meta.change_feed import QUEUE_CHANGES_MAX, ChangeFeed, Watcher
+from meta.commits.change_feed import QUEUE_CHANGES_MAX, ChangeFeed, Watcher
+from meta.commits.transactions import Transactions
 from meta.errors import NotFound, Overloaded, Unavailable, VersionExpired
-from meta.store.changes import ChangeBatch, SegmentChange, WatchedDataset
-from meta.store.segment_rows import SegmentRow
-from meta.transactions import Transactions
+from meta.store.lookup.changes import ChangeBatch, SegmentChange, WatchedDataset
+from meta.store.segments.segments import SegmentRow
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
 

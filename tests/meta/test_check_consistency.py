@@ -6,9 +6,11 @@ from uuid import UUID, uuid4
 import grpc
 import pytest
 
-from meta.store import ledger_checks, tombstones, versions
-from meta.store.engine import Database
-from meta.store.ledger_checks import LedgerFinding, Position
+from meta.store.checks import ledger_checks
+from meta.store.checks.ledger_checks import LedgerFinding, Position
+from meta.store.engine.pool import Database
+from meta.store.segments import burial
+from meta.store.versions import versions
 from meta.v1 import operations_pb2 as pb
 from meta.v1 import operations_pb2_grpc
 from tests.support.meta.catalog import CatalogDriver
@@ -212,7 +214,7 @@ def test_rows_that_contradict_one_another_are_told(
     for number, one in enumerate(merged):
         nursery.register(dataset, (stream, 2 * number - 1, 2 * number + 1), segment=one)
     with meta_server.running.database.write() as tx:
-        tombstones.bury(tx, [UUID(ids[0])], versions.allocate(tx))
+        burial.bury(tx, [UUID(ids[0])], versions.allocate(tx))
         tx.exec_driver_sql("UPDATE registrations SET end_offset = 2 WHERE end_offset = 3")
         tx.exec_driver_sql("UPDATE ingest_streams SET deleted_offset = 7")
         tx.exec_driver_sql("UPDATE dataset_stats SET live_segments = live_segments + 1")

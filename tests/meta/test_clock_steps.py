@@ -11,11 +11,12 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from meta import config
-from meta.clock_watch import UNOBSERVED_SECS_MAX, ClockWatch
-from meta.store import pin_lists, tombstones
-from meta.store.ages import NOW, ago
-from meta.store.engine import Database
-from meta.transactions import Transactions
+from meta.commits.transactions import Transactions
+from meta.store.deletion import tombstones
+from meta.store.engine.pool import Database
+from meta.store.pins import pin_lists
+from meta.store.versions.clock import NOW, ago
+from meta.watches.clock_watch import UNOBSERVED_SECS_MAX, ClockWatch
 from tests.support.clock import SettableClock
 from tests.support.meta.settable_clock import SettableDatabaseClock
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from meta.committer import Committer
+from meta.commits.group_commit import Committer
 from meta.errors import MetaError, NotFound, OffsetGap, Unavailable
 from tests.support.waiting import let_tasks_run
 

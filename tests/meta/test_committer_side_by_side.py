@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meta.committer import Committer
+from meta.commits.group_commit import Committer
 from meta.errors import NotFound, Unavailable
 from meta.event_loop import EventLoop
 from tests.support.meta.held_batches import DEADLINE_SECS, HeldBatches, submitter, within_deadline

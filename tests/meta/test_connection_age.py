@@ -4,10 +4,10 @@ from socket import create_connection
 
 import pytest
 
-from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.rpc import admission
+from meta.server import server
 from meta.v1 import catalog_pb2
 from tests.support.repeated_calls import RepeatedCalls
 

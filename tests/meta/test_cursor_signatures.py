@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import CursorInvalid
-from meta.services import cursors
+from meta.server import server
+from meta.services.messages import cursors
 from meta.v1 import catalog_pb2, segment_lookup_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import Writer

@@ -6,9 +6,9 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
+from meta.server import server
 from tests.support.meta import database_roles
 from tests.support.meta.all_rpcs import live
 from tests.support.meta.database_roles import OWNER, SERVING

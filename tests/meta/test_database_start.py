@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from meta.config import Settings, load
-from meta.database_start import open_database
 from meta.process import ConfigError, Environment
-from meta.store import server_limits
+from meta.server.database_start import open_database
+from meta.store.engine import server_limits
 from tests.support.meta.pooler import ignoring_pooler, refusing_pooler
 
 # As tests/conftest.py starts Postgres; the role is a superuser, for whom none are reserved.

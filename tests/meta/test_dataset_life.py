@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from meta.client import MetaClient
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import (
     DatasetProtected,
@@ -13,8 +14,7 @@ from meta.errors import (
     StillReferenced,
     UndeleteExpired,
 )
-from meta.store import dataset_deletion
-from meta.transactions import Transactions
+from meta.store.deletion import dataset_deletion
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import delete, set_settings, undelete

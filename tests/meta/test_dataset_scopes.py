@@ -13,7 +13,7 @@ from meta.access import SCOPED_ROLES, Role
 from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound, RoleRefused
-from meta.services.operations.access import DATASETS_MAX
+from meta.services.access.access_tokens import DATASETS_MAX
 from meta.v1 import catalog_pb2, ingestion_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver

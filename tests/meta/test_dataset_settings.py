@@ -8,13 +8,14 @@ from google.protobuf.duration_pb2 import Duration
 from sqlalchemy import text
 
 from meta.client import MetaClient
+from meta.commits.transactions import Transactions
 from meta.errors import (
     InvalidArgument,
 )
-from meta.services.operations.promoted_columns import FORMAT_COLUMNS, TIME_COLUMNS, WORD_COLUMNS
-from meta.store import dataset_layouts, retention
-from meta.store.dataset_layouts import FIELD_ID_MIN, PromotedColumnRow
-from meta.transactions import Transactions
+from meta.services.catalog.promoted_columns import FORMAT_COLUMNS, TIME_COLUMNS, WORD_COLUMNS
+from meta.store.catalog import dataset_layouts
+from meta.store.catalog.dataset_layouts import FIELD_ID_MIN, PromotedColumnRow
+from meta.store.deletion import retention
 from meta.v1 import catalog_pb2, operations_pb2
 from meta.v1.common_pb2 import (
     ATTRIBUTE_SCOPE_RECORD,

@@ -11,8 +11,8 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.rpc.denials import KEYS_MAX, OTHERS, SAVE_SECS, Denials
-from meta.store import denied_calls
-from meta.store.engine import Database
+from meta.store.access import denied_calls
+from meta.store.engine.pool import Database
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.guarded import GuardedServer, guarded

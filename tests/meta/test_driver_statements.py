@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from meta.errors import Unavailable
-from meta.store.driver_statements import single_statements
-from meta.store.engine import Conflict, Database, DatabaseSettings
+from meta.store.engine.driver_statements import single_statements
+from meta.store.engine.pool import Conflict, Database, DatabaseSettings
 
 COUNTER = "UPDATE meta_state SET version = version + %(more)s RETURNING version"
 END = "SELECT pg_terminate_backend(pg_backend_pid())"

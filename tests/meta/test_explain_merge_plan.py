@@ -6,8 +6,8 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import CursorInvalid
-from meta.planner import Policy
-from meta.store import merge_planning
+from meta.planning.planner import Policy
+from meta.store.merging import merge_planning
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.janitor import explain

@@ -12,14 +12,14 @@ import pytest
 
 from meta.access import Role
 from meta.client import MetaClient, typed_error
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unauthenticated
-from meta.failed_attempts import HOST_BURST
+from meta.process.failed_attempts import HOST_BURST
 from meta.rpc.access_token_cache import SNAPSHOT_SECS, AccessTokens
-from meta.store import token_secrets
-from meta.store.engine import Database, Transaction
-from meta.store.token_secrets import Peppers, TokenHasher
-from meta.transactions import Transactions
+from meta.store.access import token_secrets
+from meta.store.access.token_secrets import Peppers, TokenHasher
+from meta.store.engine.pool import Database, Transaction
 from meta.v1 import catalog_pb2, operations_pb2
 from tests.support.meta.guarded import GuardedServer, guarded
 from tests.support.waiting import wait_until

@@ -14,11 +14,11 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from meta import server
 from meta.config import Settings
 from meta.process import Shutdown
-from segplane.postgres import EmbeddedPostgres
-from segplane.preflight import claim_ports
+from meta.server import server
+from segplane.stack.postgres import EmbeddedPostgres
+from segplane.stack.preflight import claim_ports
 from tests.support.process_tree import children_of
 from tests.support.waiting import wait_until
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import text
 
 from meta.client import MetaClient
-from meta.store import held_classes, lookup
-from meta.store.engine import Database, Transaction
-from meta.store.held_classes import SENT_MAX, HeldClasses, KnownClasses
+from meta.store.engine.pool import Database, Transaction
+from meta.store.lookup import held_classes, lookup
+from meta.store.lookup.held_classes import SENT_MAX, HeldClasses, KnownClasses
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, Writer, segment_of
 from tests.support.meta.server import MetaServer

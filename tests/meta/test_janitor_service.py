@@ -7,8 +7,8 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
-from meta.planner import Policy
-from meta.store import merge_tasks
+from meta.planning.planner import Policy
+from meta.store.merging import merge_tasks
 from meta.store.tables import segments
 from meta.v1 import janitor_pb2
 from meta.v1 import operations_pb2 as pb

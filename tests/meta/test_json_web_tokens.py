@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from meta import identities, server
+from meta import identities
 from meta.access import Principal, Role
 from meta.client import MetaClient
 from meta.config import Settings
@@ -19,6 +19,7 @@ from meta.identities import Oidc
 from meta.process import ConfigError, Environment
 from meta.rpc.issuer_keys import REFRESH_SECS, RETRY_SECS, STALE_SECS
 from meta.rpc.json_web_tokens import CLOCK_SKEW_SECS, KNOWN_MAX, TOKEN_CHARACTERS_MAX, JsonWebTokens
+from meta.server import server
 from meta.v1 import catalog_pb2
 from tests.support.meta.issuer import AUDIENCE, Issuer
 

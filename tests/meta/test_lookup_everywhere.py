@@ -7,10 +7,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from meta.store import lookup
-from meta.store.engine import Database, Transaction
-from meta.store.found_segments import FoundSegment
-from meta.store.lookup import Query, VisibleDataset
+from meta.store.engine.pool import Database, Transaction
+from meta.store.lookup import lookup
+from meta.store.lookup.lookup import FoundSegment, Query, VisibleDataset
 from tests.support.meta.plans import probes_made
 from tests.support.meta.server import MetaServer
 

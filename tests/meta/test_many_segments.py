@@ -5,13 +5,13 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import text
 
-from meta import expiry
+from meta.commits.transactions import Transactions
 from meta.errors import KeyTaken
 from meta.process import Shutdown
-from meta.store import lifetimes
-from meta.store.lifetimes import Ages
-from meta.transactions import Transactions
+from meta.store.deletion import lifetimes
+from meta.store.deletion.lifetimes import Ages
 from meta.v1 import common_pb2, operations_pb2
+from meta.watches import expiry
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver

@@ -7,7 +7,7 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.store import merge_failures, merge_tasks
+from meta.store.merging import merge_failures, merge_tasks
 from meta.v1 import merge_task_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.merge_leases import let_leases_pass

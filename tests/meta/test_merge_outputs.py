@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from meta.errors import InvalidArgument
-from meta.store import orphans
+from meta.store.deletion import orphans
 from meta.v1 import common_pb2, janitor_pb2, merge_task_pb2, operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer, segment_of

@@ -7,7 +7,8 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
-from meta.store import tombstones, versions
+from meta.store.segments import burial
+from meta.store.versions import versions
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.janitor import janitor_stats
@@ -234,7 +235,7 @@ def test_an_input_that_is_gone_cancels_the_task_and_frees_the_others(
 
 def bury(meta_server: MetaServer, segment_id: str) -> None:
     with meta_server.running.database.write() as tx:
-        tombstones.bury(tx, [UUID(segment_id)], versions.allocate(tx))
+        burial.bury(tx, [UUID(segment_id)], versions.allocate(tx))
 
 
 def test_poll_does_not_hand_out_a_task_over_a_dead_segment(

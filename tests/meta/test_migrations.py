@@ -10,8 +10,8 @@ import pytest
 
 from meta import migrations
 from meta.config import Settings
-from meta.store import dataset_layouts
-from meta.store.engine import Database, DatabaseSettings
+from meta.store.catalog import dataset_layouts
+from meta.store.engine.pool import Database, DatabaseSettings
 from meta.v1 import common_pb2, operations_pb2, operations_pb2_grpc
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import WorkerDriver, Writer

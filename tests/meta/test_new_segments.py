@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meta.errors import InvalidArgument
-from meta.services import checks, convert, new_segments
+from meta.services.messages import checks, convert
+from meta.services.registration import registration_checks
 from meta.v1.common_pb2 import SIGNAL_LOGS, CreateSegment, SignalFacts, TimeRange
 from segments.location import StoreLocation
 from tests.support.meta.segments import EPOCH, segment_of
@@ -88,7 +89,7 @@ def test_first_sight_takes_nothing_that_the_fields_refuse(changes: list[Change])
     for change in changes:
         change(segment)
 
-    seen = new_segments.at_first_sight(LOCATION, segment)
+    seen = registration_checks.at_first_sight(LOCATION, segment)
 
     if seen is not None:
         assert seen == convert.new_segment(LOCATION, segment, "segment")
@@ -100,7 +101,7 @@ def test_segments_as_writers_send_them_are_taken_at_first_sight() -> None:
     with_bucket.cloud_object_key.prefix.bucket.CopyFrom(convert.bucket(LOCATION))
 
     for segment in (bare, plain(), with_bucket):
-        assert new_segments.at_first_sight(LOCATION, segment) is not None
+        assert registration_checks.at_first_sight(LOCATION, segment) is not None
 
 
 def test_a_segment_that_first_sight_does_not_take_is_refused_by_its_field() -> None:
@@ -108,6 +109,6 @@ def test_a_segment_that_first_sight_does_not_take_is_refused_by_its_field() -> N
     segment.size_bytes = checks.SIZE_BYTES_MAX + 1
 
     with pytest.raises(InvalidArgument) as caught:
-        new_segments.new_segment(LOCATION, segment, "more_segments[3]")
+        registration_checks.new_segment(LOCATION, segment, "more_segments[3]")
 
     assert caught.value.field == "more_segments[3].size_bytes"

@@ -7,19 +7,20 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import NotDrained
-from meta.store import routing_changes, stream_ends, tokens, versions
-from meta.store.engine import Transaction
-from meta.store.lifetimes import LOCK_KEY
-from meta.store.tokens import TokenRouting
-from meta.transactions import Transactions
+from meta.store.deletion.lifetimes import LOCK_KEY
+from meta.store.engine.pool import Transaction
+from meta.store.streams import routing, stream_ends, tokens
+from meta.store.streams.tokens import TokenRouting
+from meta.store.versions import versions
 from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.server import MetaServer
 
-PAGE = routing_changes.STREAMS_AT_ONCE
+PAGE = routing.STREAMS_AT_ONCE
 
 
 @pytest.fixture
@@ -77,10 +78,10 @@ def half_route(transactions: Transactions, token: Token, dataset: str) -> None:
         wanted = TokenRouting(*[UUID(dataset)] * 3)
         tokens.get_locked(tx, UUID(token.id))
         tokens.route(tx, UUID(token.id), wanted)
-        routing_changes.begin(tx, UUID(token.id))
+        routing.begin_change(tx, UUID(token.id))
 
     transactions.write(begin)
-    assert transactions.write(lambda tx: routing_changes.carry_on(tx, UUID(token.id)))
+    assert transactions.write(lambda tx: routing.carry_on(tx, UUID(token.id)))
 
 
 def test_a_routing_change_reaches_every_stream_a_page_at_a_time(
@@ -116,10 +117,10 @@ def test_an_abandoned_routing_change_is_carried_on_by_a_server(
     add_streams(transactions, token, PAGE + 1)
     new = catalog.dataset("new")
     half_route(transactions, token, new)
-    assert transactions.write(routing_changes.carry_on_abandoned) == 0
+    assert transactions.write(routing.carry_on_abandoned) == 0
     execute(transactions, "UPDATE routing_changes SET changed_at = now() - interval '1 hour'")
 
-    assert transactions.write(routing_changes.carry_on_abandoned) == 1
+    assert transactions.write(routing.carry_on_abandoned) == 1
 
     assert followers(transactions, new) == PAGE + 1
 
@@ -138,13 +139,13 @@ def test_an_entry_stays_until_a_routing_change_has_reached_its_stream(
 
     def begin(tx: Transaction) -> None:
         tokens.route(tx, UUID(token.id), wanted)
-        routing_changes.begin(tx, UUID(token.id))
+        routing.begin_change(tx, UUID(token.id))
 
     transactions.write(begin)
 
     with pytest.raises(NotDrained):
         nursery.remove_entry(stream, old, -1)
-    transactions.write(lambda tx: routing_changes.carry_on(tx, UUID(token.id)))
+    transactions.write(lambda tx: routing.carry_on(tx, UUID(token.id)))
     nursery.remove_entry(stream, old, -1)
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import psycopg
 import pytest
 
-from meta import server
 from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings, load
 from meta.errors import TokenUnknown, Unauthenticated
 from meta.process import ConfigError, Environment
-from meta.store.token_secrets import DATABASE_PEPPER, Peppers
+from meta.server import server
+from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
 from meta.v1 import ingest_token_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver

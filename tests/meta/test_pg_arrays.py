@@ -4,7 +4,7 @@ from uuid import UUID
 
 import psycopg
 
-from meta.store import pg_arrays
+from meta.store.engine import pg_arrays
 
 TEXTS = [
     ["a"],

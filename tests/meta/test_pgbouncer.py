@@ -10,12 +10,12 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.database_start import open_database
 from meta.process import ConfigError
-from meta.store.engine import Database
+from meta.server import server
+from meta.server.database_start import open_database
+from meta.store.engine.pool import Database
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pgbouncer import running_pgbouncer
 from tests.support.meta.segments import Writer

@@ -7,7 +7,7 @@ import pytest
 from meta.config import Settings, load
 from meta.errors import QuotaExceeded, VersionExpired
 from meta.process import ConfigError, Environment
-from meta.store.pin_limits import PinLimits
+from meta.store.pins.pins import PinLimits
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver
 from tests.support.meta.segments import WorkerDriver, Writer, segment_of

@@ -9,7 +9,7 @@ import pytest
 from meta.access import Role
 from meta.config import Settings
 from meta.errors import NameTaken, NotFound, QuotaExceeded
-from meta.store.pin_limits import PinLimits
+from meta.store.pins.pins import PinLimits
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded

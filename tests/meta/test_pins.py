@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 
 from meta import metrics
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NameTaken, NotFound, VersionExpired
-from meta.pin_watch import PinWatch
-from meta.transactions import Transactions
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
+from meta.watches.pin_watch import PinWatch
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.pins import PinDriver
 from tests.support.meta.segments import WorkerDriver, Writer

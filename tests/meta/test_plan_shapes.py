@@ -7,26 +7,19 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from meta.store import (
-    commits,
-    ledger_checks,
-    lifetimes,
-    lookup,
-    merge_claims,
-    merge_planning,
-    retention,
-    size_tiers,
-    stream_reads,
-    tombstones,
-    versions,
-)
-from meta.store.commits import OffsetCommit
-from meta.store.engine import Database, Transaction
-from meta.store.lifetimes import Ages, ExpiryRule
-from meta.store.lookup import Query, VisibleDataset
-from meta.store.merge_claims import Poll
-from meta.store.merge_planning import SegmentFilter
-from meta.store.stream_reads import StreamScope
+from meta.store.checks import ledger_checks
+from meta.store.deletion import lifetimes, retention, tombstones
+from meta.store.deletion.lifetimes import Ages, ExpiryRule
+from meta.store.engine.pool import Database, Transaction
+from meta.store.lookup import lookup
+from meta.store.lookup.lookup import Query, VisibleDataset
+from meta.store.merging import merge_claims, merge_planning, size_tiers
+from meta.store.merging.merge_claims import Poll
+from meta.store.merging.merge_planning import SegmentFilter
+from meta.store.streams import commits, stream_reads
+from meta.store.streams.commits import OffsetCommit
+from meta.store.streams.stream_reads import StreamScope
+from meta.store.versions import versions
 from tests.support.meta.plans import executions_max, rows_of_statements, rows_read
 from tests.support.meta.server import MetaServer
 

@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from meta.store import merge_planning
-from meta.store.merge_planning import CANDIDATES_MAX, DAY_NANOS, CandidateRow
+from meta.store.merging import merge_planning
+from meta.store.merging.merge_planning import CANDIDATES_MAX, DAY_NANOS, CandidateRow
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer

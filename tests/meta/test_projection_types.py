@@ -6,7 +6,7 @@ import pytest
 
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, StillReferenced
-from meta.store.engine import Database, DatabaseSettings
+from meta.store.engine.pool import Database, DatabaseSettings
 from meta.v1 import catalog_pb2 as pb
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops

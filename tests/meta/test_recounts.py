@@ -8,11 +8,13 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.store import datasets, recounts, stats
-from meta.store.engine import Database, Transaction
-from meta.store.stats import Change, DatasetTotals
-from meta.transactions import Transactions
+from meta.store.catalog import datasets
+from meta.store.checks import recounts
+from meta.store.engine.pool import Database, Transaction
+from meta.store.segments import stats
+from meta.store.segments.stats import Change, DatasetTotals
 from tests.support.meta.busy_database import locked_table, waiting_backends
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import Writer

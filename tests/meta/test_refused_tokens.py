@@ -11,13 +11,13 @@ from sqlalchemy import event
 
 from meta.access import Role
 from meta.client import MetaClient
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError, TokenUnknown, Unauthenticated
 from meta.rpc.access_token_cache import AccessTokens
-from meta.store import token_secrets
-from meta.store.engine import Database
-from meta.store.token_secrets import Peppers, TokenHasher
-from meta.transactions import Transactions
+from meta.store.access import token_secrets
+from meta.store.access.token_secrets import Peppers, TokenHasher
+from meta.store.engine.pool import Database
 from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, ended_access_tokens, guarded

@@ -11,8 +11,8 @@ from meta.errors import (
     OffsetConflict,
     OffsetNotCommitted,
 )
-from meta.store.registrations import Merge, register_batch
-from meta.store.stream_datasets import EntryMove
+from meta.store.registration.registrations import Merge, register_batch
+from meta.store.streams.stream_datasets import EntryMove
 from segments.offsets import OffsetSpan
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver

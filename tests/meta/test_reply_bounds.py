@@ -9,7 +9,7 @@ from sqlalchemy import text
 from meta import config
 from meta.errors import QuotaExceeded, ReplyTooLarge
 from meta.process import Environment
-from meta.store import datasets as dataset_rows
+from meta.store.catalog import datasets as dataset_rows
 from meta.v1 import (
     catalog_pb2,
     common_pb2,

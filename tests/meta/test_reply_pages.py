@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from meta import config
 from meta.errors import CursorInvalid, InvalidArgument, ReplyTooLarge, VersionExpired
-from meta.store import datasets as dataset_rows
-from meta.store import versions
+from meta.store.catalog import datasets as dataset_rows
+from meta.store.versions import versions
 from meta.v1 import (
     nursery_pb2,
     operations_pb2,

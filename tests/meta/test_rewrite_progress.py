@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from meta import server
 from meta.client import MetaClient
-from meta.store import rewrite_advance
+from meta.server import server
+from meta.store.rewrites import rewrite_advance
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.rewrites import RewriteDriver

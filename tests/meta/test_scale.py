@@ -12,32 +12,23 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from meta.store import (
-    commits,
-    explanations,
-    lifetimes,
-    lookup,
-    merge_claims,
-    merge_planning,
-    registrations,
-    retention,
-    size_tiers,
-    stats,
-    stream_reads,
-    tokens,
-    tombstones,
-    usage,
-    versions,
-)
-from meta.store.commits import OffsetCommit
-from meta.store.engine import Database, Transaction
-from meta.store.keyset import Window
-from meta.store.lifetimes import Ages, ExpiryRule
-from meta.store.lookup import Query, VisibleDataset
-from meta.store.merge_claims import Poll
-from meta.store.merge_planning import SegmentFilter
-from meta.store.stream_datasets import EntryMove
-from meta.store.stream_reads import StreamScope
+from meta.store.catalog import usage
+from meta.store.deletion import lifetimes, retention, tombstones
+from meta.store.deletion.lifetimes import Ages, ExpiryRule
+from meta.store.engine.keyset import Window
+from meta.store.engine.pool import Database, Transaction
+from meta.store.lookup import lookup
+from meta.store.lookup.lookup import Query, VisibleDataset
+from meta.store.merging import explanations, merge_claims, merge_planning, size_tiers
+from meta.store.merging.merge_claims import Poll
+from meta.store.merging.merge_planning import SegmentFilter
+from meta.store.registration import registrations
+from meta.store.segments import stats
+from meta.store.streams import commits, stream_reads, tokens
+from meta.store.streams.commits import OffsetCommit
+from meta.store.streams.stream_datasets import EntryMove
+from meta.store.streams.stream_reads import StreamScope
+from meta.store.versions import versions
 from segments.offsets import OffsetSpan
 from tests.support.meta.plans import rows_read
 from tests.support.meta.scale import DATASETS, HOUR_NANOS, STREAMS, TOKENS, fill

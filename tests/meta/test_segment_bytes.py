@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from meta.client import MetaClient
-from meta.services import convert, segment_bytes
-from meta.services.segment_bytes import SegmentFrames
-from meta.store import segment_message, segments
-from meta.store.segment_rows import SegmentRow
+from meta.services.lookup import segment_bytes
+from meta.services.lookup.segment_bytes import SegmentFrames
+from meta.services.messages import convert
+from meta.store.segments import segments
+from meta.store.segments import segments as segment_message
+from meta.store.segments.segments import SegmentRow
 from meta.v1 import operations_pb2 as pb
 from meta.v1.common_pb2 import SIGNAL_LOGS, SegmentFacts, SegmentInfo, SignalFacts, TimeRange
 from meta.v1.segment_lookup_pb2 import GetSegmentsByIdsResponse
@@ -112,7 +114,7 @@ def test_facts_are_split_from_the_ids_of_promoted_columns(facts: bytes) -> None:
 
 
 def message_of(row: SegmentRow) -> bytes:
-    return segment_message.write(
+    return segment_message.write_message(
         row.id,
         row.dataset_id,
         (row.start_ns, row.end_ns),

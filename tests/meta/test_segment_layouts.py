@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from meta.client import MetaClient
-from meta.services import convert, segment_layouts
+from meta.services.lookup import segment_layouts
+from meta.services.messages import convert
 from meta.v1 import operations_pb2, segment_lookup_pb2
 from meta.v1.common_pb2 import (
     ATTRIBUTE_SCOPE_RECORD,

@@ -15,10 +15,10 @@ from meta.errors import (
     VersionExpired,
     VersionNotReached,
 )
-from meta.services import cursors
-from meta.services.lookup_requests import CheckedLookup
-from meta.store.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class
-from meta.store.token_secrets import cursor_key
+from meta.services.lookup.assembled_pages import CheckedLookup
+from meta.services.messages import cursors
+from meta.store.access.token_secrets import cursor_key
+from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos, duration_class
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of

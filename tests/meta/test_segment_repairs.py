@@ -9,9 +9,10 @@ import pytest
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound, NothingToRepair
-from meta.services.operations.damage import RANGES_MAX
-from meta.store import dataset_deletion, merge_tasks, task_inputs
-from meta.store.merge_tasks import TaskKind
+from meta.services.damage.damage import RANGES_MAX
+from meta.store.deletion import dataset_deletion
+from meta.store.merging import merge_tasks
+from meta.store.merging.merge_tasks import TaskKind
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
@@ -223,7 +224,7 @@ def test_a_segment_that_is_being_planned_is_hidden_without_its_task(
 
     with ThreadPoolExecutor(1) as pool:
         with database.write() as tx:
-            inputs = task_inputs.lock_candidates(tx, [UUID(one) for one in ids])
+            inputs = merge_tasks.lock_candidates(tx, [UUID(one) for one in ids])
             merge_tasks.create(tx, TaskKind.MERGE, [list(inputs.values())])
             hiding = pool.submit(scene.hide, ids[0])
             wait_until(lambda: is_waiting(meta_server), "the hide waits for the planner")

@@ -6,9 +6,9 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
-from meta.store import size_tiers
-from meta.store.merge_planning import SegmentFilter
-from meta.store.size_tiers import SizeTier
+from meta.store.merging import size_tiers
+from meta.store.merging.merge_planning import SegmentFilter
+from meta.store.merging.size_tiers import SizeTier
 from meta.v1 import janitor_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.janitor import MIB, age, explain, janitor_stats, rewrite, sizes

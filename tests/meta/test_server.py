@@ -7,10 +7,11 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from sqlalchemy import inspect
 
-from meta import config, server
+from meta import config
 from meta.client import MetaClient
 from meta.errors import Unauthenticated
 from meta.process import ConfigError
+from meta.server import server
 from meta.store.tables import metadata
 from meta.v1.catalog_pb2 import ListDatasetsRequest
 from tests.support.meta.server import MetaServer

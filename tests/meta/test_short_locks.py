@@ -10,27 +10,22 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.store import (
-    commits,
-    dataset_deletion,
-    datasets,
-    merge_completions,
-    registration_rows,
-    registrations,
-    stats,
-    stream_datasets,
-    streams,
-    versions,
-)
-from meta.store.commits import Committed
-from meta.store.engine import Transaction
-from meta.store.lifetimes import LOCK_KEY
-from meta.store.merge_completions import Completion, Done, Rejected
-from meta.store.registrations import Merge
-from meta.store.segments import NewSegment
-from meta.store.stream_datasets import EntryMove, NewEntry
-from meta.transactions import Transactions
+from meta.store.catalog import datasets
+from meta.store.deletion import dataset_deletion
+from meta.store.deletion.lifetimes import LOCK_KEY
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_completions
+from meta.store.merging.merge_completions import Completion, Done, Rejected
+from meta.store.registration import registration_rows, registrations
+from meta.store.registration.registrations import Merge
+from meta.store.segments import stats
+from meta.store.segments.segments import NewSegment
+from meta.store.streams import commits, stream_datasets, streams
+from meta.store.streams.commits import Committed
+from meta.store.streams.stream_datasets import EntryMove, NewEntry
+from meta.store.versions import versions
 from meta.v1 import janitor_pb2, merge_task_pb2, operations_pb2
 from segments.keys import join_key
 from segments.offsets import OffsetSpan

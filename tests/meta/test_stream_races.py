@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from meta import config, server
+from meta import config
 from meta.client import MetaClient
 from meta.errors import (
     MetaError,
@@ -20,6 +20,7 @@ from meta.errors import (
     StopMismatch,
     StreamStopped,
 )
+from meta.server import server
 from meta.v1 import operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver

@@ -4,7 +4,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from meta import migrations
-from meta.store.engine import Database, DatabaseSettings
+from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.tables import metadata
 
 

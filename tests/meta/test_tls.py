@@ -13,14 +13,14 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from meta import channel, server
-from meta.channel import ClientTls
-from meta.client import MetaClient
+from meta.client import MetaClient, channel
+from meta.client.channel import ClientTls
 from meta.config import Settings, load
 from meta.errors import Unavailable
 from meta.process import ConfigError, Environment, MetricsAddress, ServerTls, serve_metrics
+from meta.server import server
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 from tests.support.certificates import Authority, CertificateFiles
 from tests.support.repeated_calls import RepeatedCalls
 

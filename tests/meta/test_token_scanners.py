@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from meta.store import token_secrets
-from meta.store.token_secrets import ACCESS_PREFIX, PREFIX
+from meta.store.access import token_secrets
+from meta.store.access.token_secrets import ACCESS_PREFIX, PREFIX
 
 PAGE = (Path(__file__).parents[2] / "docs" / "access.md").read_text()
 _PATTERN = re.compile(r"^(\(\?<!.*segp.*)$", re.MULTILINE)

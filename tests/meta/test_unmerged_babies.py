@@ -8,8 +8,8 @@ from sqlalchemy import text
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import CursorInvalid, InvalidArgument, NotFound, ReplyTooLarge, VersionExpired
-from meta.services.convert import REPLY_BYTES_MAX
-from meta.services.operations import unmerged_babies
+from meta.services.lookup import unmerged_babies
+from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver

@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from meta.client import MetaClient
 from meta.errors import ReplyTooLarge
-from meta.services.operations import unmerged_babies
+from meta.services.lookup import unmerged_babies
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver

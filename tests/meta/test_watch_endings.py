@@ -8,11 +8,11 @@ from typing import cast
 import grpc
 import pytest
 
-from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import Overloaded, Unavailable
 from meta.rpc import pipeline
+from meta.server import server
 from meta.v1.operations_pb2_grpc import OperationsServiceStub
 from tests.support.followers import Follower
 from tests.support.meta.catalog import CatalogDriver

@@ -6,7 +6,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from meta.metrics import NURSERY
-from meta.store import datasets, versions
+from meta.store.catalog import datasets
+from meta.store.versions import versions
 from meta.v1 import nursery_pb2
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.keys import baby_key

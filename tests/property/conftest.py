@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from meta import metrics
-from meta.services.catalog import CatalogServicer
-from meta.services.ingest_token import IngestTokenServicer
-from meta.services.ingestion import IngestionServicer
+from meta.services.catalog.service import CatalogServicer
+from meta.services.streams.ingest_token import IngestTokenServicer
+from meta.services.streams.ingestion import IngestionServicer
 from tests.support.interleaving.in_process_calls import InProcessScene
 from tests.support.interleaving.interleaver import Interleaver
 from tests.support.interleaving.operators import Operator

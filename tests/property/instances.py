@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 from sqlalchemy import text
 
-from meta import server
 from meta.client import MetaClient
-from meta.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError
-from meta.store import datasets
-from meta.store.engine import Transaction
+from meta.server import server
+from meta.store.catalog import datasets
+from meta.store.engine.pool import Transaction
 from meta.store.tables import metadata
-from meta.transactions import Transactions
+from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 
 Reply = TypeVar("Reply")
 Call = Callable[[MetaClient], Reply]
@@ -39,7 +39,7 @@ class Instances:
         """Make a call at the next instance."""
         self._turn += 1
         if time.monotonic() - self._observed_at > OBSERVE_PAUSE_SECS:
-            # A background job of `meta.server.run`, without which ages stand still after a minute.
+            # A background job of `meta.server.server.run`: without it ages stand still after 60 s.
             self._observed_at = time.monotonic()
             self.clock.observe()
         return call(self.clients[self._turn % 2])

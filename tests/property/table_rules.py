@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from meta.errors import NotFound, VersionExpired
-from meta.store import table_expiry
+from meta.store.iceberg import table_expiry
 from meta.v1 import operations_pb2 as pb
 from tests.property.catalog_rules import PICK, chosen
 from tests.property.guards import when

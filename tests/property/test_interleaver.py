@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import text
 
-from meta.store import versions
+from meta.store.versions import versions
 from tests.support.interleaving.in_process_calls import InProcessScene
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.meta.server import MetaServer

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from meta.errors import MetaError
-from meta.store.segments import NewSegment
-from meta.store.versions import Version
+from meta.store.segments.segments import NewSegment
+from meta.store.versions.versions import Version
 from tests.support.interleaving.in_process_calls import (
     InProcessScene,
     Read,

@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from meta.services.janitor import JanitorServicer
+from meta.services.merging.janitor import JanitorServicer
 from tests.support.interleaving.actors import CALLS, Stage, State, prepare, verdict
 from tests.support.interleaving.interleaver import Interleaver, Work
 from tests.support.interleaving.operators import Operator

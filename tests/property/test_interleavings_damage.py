@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 
 from meta.errors import NothingToRepair, OffsetConflict
-from meta.services.janitor import JanitorServicer
-from meta.store.replays import Replay
+from meta.services.merging.janitor import JanitorServicer
+from meta.store.damage.replays import Replay
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
     NO_CONTEXT,

@@ -6,10 +6,11 @@ from uuid import UUID
 import pytest
 
 from meta.errors import MetaError
-from meta.services.merge_task import MergeTaskServicer
-from meta.store import dataset_deletion, merge_planning
-from meta.store.engine import Transaction
-from meta.store.merge_tasks import TaskKind
+from meta.services.merging.merge_task import MergeTaskServicer
+from meta.store.deletion import dataset_deletion
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_planning
+from meta.store.merging.merge_tasks import TaskKind
 from meta.v1 import merge_task_pb2
 from tests.support.interleaving.in_process_calls import (
     NO_CONTEXT,

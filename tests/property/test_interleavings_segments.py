@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from meta.errors import NotFound, VersionExpired
-from meta.services.janitor import JanitorServicer
+from meta.services.merging.janitor import JanitorServicer
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
     NO_CONTEXT,

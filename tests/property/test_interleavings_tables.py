@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 
 from meta.errors import NotFound
-from meta.store import datasets, table_expiry, table_metadata
-from meta.store.table_metadata import NewSnapshot, TableObject
+from meta.store.catalog import datasets
+from meta.store.iceberg import table_expiry, table_metadata
+from meta.store.iceberg.table_metadata import NewSnapshot, TableObject
 from segments.keys import new_table_key
 from tests.support.interleaving.in_process_calls import InProcessScene, attempt_of, new_segment
 from tests.support.interleaving.interleaver import Interleaver, Work

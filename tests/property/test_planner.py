@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meta.planner import (
+from meta.planning.planner import (
     DAY_NANOS,
     HOUR_NANOS,
     Candidate,

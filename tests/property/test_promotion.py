@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import create_engine, make_url
 
-from meta import server
 from meta.client import MetaClient
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import DeletionHeld, Unavailable, VersionExpired
-from meta.store import versions
-from meta.store.engine import Database, DatabaseSettings, TimelineChanged
-from meta.transactions import Transactions
+from meta.server import server
+from meta.store.engine.pool import Database, DatabaseSettings, TimelineChanged
+from meta.store.versions import versions
 from meta.v1 import operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver

@@ -10,10 +10,10 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import VersionExpired
+from meta.server import server
 from meta.v1 import (
     catalog_pb2,
     ingestion_pb2,
@@ -21,7 +21,7 @@ from meta.v1 import (
     operations_pb2,
     segment_lookup_pb2,
 )
-from segplane.postgres import EmbeddedPostgres
+from segplane.stack.postgres import EmbeddedPostgres
 from tests.property.new_segments import full_key, new_segment
 
 NAME = "web"

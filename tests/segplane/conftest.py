@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from segplane import config
 from segplane.__main__ import app
-from segplane.config import StackSettings
+from segplane.stack import config
+from segplane.stack.config import StackSettings
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 from tests.support.process_tree import is_alive

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from meta import server
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import VersionExpired
+from meta.server import server
 from meta.v1 import (
     catalog_pb2,
     common_pb2,
@@ -22,8 +22,8 @@ from meta.v1 import (
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.location import StoreLocation
-from segplane import fsck
 from segplane.__main__ import app
+from segplane.fsck import catalog_check
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.nursery.drivers import CollectorDriver, dataset, fail_all, nursery, run_here
 from tests.support.visible_segments import find, seen, texts, with_all_facts
@@ -118,7 +118,7 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
         assert client.catalog.GetDataset(named).id == collector.dataset_id
         state = client.operations.GetServerState(operations_pb2.GetServerStateRequest())
         assert state.deletion_held
-        assert fsck.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
+        assert catalog_check.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
 
         nursery(client).cycle()
 

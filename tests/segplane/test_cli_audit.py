@@ -14,10 +14,10 @@ from typer.testing import Result
 
 from meta.client import MetaClient
 from meta.errors import InvalidArgument
-from meta.store import audit, denied_calls
+from meta.store.access import audit, denied_calls
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
-from segplane.audit_tail import MISSING_SECS, PAGE_LIMIT, AuditTail
+from segplane.cli.audit_tail import MISSING_SECS, PAGE_LIMIT, AuditTail
 from tests.support.clock import SettableClock
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer

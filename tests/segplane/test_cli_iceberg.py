@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from segments.location import StoreLocation
-from segplane.iceberg_settings import ENGINES, CatalogAddress, settings_of
+from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
 from tests.support.command_line import RunCommand
 
 BUCKET = StoreLocation.from_url("s3://bucket/path?endpoint=http://minio:9000&region=eu-1")

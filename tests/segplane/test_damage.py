@@ -13,10 +13,10 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from meta.client import MetaClient
-from segplane import config
-from segplane.config import StackSettings
 from segplane.dataplane.object_checks import list_damaged
-from segplane.dev import COLLECTOR, Stack
+from segplane.stack import config
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import COLLECTOR, Stack
 from tests.support.nursery.drivers import nursery
 from tests.support.waiting import wait_until
 

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from segplane.__main__ import app
-from segplane.config import StackSettings
-from segplane.dev import COLLECTOR, Stack
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import COLLECTOR, Stack
 from tests.support.nursery.drivers import nursery
 
 

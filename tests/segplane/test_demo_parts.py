@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from rich.console import Console
 
 from meta.v1 import common_pb2
-from segplane.demo import RECORD_ID, picture, relay, sources
+from segplane.cli.demo import RECORD_ID, picture, relay, sources
 
 DAY_NANOS = 86_400 * 10**9
 

@@ -15,11 +15,11 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from meta.v1 import nursery_pb2
-from segplane import config
-from segplane.config import StackSettings
 from segplane.dataplane.readiness import is_serving
-from segplane.dev import COLLECTOR, Interrupted, Stack
-from segplane.preflight import NotReady
+from segplane.stack import config
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import COLLECTOR, Interrupted, Stack
+from segplane.stack.preflight import NotReady
 from tests.support.process_tree import children_of, is_alive
 from tests.support.waiting import wait_until
 

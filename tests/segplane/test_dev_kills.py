@@ -12,12 +12,12 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from segplane import preflight
-from segplane.config import StackSettings
 from segplane.dataplane.readiness import is_serving
-from segplane.dev import COLLECTOR, Stack
-from segplane.postgres import SUPERUSER
-from segplane.run_lock import RunLock
+from segplane.stack import preflight
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import COLLECTOR, Stack
+from segplane.stack.postgres import SUPERUSER
+from segplane.stack.run_lock import RunLock
 from tests.support.process_tree import children_of, command_of, is_alive, kill_starting_jvm
 from tests.support.waiting import wait_until
 

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from meta.process import ConfigError
 from segplane.__main__ import app
-from segplane.config import StackSettings
-from segplane.dev import COLLECTOR, Stack
+from segplane.stack.config import StackSettings
+from segplane.stack.dev import COLLECTOR, Stack
 from tests.support.certificates import Authority
 from tests.support.collector.exports import log_export
 from tests.support.collector.process import Stub

@@ -17,8 +17,8 @@ from segments.errors import StoreUnavailable
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectInfo, ObjectStore
-from segplane import check_cursor, fsck
-from segplane.check_cursor import CatalogCursor
+from segplane.fsck import catalog_check, check_cursor
+from segplane.fsck.check_cursor import CatalogCursor
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
 from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
@@ -68,14 +68,14 @@ def test_an_interrupted_check_goes_on_and_forgets_nothing(
 ) -> None:
     for seed in range(6):
         case.save(seed)
-    monkeypatch.setattr(fsck, "OBJECTS_PER_MESSAGE", 2)
+    monkeypatch.setattr(catalog_check, "OBJECTS_PER_MESSAGE", 2)
     keys = sorted(case.key(segment) for segment in case.find())
     case.store.delete([keys[0], keys[5]])
     path = tmp_path / "cursor.json"
     store = CutListing(case.store, iter(range(3)))
 
     with pytest.raises(StoreUnavailable):
-        fsck.check_catalog(
+        catalog_check.check_catalog(
             case.client,
             store,  # type: ignore[arg-type]
             CatalogCursor(),
@@ -97,9 +97,9 @@ def test_findings_beyond_the_limit_are_only_counted(
     for seed in range(4):
         case.save(seed)
     case.store.delete([case.key(segment) for segment in case.find()])
-    monkeypatch.setattr(fsck, "KEPT_MAX", 3)
+    monkeypatch.setattr(catalog_check, "KEPT_MAX", 3)
 
-    report = fsck.check(case.client, is_deep=False, orphan_age_secs=0)
+    report = catalog_check.check(case.client, is_deep=False, orphan_age_secs=0)
 
     assert (len(report.violations), report.num_violations) == (3, 4)
 

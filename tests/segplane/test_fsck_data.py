@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 from meta.client import MetaClient
 from segments.errors import StoreUnusable
 from segments.store.folder import FolderStore
-from segplane import check_cursor
 from segplane.__main__ import app
-from segplane.check_cursor import DataCursor
-from segplane.data_check import check_data, is_sampled
 from segplane.dataplane.object_checks import list_damaged
+from segplane.fsck import check_cursor
+from segplane.fsck.check_cursor import DataCursor
+from segplane.fsck.data_check import check_data, is_sampled
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
 from tests.support.nursery.drivers import CollectorDriver, nursery

@@ -8,9 +8,9 @@ import pytest
 from segments.keys import merged_prefix
 from segments.parquet.footer import SegmentFooter, StoredFooter
 from segments.parquet.lineage import BatchPart
-from segplane import invariants
-from segplane.footer_check import BatchParts
-from segplane.invariants import SegmentState
+from segplane.fsck import invariants
+from segplane.fsck.footer_check import BatchParts
+from segplane.fsck.invariants import SegmentState
 
 DATASET = "01932c00-0000-7000-8000-000000000001"
 SEGMENT = SegmentState("s1", DATASET, f"{merged_prefix(DATASET)}a.parquet", 100, 10, 1, 5)

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from meta import config, server
+from meta import config
 from meta.client import MetaClient
 from meta.process import Environment
+from meta.server import server
 from meta.v1 import operations_pb2 as pb
 from segments.keys import baby_key
-from segplane import fsck
 from segplane.__main__ import app
+from segplane.fsck import catalog_check
 from tests.support.meta.standby import (
     Pair,
     both_hosts,
@@ -103,7 +104,7 @@ def test_within_the_grace_idle_tails_are_adopted_and_no_baby_is_missing(
     assert texts(idle) == ["a", "acknowledged"]
     assert texts(merged) == ["x"]
     assert parked(client) == []
-    assert fsck.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
+    assert catalog_check.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
     # Nothing is deleted until an operator has looked.
     nursery(client).cycle()
     assert has_baby(idle, 1)
@@ -132,11 +133,11 @@ def test_beyond_the_grace_missing_babies_are_named_and_their_merge_is_registered
     nursery(client).cycle()
     (waiting,) = parked(client)
     assert (waiting.stream_id, waiting.offset) == (collector.stream_id, 0)
-    found = fsck.check(client, is_deep=False, orphan_age_secs=0)
+    found = catalog_check.check(client, is_deep=False, orphan_age_secs=0)
     assert {(v.invariant, v.subject) for v in found.violations} == {("I9", collector.stream_id)}
     environment = {"SEGPLANE_META_ADDRESS": address}
     arguments = ["fsck", "--repair", "--orphan-age-secs", "0"]
     repaired = CliRunner().invoke(app, arguments, env=environment)
     assert "registered: " in repaired.stdout, repaired.output
     assert texts(collector) == ["a", "b"]
-    assert fsck.check(client, is_deep=True, orphan_age_secs=0).violations == []
+    assert catalog_check.check(client, is_deep=True, orphan_age_secs=0).violations == []

@@ -5,9 +5,9 @@ from typer.testing import CliRunner
 
 from meta.process import ConfigError
 from segplane.__main__ import app
-from segplane.config import StackSettings, meta_endpoint
 from segplane.dataplane.readiness import is_serving
-from segplane.dev import Stack
+from segplane.stack.config import StackSettings, meta_endpoint
+from segplane.stack.dev import Stack
 
 
 @pytest.mark.parametrize(

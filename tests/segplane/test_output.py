@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from segplane.output import print_table, size_text, time_text
-from segplane.times import parse_time
+from segplane.cli.output import print_table, size_text, time_text
+from segplane.terminal.times import parse_time
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOON = 1_795_262_400 * 10**9

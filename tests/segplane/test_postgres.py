@@ -12,9 +12,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from segplane import postgres, postgres_folder
-from segplane.postgres import EmbeddedPostgres
-from segplane.postgres_folder import PostgresError
+from segplane.stack import postgres, postgres_folder
+from segplane.stack.postgres import EmbeddedPostgres
+from segplane.stack.postgres_folder import PostgresError
 from tests.support.process_tree import is_alive
 from tests.support.waiting import wait_until
 
@@ -23,7 +23,7 @@ DEADLINE_SECS = 30.0
 PARENT = """
 import sys, time
 from pathlib import Path
-from segplane.postgres import EmbeddedPostgres
+from segplane.stack.postgres import EmbeddedPostgres
 with EmbeddedPostgres(Path(sys.argv[1])) as server:
     print(server.pid, flush=True)
     sys.stdin.read()

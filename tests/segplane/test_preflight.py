@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from segplane import preflight
-from segplane.preflight import NotReady
+from segplane.stack import preflight
+from segplane.stack.preflight import NotReady
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from segplane import processes
-from segplane.processes import Child, ChildFailed, ChildSpec
+from segplane.processes import children
+from segplane.processes.children import Child, ChildFailed, ChildSpec
 from tests.support.process_tree import is_alive
 from tests.support.waiting import wait_until
 
@@ -22,7 +22,7 @@ STUBBORN = (
 PARENT = """
 import sys, time
 from pathlib import Path
-from segplane.processes import Child, ChildSpec
+from segplane.processes.children import Child, ChildSpec
 folder = Path(sys.argv[1])
 child = Child(ChildSpec("child", "child_module", {"PYTHONPATH": sys.argv[1]}, lambda _: True),
               folder / "child.log")
@@ -54,7 +54,7 @@ def make_child(tmp_path: Path) -> Iterator[MakeChild]:
 def test_a_child_that_dies_is_started_again(
     make_child: MakeChild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "BACKOFF_FIRST_SECS", 0.01)
+    monkeypatch.setattr(children, "BACKOFF_FIRST_SECS", 0.01)
     child = make_child(WAITS)
     child.start()
     first = child.pid
@@ -71,8 +71,8 @@ def test_a_child_that_dies_is_started_again(
 def test_a_crash_loop_ends_with_the_last_log_lines(
     make_child: MakeChild, monkeypatch: pytest.MonkeyPatch, exit_code: int
 ) -> None:
-    monkeypatch.setattr(processes, "BACKOFF_FIRST_SECS", 0.01)
-    monkeypatch.setattr(processes, "BACKOFF_MAX_SECS", 0.01)
+    monkeypatch.setattr(children, "BACKOFF_FIRST_SECS", 0.01)
+    monkeypatch.setattr(children, "BACKOFF_MAX_SECS", 0.01)
     child = make_child(f"print('no such luck'); raise SystemExit({exit_code})")
     child.start()
 
@@ -122,7 +122,7 @@ def test_a_child_dies_with_a_killed_parent(make_child: MakeChild, tmp_path: Path
 def test_a_log_that_grew_large_is_kept_once(
     make_child: MakeChild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "LOG_BYTES_MAX", 1000)
+    monkeypatch.setattr(children, "LOG_BYTES_MAX", 1000)
     child = make_child(WAITS)
     child.log_path.write_text("x" * 2000)
 

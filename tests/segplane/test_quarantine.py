@@ -15,8 +15,8 @@ from segments.baby import Export, encode_baby
 from segments.keys import baby_key, quarantine_key
 from segments.parquet.schema import SegmentSpec
 from segplane.dataplane.babies.payload import Payload
-from segplane.quarantine import QuarantineFilter, list_page
-from segplane.rebuild import read_plan
+from segplane.recovery.quarantine import QuarantineFilter, list_page
+from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, logs, nursery

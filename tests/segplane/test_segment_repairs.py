@@ -14,8 +14,8 @@ from meta.v1.common_pb2 import SIGNAL_LOGS
 from segments.keys import hidden_key
 from segments.markers import mark_replaced
 from segments.parquet.reader import read_segment
-from segplane import segment_repairs
-from segplane.rebuild import read_plan
+from segplane.recovery import segment_repairs
+from segplane.recovery.rebuild import read_plan
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
 from tests.support.meta.server import MetaServer

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from segplane import spark_env
 from segplane.__main__ import app
-from segplane.preflight import NotReady
+from segplane.cli import spark_archive
+from segplane.stack.preflight import NotReady
 
 # What the two jobs run in an executor, without Spark's own packages.
 IMPORTS = """
@@ -53,4 +53,4 @@ def test_a_python_without_packages_runs_our_tasks_from_the_archive(tmp_path: Pat
 
 def test_a_folder_that_is_not_there_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(NotReady, match=r"cannot write .*absent"):
-        spark_env.build(tmp_path / "absent" / "env.tar.gz")
+        spark_archive.build(tmp_path / "absent" / "env.tar.gz")

@@ -1,4 +1,4 @@
-"""Ages in SQL come from meta.store.ages: a raw difference counts steps of the database's clock."""
+"""Ages in SQL come from `versions.clock`: a raw difference counts steps of the database's clock."""
 
 import re
 from pathlib import Path
@@ -13,20 +13,19 @@ _ARITHMETIC = re.compile(
 )
 # How often each module adds to the clock or subtracts from it, and why that is no kept age.
 ALLOWED = {
-    "store/ages.py": (1, "the one place: ages without gaps"),
-    "store/access_tokens.py": (1, "the end of a token is a date that its creator chose"),
-    "store/lifetimes.py": (1, "months of usage follow the calendar"),
-    "store/merge_claims.py": (1, "the end of a lease, moved when the clock steps back"),
-    "store/merge_failures.py": (1, "the end of a back-off, moved likewise"),
-    "store/merge_leases.py": (2, "the end of a lease; the age that UnclaimMergeTask asks for"),
-    "store/merge_planning.py": (2, "the age filters of a call are by the clock as it is"),
-    "store/nursery_shards.py": (1, "the end of a lease, moved when the clock steps back"),
-    "store/object_checks.py": (1, "the end of a lease, moved when the clock steps back"),
-    "store/parked_streams.py": (1, "an age that is shown to people, and ends nothing"),
-    "store/pins.py": (3, "the end of a lease, moved when the clock steps"),
-    "store/pin_lists.py": (1, "an age that is shown to people, and ends nothing"),
-    "store/rewrite_advance.py": (2, "the pace of a job"),
-    "store/size_tiers.py": (2, "the age filters of a call are by the clock as it is"),
+    "store/versions/clock.py": (1, "the one place: ages without gaps"),
+    "store/access/access_tokens.py": (1, "the end of a token is a date that its creator chose"),
+    "store/deletion/lifetimes.py": (1, "months of usage follow the calendar"),
+    "store/merging/merge_claims.py": (3, "the end of a lease; the age UnclaimMergeTask asks for"),
+    "store/merging/merge_failures.py": (1, "the end of a back-off, moved likewise"),
+    "store/merging/merge_planning.py": (2, "the age filters of a call are by the clock as it is"),
+    "store/streams/nursery_shards.py": (1, "the end of a lease, moved when the clock steps back"),
+    "store/checks/object_checks.py": (1, "the end of a lease, moved when the clock steps back"),
+    "store/damage/parked_streams.py": (1, "an age that is shown to people, and ends nothing"),
+    "store/pins/pins.py": (3, "the end of a lease, moved when the clock steps"),
+    "store/pins/pin_lists.py": (1, "an age that is shown to people, and ends nothing"),
+    "store/rewrites/rewrite_advance.py": (2, "the pace of a job"),
+    "store/merging/size_tiers.py": (2, "the age filters of a call are by the clock as it is"),
 }
 
 
@@ -46,7 +45,7 @@ def test_ages_in_sql_come_from_one_module() -> None:
     counted = {name: count for name, count in uses.items() if count}
 
     expected = {name: count for name, (count, _) in ALLOWED.items()}
-    assert counted == expected, "use meta.store.ages.ago, or say in ALLOWED why it is no kept age"
+    assert counted == expected, "use `clock.ago`, or say in ALLOWED why it is no kept age"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from meta.client import MetaClient
 from segments.store.interface import ObjectInfo
-from segplane.check_cursor import CatalogCursor
-from segplane.fsck import check_catalog, report_of
+from segplane.fsck.catalog_check import check_catalog, report_of
+from segplane.fsck.check_cursor import CatalogCursor
 
 DATASET = "01a20108-991a-792f-8c91-6c2206629ea5"
 SEGMENT = "01a20108-991a-7000-8000-"

@@ -14,8 +14,8 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from meta.channel import ClientTls
 from meta.client import MetaClient
+from meta.client.channel import ClientTls
 from meta.v1 import operations_pb2 as pb
 from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 from uuid import UUID
 
-from meta.store import audit
-from meta.store.engine import Transaction
+from meta.store.access import audit
+from meta.store.engine.pool import Transaction
 
 
 class _Entry(Protocol):

@@ -4,12 +4,15 @@ from uuid import UUID
 
 import grpc
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.services import authors, checks, convert, pages
-from meta.store import audit, dataset_deletion, dataset_layouts, datasets, versions
-from meta.store.dataset_layouts import ShardingField
-from meta.store.engine import Transaction
-from meta.transactions import Transactions
+from meta.services.messages import authors, checks, convert, pages
+from meta.store.access import audit
+from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog.dataset_layouts import ShardingField
+from meta.store.deletion import dataset_deletion
+from meta.store.engine.pool import Transaction
+from meta.store.versions import versions
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 

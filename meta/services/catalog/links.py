@@ -2,13 +2,14 @@
 
 import grpc
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.services import checks, pages
 from meta.services.catalog import projection_types
-from meta.store import audit, link_columns, links
-from meta.store.engine import Transaction
-from meta.store.links import Link, LinkFilter, Source
-from meta.transactions import Transactions
+from meta.services.messages import checks, pages
+from meta.store.access import audit
+from meta.store.catalog import link_columns, links
+from meta.store.catalog.links import Link, LinkFilter, Source
+from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 _Change = (

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from meta.errors import InvalidArgument
-from meta.store import dataset_layouts, link_columns, schemas
-from meta.store.dataset_layouts import PromotedColumnRow
-from meta.store.engine import Transaction
-from meta.store.link_columns import LinkColumn, TypedLink
-from meta.store.schemas import SchemaColumn
+from meta.store.catalog import dataset_layouts, link_columns, schemas
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.catalog.link_columns import LinkColumn, TypedLink
+from meta.store.catalog.schemas import SchemaColumn
+from meta.store.engine.pool import Transaction
 from meta.v1 import common_pb2
 from segplane.kql import queries, usage
 from segplane.kql.dataset_table import any_dataset, dataset_table, promoted

@@ -5,15 +5,15 @@ from uuid import UUID
 
 import grpc
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, StillReferenced
-from meta.services import authors, checks, pages
 from meta.services.catalog import projection_types
 from meta.services.catalog.audited import audited
-from meta.store import link_columns, links, projections
-from meta.store.engine import Transaction
-from meta.store.projections import Projection, ProjectionChange
-from meta.transactions import Transactions
+from meta.services.messages import authors, checks, pages
+from meta.store.catalog import link_columns, links, projections
+from meta.store.catalog.projections import Projection, ProjectionChange
+from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 # Each is checked anew when the projection's text changes.

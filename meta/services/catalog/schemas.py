@@ -5,15 +5,15 @@ from uuid import UUID
 
 import grpc
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.services import authors, checks, pages
 from meta.services.catalog import projection_types
 from meta.services.catalog.audited import audited
-from meta.store import link_columns, schemas
-from meta.store.engine import Transaction
-from meta.store.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
-from meta.transactions import Transactions
+from meta.services.messages import authors, checks, pages
+from meta.store.catalog import link_columns, schemas
+from meta.store.catalog.schemas import COLUMNS_MAX, Schema, SchemaChange, SchemaColumn
+from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, common_pb2
 
 

@@ -5,14 +5,14 @@ from uuid import UUID
 
 import grpc
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.services import authors, checks, convert, pages
 from meta.services.catalog import projection_types
 from meta.services.catalog.audited import audited
-from meta.store import views
-from meta.store.engine import Transaction
-from meta.store.views import View, ViewChange
-from meta.transactions import Transactions
+from meta.services.messages import authors, checks, convert, pages
+from meta.store.catalog import views
+from meta.store.catalog.views import View, ViewChange
+from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 
 

@@ -1,30 +1,30 @@
 """OperationsService: one module per noun, joined here."""
 
-from meta.change_feed import ChangeFeed
+from meta.commits.change_feed import ChangeFeed
+from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.services.merge_registrar import MergeRegistrar
-from meta.services.operations.access import AccessCalls
-from meta.services.operations.audit import AuditCalls
-from meta.services.operations.changes import ChangeCalls
-from meta.services.operations.consistency import ConsistencyCalls
-from meta.services.operations.damage import DamageCalls
-from meta.services.operations.datasets import DatasetAdminCalls
-from meta.services.operations.merge_plan import MergePlanCalls
-from meta.services.operations.merges import MergeCalls
-from meta.services.operations.nurseries import NurseryShardCalls
-from meta.services.operations.object_checks import ObjectCheckCalls
-from meta.services.operations.objects import ObjectCalls
-from meta.services.operations.pins import PinCalls
-from meta.services.operations.quarantine import QuarantineCalls
-from meta.services.operations.registrations import RegistrationCalls
-from meta.services.operations.repairs import RepairCalls
-from meta.services.operations.rewrites import RewriteCalls
-from meta.services.operations.state import StateCalls
-from meta.services.operations.streams import StreamCalls
-from meta.services.operations.tables import TableCalls
-from meta.services.operations.unmerged_babies import UnmergedBabyCalls
-from meta.services.operations.unread_segments import UnreadSegmentCalls
-from meta.transactions import Transactions
+from meta.services.access.access_tokens import AccessCalls
+from meta.services.access.audit_log import AuditCalls
+from meta.services.access.server_state import StateCalls
+from meta.services.catalog.dataset_settings import DatasetAdminCalls
+from meta.services.checks.consistency import ConsistencyCalls
+from meta.services.checks.object_checks import ObjectCheckCalls
+from meta.services.checks.repairs import RepairCalls
+from meta.services.damage.damage import DamageCalls
+from meta.services.damage.quarantine import QuarantineCalls
+from meta.services.deletion.objects import ObjectCalls
+from meta.services.iceberg.tables import TableCalls
+from meta.services.lookup.changes import ChangeCalls
+from meta.services.lookup.unmerged_babies import UnmergedBabyCalls
+from meta.services.merging.exclusions import MergeCalls
+from meta.services.merging.merge_plan import MergePlanCalls
+from meta.services.pins.pins import PinCalls
+from meta.services.registration.merge_registrar import MergeRegistrar
+from meta.services.registration.registrations import RegistrationCalls
+from meta.services.rewrites.rewrite_jobs import RewriteCalls
+from meta.services.segments.unread_segments import UnreadSegmentCalls
+from meta.services.streams.nursery_shards import NurseryShardCalls
+from meta.services.streams.stream_offsets import StreamCalls
 
 
 class OperationsServicer(

@@ -130,7 +130,7 @@ rewrites = Table(
     now("started_at"),
 )
 
-# Rewrites that create a few tasks at a time; see meta.store.rewrite_jobs.
+# Rewrites that create a few tasks at a time; see meta.store.rewrites.rewrite_jobs.
 rewrite_jobs = Table(
     "rewrite_jobs",
     metadata,

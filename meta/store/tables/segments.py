@@ -70,7 +70,7 @@ segments = Table(
     Column("crc32c", BigInteger),
     # When the object was read for it, where its writer did not send it.
     moment("crc32c_read_at"),
-    # What never changes of its message (meta.store.segment_message); null in rows of releases
+    # What never changes of its message (meta.store.segments.segments); null in rows of releases
     # before.
     Column("message", LargeBinary),
     CheckConstraint("start_ns <= end_ns", name="range"),
@@ -105,7 +105,7 @@ Index(
         " AND compressed_size_bytes < 268435456"
     ),
 )
-# What the planner looks at; the size is the target of meta.planner.Policy.
+# What the planner looks at; the size is the target of meta.planning.planner.Policy.
 Index(
     "segments_small_index",
     segments.c.dataset_key,

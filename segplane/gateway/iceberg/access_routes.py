@@ -7,12 +7,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.iceberg.access import Delegation, StoreAccess
 from segplane.gateway.iceberg.bodies import read_object
 from segplane.gateway.iceberg.refusals import OtherTable
 from segplane.gateway.iceberg.responses import answer
 from segplane.gateway.iceberg.table_names import TableNames
-from segplane.gateway.readers import DatasetScope
 
 # A name is looked up again for an object of another dataset, at most so often.
 RECHECK_SECS = 0.5

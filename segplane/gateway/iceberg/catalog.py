@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from meta.client import MetaClient
 from segments.location import StoreLocation
+from segplane.gateway.http.readers import CatalogReader, DatasetScope
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access import VENDED, Delegation, StoreAccess
 from segplane.gateway.iceberg.access_routes import AccessRoutes
@@ -23,7 +24,6 @@ from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.responses import answer, refuse
 from segplane.gateway.iceberg.table_names import TableNames
 from segplane.gateway.iceberg.tables import NAMESPACE, LoadedTable, Tables
-from segplane.gateway.readers import CatalogReader, DatasetScope
 
 PREFIX = "/iceberg/v1/"
 CACHED_MAX = 1_000

@@ -19,7 +19,7 @@ from segplane.kql.sql.engines import EngineName
 from segplane.kql.sql.relations import tables_named, to_sql
 from segplane.kql.state import CheckedQuery
 from segplane.kql.types import KqlType
-from segplane.view_sql import ViewUnreadable, compiled_view
+from segplane.read.view_sql import ViewUnreadable, compiled_view
 
 _DIALECTS: tuple[EngineName, ...] = ("spark", "trino")
 _TYPES: dict[KqlType, str] = {

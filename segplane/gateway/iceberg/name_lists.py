@@ -9,12 +9,12 @@ from starlette.responses import Response
 from meta.client import MetaClient
 from meta.errors import CursorInvalid, RoleRefused, Unauthenticated
 from meta.v1 import catalog_pb2
+from segplane.gateway.http.readers import CatalogReader
+from segplane.gateway.http.refusals import NotKnown
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.responses import answer, refuse
 from segplane.gateway.iceberg.tables import NAMESPACE, Tables
 from segplane.gateway.iceberg.views import view_names
-from segplane.gateway.queries.refusals import NotKnown
-from segplane.gateway.readers import CatalogReader
 
 PAGE_MAX = 1_000
 _PAGE_SIZE = re.compile("[1-9][0-9]{0,8}")

@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl, unquote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.refusals import NotAllowed, NotKnown
 from segplane.gateway.iceberg.bodies import read_body
 from segplane.gateway.iceberg.refusals import RequestRefused
 from segplane.gateway.iceberg.responses import NO_TOKEN, answer, json_of
-from segplane.gateway.queries.refusals import NotAllowed, NotKnown
-from segplane.gateway.readers import CatalogReaders
 
 PATH = "v1/oauth/tokens"
 # When a client asks again; the token itself may end before or later.

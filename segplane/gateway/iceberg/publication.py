@@ -15,7 +15,7 @@ from meta.errors import NotFound
 from meta.v1 import operations_pb2 as pb
 from segments.keys import new_table_key
 from segments.store.interface import ObjectStore
-from segplane.gateway import metrics
+from segplane.gateway.http import metrics
 from segplane.gateway.iceberg.contents import Contents
 from segplane.gateway.iceberg.documents import Document
 from segplane.gateway.iceberg.manifests import (

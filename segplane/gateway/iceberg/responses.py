@@ -16,6 +16,7 @@ from meta.errors import (
     Unavailable,
 )
 from segments.errors import StoreError
+from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow
 from segplane.gateway.iceberg.refusals import (
     AccessRefused,
     ObjectGone,
@@ -24,7 +25,6 @@ from segplane.gateway.iceberg.refusals import (
     TableMissing,
     TableRefused,
 )
-from segplane.gateway.queries.refusals import NotAllowed, NotKnown, NotNow
 
 RETRY_AFTER_SECS = 2
 READ_ONLY = (

@@ -15,13 +15,13 @@ from meta.errors import CursorInvalid
 from meta.v1.common_pb2 import Signal, TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.signals import SIGNALS, TRAITS
+from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.iceberg.contents import why_unreadable
 from segplane.gateway.iceberg.data_files import DataFile, UnreadableFile, data_file
 from segplane.gateway.iceberg.manifests import DAY_SPEC, UNPARTITIONED_SPEC
 from segplane.gateway.iceberg.refusals import PlanTaskMissing, RequestRefused, TableRefused
 from segplane.gateway.iceberg.scan_filters import ScanBounds, scan_bounds
 from segplane.gateway.iceberg.tables import Tables, expiry_told
-from segplane.gateway.readers import DatasetScope
 
 FILES_MAX = 1_000
 FILTER_BYTES_MAX = 2**16

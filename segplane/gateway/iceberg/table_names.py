@@ -5,9 +5,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.iceberg.refusals import TableMissing
 from segplane.gateway.iceberg.tables import Tables, split_version
-from segplane.gateway.readers import DatasetScope
 
 KNOWN_MAX = 1_000
 

@@ -17,7 +17,8 @@ from segments.parquet.schema import PromotedColumn
 from segments.store.open import open_store
 from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import Locator
-from segplane.gateway import metrics
+from segplane.gateway.http import metrics
+from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 from segplane.gateway.iceberg.catalog_views import catalog_view
 from segplane.gateway.iceberg.contents import Contents, OtherDataset
 from segplane.gateway.iceberg.data_files import store_root
@@ -26,7 +27,6 @@ from segplane.gateway.iceberg.publication import Publisher
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.schema import TableSchema, table_schema
 from segplane.gateway.iceberg.views import parse_view_name, view_metadata
-from segplane.gateway.readers import ALL_DATASETS, DatasetScope
 
 log = structlog.get_logger()
 # Trino takes no @ in a name.

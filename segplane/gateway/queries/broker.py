@@ -23,8 +23,8 @@ from segments.keys import join_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal
 from segplane.gateway.queries import wire
-from segplane.gateway.queries.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal
 from segplane.gateway.queries.remote import PROVIDER, RemoteDataset
 from segplane.query.errors import QueryError
 from segplane.query.tables import CatalogTables

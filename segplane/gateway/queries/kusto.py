@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from meta.client import MetaClient
-from segplane.gateway.queries.refusals import NotThere, QueryRefusal
+from segplane.gateway.http.refusals import NotThere, QueryRefusal
 from segplane.gateway.queries.requests import QueryAsk, body
 from segplane.gateway.queries.responses import refuse_kusto
 from segplane.gateway.queries.service import Endpoint, QueryService, answered

@@ -18,7 +18,7 @@ from pathlib import Path
 from segplane.gateway.queries import sandbox
 from segplane.gateway.queries.child import run_query
 from segplane.gateway.queries.wire import MESSAGE, START
-from segplane.parent_death import PR_SET_PDEATHSIG
+from segplane.processes.parent_death import PR_SET_PDEATHSIG
 
 FOLDER_PREFIX = "query-"
 _FDS_MAX = 16

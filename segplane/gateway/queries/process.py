@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from segplane.gateway.queries import wire
 from segplane.gateway.queries.wire import MESSAGE, START, WAIT
-from segplane.parent_death import tied_command
+from segplane.processes.parent_death import tied_command
 
 # Reads of files at a time.
 LANES = 4

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from segplane.gateway.queries.refusals import QueryRefusal, TooLong
+from segplane.gateway.http.refusals import QueryRefusal, TooLong
 
 # 64 Ki characters, each escaped in JSON, and the rest of a request.
 BODY_BYTES_MAX = 2**19

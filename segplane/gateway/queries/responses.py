@@ -8,7 +8,7 @@ import structlog
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from segplane.gateway.queries.refusals import NotKnown, QueryRefusal
+from segplane.gateway.http.refusals import NotKnown, QueryRefusal
 from segplane.gateway.queries.run import QueryRun
 
 log = structlog.get_logger()

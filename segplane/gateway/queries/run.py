@@ -6,9 +6,9 @@ import time
 
 import structlog
 
+from segplane.gateway.http.refusals import Broken, QueryRefusal, Stopped
 from segplane.gateway.queries.broker import Broker
 from segplane.gateway.queries.process import QueryProcess
-from segplane.gateway.queries.refusals import Broken, QueryRefusal, Stopped
 from segplane.gateway.queries.settings import QuerySettings
 from segplane.gateway.queries.wire import QueryTask
 

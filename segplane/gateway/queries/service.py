@@ -13,14 +13,16 @@ from anyio import to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from meta.addresses import network_of
 from meta.client import MetaClient
+from meta.client.addresses import network_of
 from meta.errors import MetaError
 from segments.location import StoreLocation
-from segplane.gateway import metrics
-from segplane.gateway.own_tokens import OwnTokens
+from segplane.gateway.http import metrics
+from segplane.gateway.http.callers import Caller, OwnTokens, identify
+from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.refusals import Broken, CallerGone, NotNow, NotThere, QueryRefusal
+from segplane.gateway.queries.accounts import Account, Accounts
 from segplane.gateway.queries.broker import Broker, failure_of
-from segplane.gateway.queries.callers import Account, Accounts, Caller, identify
 from segplane.gateway.queries.listings import (
     Listing,
     ListingPage,
@@ -29,19 +31,11 @@ from segplane.gateway.queries.listings import (
     page_of,
 )
 from segplane.gateway.queries.process import ProcessPool
-from segplane.gateway.queries.refusals import (
-    Broken,
-    CallerGone,
-    NotNow,
-    NotThere,
-    QueryRefusal,
-)
 from segplane.gateway.queries.requests import QueryAsk, asked_query, body
 from segplane.gateway.queries.responses import ResultResponse, refuse
 from segplane.gateway.queries.run import QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 from segplane.gateway.queries.wire import QueryTask
-from segplane.gateway.readers import CatalogReaders
 
 log = structlog.get_logger()
 _CALLER_GONE = 499

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from segments.signals import SIGNALS
+from segments.signals import SIGNALS, Signal
 from segplane.read.files import DatasetFile
 from segplane.read.spark import register
 
 if TYPE_CHECKING:
-    from segplane.read.dataset import OpenDataset
+    from segplane.read.bounds import TimeBounds
+    from segplane.read.columns import ReadColumns
 
 _NANOS_PER_MICRO = 1_000
 _GLOB = frozenset("*?[]{}\\")
 _S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 
 
-def data_frame(dataset: OpenDataset, session: SparkSession, access: dict[str, str]) -> DataFrame:
-    """Return an open dataset as a data frame.
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The records that a data frame has: signals, bounds and columns of a dataset at a version."""
+
+    dataset: str
+    version: int
+    signals: tuple[Signal, ...]
+    bounds: TimeBounds
+    columns: ReadColumns
+    files: tuple[DatasetFile, ...]
+
+
+def data_frame(extent: Extent, session: SparkSession, access: dict[str, str]) -> DataFrame:
+    """Return the records as a data frame.
 
     Files that have every column come by Spark's own reader where it reads the store, others by our
     data source, to which `access` says how to reach meta.
     """
-    columns, files = dataset.columns, dataset.files()
+    columns, files = extent.columns, extent.files
     native = [file for file in files if columns.has_as_stored(file)]
     if native and not _reads_store(session, native[0]):
         native = []
@@ -35,25 +49,25 @@ def data_frame(dataset: OpenDataset, session: SparkSession, access: dict[str, st
         # Rows are chosen by columns that were perhaps not asked for.
         schema = from_arrow_schema(columns.all)
         frame = session.read.schema(schema).parquet(*(_path(file) for file in native))
-        parts.append(_rows(frame, dataset, native).select(*map(_quoted, columns.names)))
+        parts.append(_rows(frame, extent, native).select(*map(_quoted, columns.names)))
     if len(native) < len(files) or not parts:
         register(session)
-        options = access | _scope(dataset) | {"convertedOnly": "true" if native else "false"}
+        options = access | _scope(extent) | {"convertedOnly": "true" if native else "false"}
         parts.append(session.read.format("segplane").options(**options).load())
     first, *others = parts
     return first.unionByName(others[0]) if others else first
 
 
-def _scope(dataset: OpenDataset) -> dict[str, str]:
+def _scope(extent: Extent) -> dict[str, str]:
     """The options of our data source that read the same rows and columns."""
     scope = {
-        "dataset": dataset.name,
-        "version": str(dataset.version),
-        "columns": ",".join(dataset.columns.names),
+        "dataset": extent.dataset,
+        "version": str(extent.version),
+        "columns": ",".join(extent.columns.names),
     }
-    if dataset.signals != SIGNALS:
-        (scope["signal"],) = dataset.signals
-    for name, nanos in (("start", dataset.bounds.start), ("end", dataset.bounds.end)):
+    if extent.signals != SIGNALS:
+        (scope["signal"],) = extent.signals
+    for name, nanos in (("start", extent.bounds.start), ("end", extent.bounds.end)):
         if nanos is not None:
             scope[name] = f"{nanos}ns"
     return scope
@@ -83,11 +97,11 @@ def _path(file: DatasetFile) -> str:
     return file.url.replace("s3://", "s3a://", 1)
 
 
-def _rows(frame: DataFrame, dataset: OpenDataset, files: list[DatasetFile]) -> DataFrame:
+def _rows(frame: DataFrame, extent: Extent, files: list[DatasetFile]) -> DataFrame:
     """The rows asked for: of the signals, and within the bounds of time."""
-    if dataset.signals != SIGNALS:
-        frame = frame.where(f.col("signal").isin(*dataset.signals))
-    bounds = dataset.bounds
+    if extent.signals != SIGNALS:
+        frame = frame.where(f.col("signal").isin(*extent.signals))
+    bounds = extent.bounds
     if all(bounds.contain(file.start_time, file.end_time) for file in files):
         return frame
     if bounds.start is not None:

@@ -32,7 +32,7 @@ from segplane.read.spark.options import FILES_PER_TRIGGER, SourceOptions
 from segplane.read.spark.rows import SlicePartition, check_schema, pack, read_slices
 from segplane.read.spark.snapshot import Snapshot, open_snapshot
 from segplane.read.spark.stream_pins import StreamPins
-from segplane.times import parse_time
+from segplane.terminal.times import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 from tests.support.collector.ground import Ground
 from tests.support.collector.process import DEADLINE_SECS, CollectorProcess, StartCollector
 from tests.support.collector.senders import (

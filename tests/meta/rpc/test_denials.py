@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from structlog.testing import capture_logs
 
-from meta.addresses import host_of
-from meta.failed_attempts import HOST_BURST, HOST_PER_SEC, HOSTS_MAX, TOTAL_BURST
-from meta.failed_attempts import FailedAttempts as Attempts
+from meta.client.addresses import host_of
+from meta.process.failed_attempts import HOST_BURST, HOST_PER_SEC, HOSTS_MAX, TOTAL_BURST
+from meta.process.failed_attempts import FailedAttempts as Attempts
 from meta.rpc.denials import KEYS_MAX, OTHERS, WINDOW_SECS, Denials
 
 

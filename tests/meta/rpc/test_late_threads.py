@@ -8,11 +8,11 @@ import grpc
 
 from meta import access
 from meta.access import Origin
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.rpc.authentication import Authentication
 from meta.rpc.request_id import Context
-from meta.store.engine import Database
-from meta.transactions import Transactions
+from meta.store.engine.pool import Database
 
 CALLS = 20
 

@@ -14,10 +14,11 @@ from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
-from meta import config, server
+from meta import config
 from meta.event_loop import EventLoop, stepped, to_its_end
 from meta.rpc.decoding import LARGE_BYTES, SMALL_BYTES
 from meta.rpc.streams import THREADS_PER_STREAM
+from meta.server import server
 from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_grpc
 from tests.support.meta.busy_database import held_head
 from tests.support.meta.catalog import CatalogDriver

@@ -5,6 +5,7 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 
 from meta.client import typed_error
+from meta.client.status_errors import BY_REASON, from_status
 from meta.errors import (
     DOMAIN,
     Code,
@@ -14,7 +15,6 @@ from meta.errors import (
     Unavailable,
 )
 from meta.rpc import status
-from meta.status_errors import BY_REASON, from_status
 from tests.support.meta.server import MetaServer
 
 

@@ -10,11 +10,12 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from meta import config, server
+from meta import config
 from meta.client import MetaClient
 from meta.errors import InvalidArgument, Overloaded, QuotaExceeded, StatementTimeout
-from meta.services.checks import INT64_MAX, SIZE_BYTES_MAX
-from meta.store.engine import Database
+from meta.server import server
+from meta.services.messages.checks import INT64_MAX, SIZE_BYTES_MAX
+from meta.store.engine.pool import Database
 from meta.v1.catalog_pb2 import CreateDatasetRequest, GetDatasetRequest
 from meta.v1.common_pb2 import CreateSegment
 from meta.v1.janitor_pb2 import GetJanitorStatsRequest, GetSegmentSizeStatsRequest

@@ -9,7 +9,7 @@ from meta import config
 from meta.client import MetaClient
 from meta.errors import Unauthenticated, Unavailable
 from meta.process import Shutdown
-from meta.server import start
+from meta.server.server import start
 from meta.v1 import catalog_pb2, ingestion_pb2
 from segments.location import StoreLocation
 from segplane.dataplane.location import ASK_EVERY_SECS, Locator, ask_location

@@ -11,7 +11,7 @@ import pytest
 from meta.client import MetaClient
 from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness
-from segplane.preflight import claim_ports
+from segplane.stack.preflight import claim_ports
 from tests.support.meta.process import meta_process
 from tests.support.waiting import wait_until
 

@@ -16,9 +16,9 @@ from pyiceberg.exceptions import (
 
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
-from meta import server
 from meta.config import Settings
 from meta.process import Shutdown
+from meta.server import server
 from segments.store.open import open_store
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
-from meta import server
 from meta.config import Settings
+from meta.server import server
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.gateway.segments import SegmentWriter

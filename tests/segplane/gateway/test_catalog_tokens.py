@@ -8,9 +8,9 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import ForbiddenError, OAuthError
 
 from meta.access import Role
-from meta.failed_attempts import HOST_BURST
+from meta.process.failed_attempts import HOST_BURST
 from meta.v1.operations_pb2 import RevokeAccessTokenRequest
-from segplane.gateway.readers import TRUST_SECS
+from segplane.gateway.http.readers import TRUST_SECS
 from tests.support.gateway.readers import (
     GATEWAY_TOKEN,
     OWN,

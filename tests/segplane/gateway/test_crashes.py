@@ -19,8 +19,8 @@ from meta.v1 import operations_pb2 as pb
 from segments.keys import TABLES_ROOT
 from segments.store.open import open_store
 from segplane.dataplane.location import Locator
+from segplane.gateway.http.readers import ALL_DATASETS
 from segplane.gateway.iceberg.tables import LoadedTable, Tables
-from segplane.gateway.readers import ALL_DATASETS
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.server import MetaServer
 from tests.support.worker_process import WorkerProcess

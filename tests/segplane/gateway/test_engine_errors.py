@@ -11,11 +11,11 @@ import pytest
 
 from janitor.config import Settings as JanitorSettings
 from janitor.jobs import Tools, delete_table_metadata, delete_tombstoned
-from meta import server
 from meta.config import Settings
 from meta.process import Shutdown
+from meta.server import server
 from segments.store.open import open_store
-from segplane.iceberg_settings import CatalogAddress
+from segplane.cli.iceberg_settings import CatalogAddress
 from tests.support.gateway.answers import catalog_of
 from tests.support.gateway.attempts import STRANGER, WRONG_TOKEN, try_all, try_trino
 from tests.support.gateway.engines import ENGINES, NO_CHANGES, TOKEN, Engine

@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 
 from meta.metrics import RPC_SECONDS
 from segplane.gateway.app import Gateway
-from segplane.gateway.connection import BoundedConnection, ConnectionLimits
+from segplane.gateway.http.connection import BoundedConnection, ConnectionLimits
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer

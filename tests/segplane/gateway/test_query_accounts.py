@@ -5,8 +5,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from segplane.gateway.queries.callers import WAITING_MAX, Accounts, Caller
-from segplane.gateway.queries.refusals import Busy
+from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.refusals import Busy
+from segplane.gateway.queries.accounts import WAITING_MAX, Accounts
 from segplane.gateway.queries.settings import QuerySettings
 from tests.support.waiting import let_tasks_run
 

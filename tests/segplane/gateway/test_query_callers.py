@@ -10,7 +10,7 @@ import pytest
 from meta import metrics
 from meta.access import Role
 from meta.config import Settings
-from meta.failed_attempts import HOST_BURST
+from meta.process.failed_attempts import HOST_BURST
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer

@@ -11,13 +11,14 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from meta import bearer_token
 from meta.access import Role
+from meta.client import bearer_token
 from meta.config import Settings
 from meta.process import Environment, ServerTls
 from meta.rpc import access_token_cache
 from meta.v1 import operations_pb2 as pb
-from segplane.gateway import config, own_tokens
+from segplane.gateway import config
+from segplane.gateway.http import callers
 from tests.support.certificates import Authority
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
@@ -110,7 +111,7 @@ def test_a_rotated_token_for_meta_fails_no_call(gateway: TlsGateway) -> None:
 def test_the_gateways_own_token_is_rotated_without_a_restart(
     meta_server: MetaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_tokens, "CHECK_SECS", 0.0)
+    monkeypatch.setattr(callers, "CHECK_SECS", 0.0)
     file = tmp_path / "token"
     file.write_text("first of the gateway\n")
     settings = {"GATEWAY_META_ADDRESS": meta_server.address, "GATEWAY_AUTH_TOKEN_FILE": str(file)}

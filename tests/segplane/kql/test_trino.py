@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from segments.location import StoreLocation
-from segplane.iceberg_settings import CatalogAddress
+from segplane.cli.iceberg_settings import CatalogAddress
 from segplane.kql.errors import NotOnEngine
 from tests.segplane.kql.cases import AGGREGATES, SCALARS
 from tests.segplane.kql.test_engines import assert_values

@@ -26,8 +26,8 @@ from meta.process import Shutdown
 from segments.keys import DATASETS_ROOT
 from segments.store.open import open_store
 from segplane.__main__ import app
-from segplane.postgres import EmbeddedPostgres
 from segplane.read import OpenDataset, open_dataset
+from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.gateway.answers import Answers, answer, comparable, condition, expected
 from tests.support.gateway.engine_script import plain_rows
 from tests.support.gateway.questions import DUCKDB, QUESTIONS, SPARK, Question

@@ -15,7 +15,7 @@ from meta.v1 import janitor_pb2, segment_lookup_pb2
 from meta.v1.common_pb2 import SegmentInfo
 from segments.keys import join_key
 from segments.parquet.reader import read_segment
-from segplane.processes import Child, ChildSpec
+from segplane.processes.children import Child, ChildSpec
 from tests.support.cluster.standalone import Cluster
 from tests.support.nursery.drivers import NOW, CollectorDriver, dataset, nursery
 from tests.support.waiting import wait_until

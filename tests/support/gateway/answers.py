@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression
 
 from meta.config import Settings
-from segplane.iceberg_settings import CatalogAddress
+from segplane.cli.iceberg_settings import CatalogAddress
 from tests.support.gateway.engine_script import plain_rows
 from tests.support.gateway.questions import DUCKDB, QUESTIONS, Question
 from tests.support.gateway.server import GatewayServer

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from segplane.iceberg_settings import CatalogAddress
+from segplane.cli.iceberg_settings import CatalogAddress
 from tests.support.gateway.engines import Engine, run_script, statements_of
 from tests.support.gateway.questions import TRINO, Dialect
 from tests.support.gateway.trino import TrinoServer

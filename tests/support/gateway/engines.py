@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from segplane.iceberg_settings import CatalogAddress, settings_of
+from segplane.cli.iceberg_settings import CatalogAddress, settings_of
 from tests.support.gateway.questions import CLICKHOUSE, DUCKDB, QUESTIONS, SPARK, Dialect
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY
 

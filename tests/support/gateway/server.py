@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 from segplane.dataplane import meta_connection
 from segplane.dataplane.location import Locator
 from segplane.gateway.config import Settings
-from segplane.gateway.connection import ConnectionLimits
+from segplane.gateway.http.connection import ConnectionLimits
 from segplane.gateway.queries.process import ProcessPool
 from segplane.gateway.server import build, http_server, listen
 

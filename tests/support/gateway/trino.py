@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from segplane.iceberg_settings import CatalogAddress
+from segplane.cli.iceberg_settings import CatalogAddress
 from tests.support.gateway.engine_script import plain
 from tests.support.gateway.engines import DEADLINE_SECS, READERS, ROOT, Answers, printed
 from tests.support.gateway.questions import QUESTIONS, TRINO

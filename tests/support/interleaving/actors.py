@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
-from meta.services.janitor import JanitorServicer
-from meta.store.replays import QuarantinedPayload
-from meta.store.segments import NewSegment
+from meta.services.merging.janitor import JanitorServicer
+from meta.store.damage.replays import QuarantinedPayload
+from meta.store.segments.segments import NewSegment
 from meta.v1 import janitor_pb2
 from tests.support.interleaving.in_process_calls import (
     NO_CONTEXT,

@@ -12,35 +12,29 @@ from uuid import UUID, uuid4
 import grpc
 from sqlalchemy import text
 
+from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError
-from meta.services.operations.pins import PinCalls
-from meta.services.segment_deletion import SegmentDeletionServicer
-from meta.services.segment_lookup import SegmentLookupServicer
-from meta.store import (
-    commits,
-    datasets,
-    merge_claims,
-    merge_completions,
-    orphans,
-    registrations,
-    segments,
-    stream_datasets,
-    stream_ends,
-    streams,
-    versions,
-)
-from meta.store.commits import Committed, OffsetCommit
-from meta.store.engine import Transaction
-from meta.store.merge_claims import Poll
-from meta.store.merge_completions import Completion, Rejected
-from meta.store.merge_tasks import MergeTaskRow
-from meta.store.registrations import Merge
-from meta.store.segments import NewSegment
-from meta.store.stream_datasets import EntryMove, NewEntry
-from meta.store.streams import Stop
-from meta.store.versions import Version
-from meta.transactions import Transactions
+from meta.services.deletion.segment_deletion import SegmentDeletionServicer
+from meta.services.lookup.segment_lookup import SegmentLookupServicer
+from meta.services.pins.pins import PinCalls
+from meta.store.catalog import datasets
+from meta.store.deletion import orphans
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_claims, merge_completions
+from meta.store.merging.merge_claims import Poll
+from meta.store.merging.merge_completions import Completion, Rejected
+from meta.store.merging.merge_tasks import MergeTaskRow
+from meta.store.registration import registrations
+from meta.store.registration.registrations import Merge
+from meta.store.segments import segments
+from meta.store.segments.segments import NewSegment
+from meta.store.streams import commits, stream_datasets, stream_ends, streams
+from meta.store.streams.commits import Committed, OffsetCommit
+from meta.store.streams.stream_datasets import EntryMove, NewEntry
+from meta.store.streams.streams import Stop
+from meta.store.versions import versions
+from meta.store.versions.versions import Version
 from meta.v1 import operations_pb2, segment_deletion_pb2, segment_lookup_pb2
 from segments.keys import attempt_prefix, join_key, merged_prefix
 from segments.offsets import OffsetSpan

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import psycopg
 from sqlalchemy import Engine, event
 
-from meta.store import driver_statements
+from meta.store.engine import driver_statements
 from tests.support.interleaving import steps
 from tests.support.interleaving.steps import Step
 

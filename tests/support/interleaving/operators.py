@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from meta.services.catalog import CatalogServicer
-from meta.services.ingest_token import IngestTokenServicer
-from meta.services.ingestion import IngestionServicer
+from meta.services.catalog.service import CatalogServicer
+from meta.services.streams.ingest_token import IngestTokenServicer
+from meta.services.streams.ingestion import IngestionServicer
 from meta.v1 import catalog_pb2, ingest_token_pb2, ingestion_pb2
 from tests.support.interleaving.in_process_calls import NO_CONTEXT, InProcessScene
 

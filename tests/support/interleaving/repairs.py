@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from meta.store import losses, parked_streams, replays, segment_repairs
-from meta.store.losses import Acceptance, Loss
-from meta.store.parked_streams import Parking
-from meta.store.replays import QuarantinedPayload, Replay
-from meta.store.segment_repairs import Replacement
-from meta.store.segment_rows import SegmentRow
-from meta.store.segments import NewSegment
-from meta.store.versions import Version
+from meta.store.damage import losses, parked_streams, replays, segment_repairs
+from meta.store.damage.losses import Acceptance, Loss
+from meta.store.damage.parked_streams import Parking
+from meta.store.damage.replays import QuarantinedPayload, Replay
+from meta.store.damage.segment_repairs import Replacement
+from meta.store.segments.segments import NewSegment, SegmentRow
+from meta.store.versions.versions import Version
 from segments.keys import QuarantineKey, parse_key, quarantine_key
 from tests.support.interleaving.in_process_calls import InProcessScene
 

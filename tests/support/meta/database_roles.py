@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from meta import migrations
-from meta.store.engine import Database, DatabaseSettings
+from meta.store.engine.pool import Database, DatabaseSettings
 
 OWNER, SERVING = "segplane_migrations", "segplane_serving"
 _PAGE = Path(__file__).parents[3] / "docs" / "security.md"

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.store.engine import Transaction
+from meta.store.engine.pool import Transaction
 
 GRPC_DEFAULT_BYTES = 4 * 1024 * 1024
 # The longest name there may be on the wire.

@@ -7,12 +7,12 @@ from typing import Any
 
 import psycopg
 
-from meta import server
 from meta.access import Role
-from meta.channel import ClientTls
 from meta.client import MetaClient
+from meta.client.channel import ClientTls
 from meta.config import Settings
-from meta.store import token_secrets
+from meta.server import server
+from meta.store.access import token_secrets
 from meta.v1 import operations_pb2 as pb
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from meta.committer import Committer
+from meta.commits.group_commit import Committer
 
 DEADLINE_SECS = 10.0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from segplane.postgres_folder import choose_user
+from segplane.stack.postgres_folder import choose_user
 from tests.support.waiting import wait_until
 
 DEADLINE_SECS = 20.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from meta.store.engine import Database, Transaction
+from meta.store.engine.pool import Database, Transaction
 
 
 def executions_max(database: Database, work: Callable[[Transaction], object]) -> int:

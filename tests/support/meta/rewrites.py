@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from meta.client import MetaClient
-from meta.store import merge_tasks, rewrite_advance, stats
-from meta.store.engine import Database
+from meta.store.engine.pool import Database
+from meta.store.merging import merge_tasks
+from meta.store.rewrites import rewrite_advance
+from meta.store.segments import stats
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.segments import WorkerDriver

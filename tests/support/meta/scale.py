@@ -4,7 +4,7 @@
 
 from sqlalchemy import text
 
-from meta.store.engine import Database
+from meta.store.engine.pool import Database
 
 DATASETS, SEGMENTS, STREAMS, TOKENS = 1_000, 10_000_000, 120_000, 10_000
 HOUR_NANOS = 3_600_000_000_000

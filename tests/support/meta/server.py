@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from meta import config, server
+from meta import config
 from meta.client import MetaClient
+from meta.server import server
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-from meta import config, server
+from meta import config
 from meta.client import MetaClient
 from meta.process import Environment
-from segplane.postgres import EmbeddedPostgres
+from meta.server import server
+from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta.server import MetaServer
 
 

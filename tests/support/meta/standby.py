@@ -15,9 +15,9 @@ import psycopg
 
 from meta import migrations
 from meta.errors import Unavailable
-from meta.store.engine import Database, DatabaseSettings
-from segplane.postgres import SUPERUSER, EmbeddedPostgres
-from segplane.postgres_folder import choose_user, find_install, prepare_folder
+from meta.store.engine.pool import Database, DatabaseSettings
+from segplane.stack.postgres import SUPERUSER, EmbeddedPostgres
+from segplane.stack.postgres_folder import choose_user, find_install, prepare_folder
 from tests.support.waiting import wait_until
 
 Reply = TypeVar("Reply")

@@ -24,7 +24,7 @@ from segments.store.open import open_store
 from segplane.__main__ import app
 from segplane.dataplane.object_checks import list_damaged
 from segplane.dataplane.stream_poll import read_streams
-from segplane.dev import Stack
+from segplane.stack.dev import Stack
 from tests.support.visible_segments import find, key_of, texts
 from tests.support.waiting import wait_until
 

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import text
 
 from meta.client import MetaClient
-from meta.store.engine import Database
+from meta.store.engine.pool import Database
 from meta.v1 import common_pb2
 from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.ingestion import IngestionDriver

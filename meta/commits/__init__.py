@@ -1,0 +1,1 @@
+"""Transactions, group commit, and the feed of committed changes."""

@@ -1,0 +1,57 @@
+"""Transactions: opened, committed and, after a conflict, run again here and nowhere else."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from meta import metrics
+from meta.errors import RaceLost, Unavailable
+from meta.store.engine.pool import Conflict, Database, TimelineChanged, Transaction
+
+Result = TypeVar("Result")
+ATTEMPTS_MAX = 6
+
+
+class Transactions:
+    """Runs the work of an RPC in one transaction; `work` may run several times."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        """Run `work` and commit it, READ COMMITTED; run it again after a conflict.
+
+        Raises RaceLost after the last attempt, Unavailable if Postgres does not answer.
+        """
+        for attempt in range(ATTEMPTS_MAX):
+            try:
+                with self.database.write() as tx:
+                    return work(tx)
+            except Conflict as conflict:
+                metrics.TX_RETRIES.labels(conflict.sqlstate).inc()
+                # With jitter, so that two transactions that met do not meet again.
+                time.sleep(random.uniform(0, 0.01 * 2**attempt))
+        raise RaceLost(f"the call met conflicting calls {ATTEMPTS_MAX} times; try again")
+
+    def read(self, work: Callable[[Transaction], Result]) -> Result:
+        """Run `work` on one REPEATABLE READ snapshot; run it again once after a conflict.
+
+        A read meets locks and stale plans only while the schema is changed. Raises Unavailable.
+        """
+        try:
+            return self._read(work)
+        except TimelineChanged:
+            self.database.adopt_timeline()
+        except Conflict as conflict:
+            metrics.TX_RETRIES.labels(conflict.sqlstate).inc()
+        try:
+            return self._read(work)
+        except Conflict as conflict:
+            raise Unavailable(
+                "the tables are locked, for example by a migration", sqlstate=conflict.sqlstate
+            ) from conflict
+
+    def _read(self, work: Callable[[Transaction], Result]) -> Result:
+        with self.database.read() as tx:
+            return work(tx)

@@ -1,0 +1,1 @@
+"""Merge planning: pure functions of segments, limits and a time."""

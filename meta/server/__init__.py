@@ -1,0 +1,1 @@
+"""The server: composition, start of the database, supervision of several processes."""

@@ -1,0 +1,93 @@
+"""The database at the start of a server: reachable, migrated, and fit for the settings."""
+
+import time
+from dataclasses import replace
+
+import structlog
+
+from meta import migrations
+from meta.config import Settings
+from meta.errors import Unavailable
+from meta.process import ConfigError
+from meta.store.engine import server_limits
+from meta.store.engine.pool import Database, OptionsRefused
+
+log = structlog.get_logger()
+POLL_SECS = 0.5
+# Beside its pool, each process probes Postgres on a connection of its own.
+CONNECTIONS_BESIDE_POOL = 1
+
+
+def open_database(settings: Settings) -> Database:
+    """Connect and migrate; waits for Postgres while it starts. Raises ConfigError."""
+    try:
+        database = Database(settings.database)
+    except ValueError as error:
+        raise ConfigError(f"META_DATABASE_URL: {error}") from error
+    try:
+        _migrate(database, settings)
+        pool_size = _pool_size(settings, server_limits.connections_max(database))
+    except OptionsRefused as error:
+        database.close()
+        raise ConfigError(
+            f"what answers at {database.url.render_as_string()} drops or refuses the options of"
+            " connections or transactions, as PgBouncer does: point META_DATABASE_URL at Postgres"
+            " itself"
+        ) from error
+    except ConfigError:
+        database.close()
+        raise
+    if pool_size == settings.database.pool_size:
+        return database
+    database.close()
+    log.info("database_pool_reduced", pool_size=pool_size, processes=settings.processes)
+    return Database(replace(settings.database, pool_size=pool_size))
+
+
+def _migrate(database: Database, settings: Settings) -> None:
+    deadline = time.monotonic() + settings.database_wait_secs
+    while True:
+        try:
+            _check_pooler(database, settings)
+            migrations.upgrade(database)
+        except Unavailable as error:
+            if time.monotonic() > deadline:
+                raise ConfigError(
+                    f"Postgres at {database.url.render_as_string()} does not answer: {error};"
+                    " check META_DATABASE_URL and that the server runs"
+                ) from error
+            log.info("waiting_for_database", error=str(error))
+            time.sleep(POLL_SECS)
+        else:
+            return
+
+
+def _check_pooler(database: Database, settings: Settings) -> None:
+    """Refuse what shares sessions before a migration takes locks of a session."""
+    if not server_limits.has_own_sessions(database):
+        raise ConfigError(
+            f"what answers at {database.url.render_as_string()} shares sessions of Postgres"
+            " between connections, as PgBouncer does in transaction mode: set pool_mode = session,"
+            " or point META_DATABASE_URL at Postgres itself"
+        )
+    if not server_limits.has_options(database, settings.database):
+        raise OptionsRefused
+
+
+def _pool_size(settings: Settings, connections_max: int) -> int:
+    """The connections of one process's pool; a default is reduced to what Postgres allows.
+
+    Raises ConfigError for a META_DATABASE_POOL that is too large.
+    """
+    pool_size = settings.database.pool_size
+    fitting = connections_max // settings.processes - CONNECTIONS_BESIDE_POOL
+    if pool_size <= fitting:
+        return pool_size
+    if settings.is_pool_set or fitting < 2:
+        total = settings.processes * (pool_size + CONNECTIONS_BESIDE_POOL)
+        raise ConfigError(
+            f"META_PROCESSES {settings.processes} with META_DATABASE_POOL {pool_size} take {total}"
+            f" connections, Postgres allows {connections_max}: lower one of them or raise"
+            " max_connections"
+        )
+    return fitting

@@ -1,0 +1,299 @@
+"""The composition root: builds the server, runs it and drains it."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import grpc
+import structlog
+from grpc_health.v1 import health_pb2_grpc
+from grpc_health.v1.health import SERVICE_NAME as HEALTH_NAME
+from grpc_health.v1.health import aio as health_aio
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha.reflection import aio as reflection_aio
+
+from meta.commits.change_feed import ChangeFeed
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.event_loop import EventLoop
+from meta.process import ConfigError, Shutdown
+from meta.rpc import admission
+from meta.rpc.authentication import Authentication
+from meta.rpc.pipeline import Pipeline
+from meta.server.database_start import open_database
+from meta.services.catalog.service import CatalogServicer
+from meta.services.deletion.segment_deletion import SegmentDeletionServicer
+from meta.services.lookup.segment_lookup import SegmentLookupServicer
+from meta.services.merging.janitor import JanitorServicer
+from meta.services.merging.merge_task import MergeTaskServicer
+from meta.services.messages import checks, cursors
+from meta.services.operations import OperationsServicer
+from meta.services.registration.merge_registrar import MergeRegistrar
+from meta.services.registration.nursery import NurseryServicer
+from meta.services.streams.ingest_token import IngestTokenServicer
+from meta.services.streams.ingestion import IngestionServicer
+from meta.store.access import token_secrets
+from meta.store.catalog import datasets
+from meta.store.engine.database_probe import DatabaseProbe
+from meta.store.engine.pool import Database, Transaction
+from meta.v1 import (
+    catalog_pb2_grpc,
+    ingest_token_pb2_grpc,
+    ingestion_pb2_grpc,
+    janitor_pb2_grpc,
+    merge_task_pb2_grpc,
+    nursery_pb2_grpc,
+    operations_pb2_grpc,
+    segment_deletion_pb2_grpc,
+    segment_lookup_pb2_grpc,
+)
+from meta.watches import background, health, pin_watch, rewrite_watch
+from meta.watches.background import BackgroundJob
+from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
+from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
+from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
+from meta.watches.pin_watch import PinWatch
+from meta.watches.rewrite_watch import RewriteWatch
+
+log = structlog.get_logger()
+MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+HEALTH_CHECKS_MAX = 64
+HEALTH_CHECK_BYTES_MAX = 4 * 1024
+SERVICES = (
+    "Catalog",
+    "Ingestion",
+    "IngestToken",
+    "Nursery",
+    "MergeTask",
+    "SegmentDeletion",
+    "SegmentLookup",
+    "Janitor",
+    "Operations",
+)
+REFLECTION_METHOD = "/grpc.reflection.%s.ServerReflection/ServerReflectionInfo"
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A started server; `port` is the one that it is bound to."""
+
+    server: grpc.aio.Server
+    health_server: grpc.aio.Server | None
+    loop: EventLoop
+    port: int
+    database: Database
+    health: health_aio.HealthServicer
+    names: tuple[str, ...]
+    feed: ChangeFeed
+    pipeline: Pipeline
+
+    def report(self, *, is_up: bool) -> None:
+        """Set the health status that health checks are answered with."""
+        self.loop.run(health.report(self.health, self.names, is_up=is_up))
+
+    def stop(self, drain_secs: float) -> None:
+        """Refuse new calls, wait `drain_secs` for running ones, close the database."""
+        self.loop.run(self.health.enter_graceful_shutdown())
+        # Watchers would last for all of the drain.
+        self.loop.run(self.feed.close())
+        self.loop.run(self.server.stop(drain_secs))
+        if self.health_server is not None:
+            self.loop.run(self.health_server.stop(0))
+        self.loop.run(self.pipeline.denials.save())
+        self.loop.close()
+        self.database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Methods(grpc.GenericRpcHandler):
+    """All handlers, wrapped, by the full name of their method.
+
+    It has the interface by which generated code registers handlers with a server. One dictionary
+    is faster than grpc.aio's own registration, which searches a list of handlers at every call.
+    """
+
+    pipeline: Pipeline
+    unknown: Any
+    handlers: dict[str, Any] = field(default_factory=dict)
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """The handler of a call."""
+        return self.handlers.get(handler_call_details.method, self.unknown)
+
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Do nothing: generated code registers the same handlers by name as well."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        """Add the handlers of a service."""
+        for name, handler in handlers.items():
+            method = f"/{service}/{name}"
+            self.handlers[method] = self.pipeline.wrap(handler, method)
+
+
+def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
+    """Migrate, then serve on `settings.bind`. Raises ConfigError or Unavailable."""
+    database = open_database(settings)
+    transactions = Transactions(database)
+    loop = EventLoop(settings.threads)
+    try:
+        transactions.write(lambda tx: _ensure_default(tx, settings.default_dataset))
+        return loop.run(_serve(settings, transactions, loop, shares_port=shares_port))
+    except ConfigError:
+        loop.close()
+        database.close()
+        raise
+
+
+def _ensure_default(tx: Transaction, name: str) -> None:
+    if datasets.find_default(tx) is None:
+        try:
+            checks.new_name(name, "META_DEFAULT_DATASET")
+        except InvalidArgument as error:
+            raise ConfigError(error.message) from error
+    datasets.ensure_default(tx, name)
+
+
+async def _serve(
+    settings: Settings, transactions: Transactions, loop: EventLoop, *, shares_port: bool
+) -> RunningServer:
+    # Before the server starts: its calls inherit the context.
+    cursors.sign_with(await asyncio.to_thread(transactions.read, token_secrets.cursor_key))
+    checker = health_aio.HealthServicer()
+    authentication = Authentication(settings, transactions)
+    pipeline = Pipeline(authentication, settings, transactions)
+    methods = _Methods(pipeline, pipeline.unknown())
+    feed = ChangeFeed(transactions, settings.watchers_max)
+    names = _register(cast(grpc.Server, methods), transactions, settings, feed)
+    health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
+    _add_reflection(methods, (*names, HEALTH_NAME, reflection.SERVICE_NAME))
+    server = grpc.aio.server(
+        handlers=(methods,),
+        # A backstop: the pipeline refuses first, with a reason and a delay.
+        maximum_concurrent_rpcs=3 * settings.concurrent_rpcs_max + settings.watchers_max,
+        options=[
+            # Otherwise two servers on one port would both start and share the calls by accident.
+            ("grpc.so_reuseport", int(shares_port)),
+            ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+            ("grpc.max_metadata_size", 16 * 1024),
+            *admission.connection_options(),
+        ],
+    )
+    port = _listen(server, settings)
+    health_server = _health_server(settings, checker, shares_port=shares_port)
+    await health.report(checker, names, is_up=True)
+    await server.start()
+    if health_server is not None:
+        await health_server.start()
+    database = transactions.database
+    return RunningServer(
+        server, health_server, loop, port, database, checker, names, feed, pipeline
+    )
+
+
+def _listen(server: grpc.aio.Server, settings: Settings) -> int:
+    try:
+        if settings.tls is None:
+            return server.add_insecure_port(settings.bind)
+        return server.add_secure_port(settings.bind, settings.tls.grpc_credentials())
+    except RuntimeError as error:
+        raise ConfigError(
+            f"cannot listen on {settings.bind}: is another meta running? choose META_BIND"
+        ) from error
+
+
+def _health_server(
+    settings: Settings, checker: health_aio.HealthServicer, *, shares_port: bool
+) -> grpc.aio.Server | None:
+    """A server of health checks alone, in plain text: probes seldom have certificates."""
+    if not settings.health_bind:
+        return None
+    server = grpc.aio.server(
+        maximum_concurrent_rpcs=HEALTH_CHECKS_MAX,
+        options=[
+            ("grpc.so_reuseport", int(shares_port)),
+            ("grpc.max_receive_message_length", HEALTH_CHECK_BYTES_MAX),
+        ],
+    )
+    health_pb2_grpc.add_HealthServicer_to_server(checker, server)
+    try:
+        server.add_insecure_port(settings.health_bind)
+    except RuntimeError as error:
+        raise ConfigError(
+            f"cannot listen on {settings.health_bind}: choose META_HEALTH_BIND"
+        ) from error
+    return server
+
+
+def _register(
+    server: grpc.Server, transactions: Transactions, settings: Settings, feed: ChangeFeed
+) -> tuple[str, ...]:
+    """Add the nine services; returns their full names."""
+    part = (transactions, settings)
+    registrar = MergeRegistrar(transactions, settings.database.commit_batches)
+    catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)
+    ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(IngestionServicer(*part), server)
+    ingest_token_pb2_grpc.add_IngestTokenServiceServicer_to_server(
+        IngestTokenServicer(*part), server
+    )
+    nursery_pb2_grpc.add_NurseryServiceServicer_to_server(NurseryServicer(*part, registrar), server)
+    merge_task_pb2_grpc.add_MergeTaskServiceServicer_to_server(MergeTaskServicer(*part), server)
+    segment_deletion_pb2_grpc.add_SegmentDeletionServiceServicer_to_server(
+        SegmentDeletionServicer(*part), server
+    )
+    segment_lookup_pb2_grpc.add_SegmentLookupServiceServicer_to_server(
+        SegmentLookupServicer(*part), server
+    )
+    janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
+    operations_pb2_grpc.add_OperationsServiceServicer_to_server(
+        OperationsServicer(*part, feed, registrar), server
+    )
+    return tuple(f"meta.v1.{name}Service" for name in SERVICES)
+
+
+def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:
+    """Serve reflection v1alpha, and the same servicer under the name of v1."""
+    servicer = reflection_aio.ReflectionServicer(names)
+    reflection_pb2_grpc.add_ServerReflectionServicer_to_server(servicer, methods)
+    methods.handlers[REFLECTION_METHOD % "v1"] = methods.handlers[REFLECTION_METHOD % "v1alpha"]
+
+
+def run(settings: Settings, shutdown: Shutdown) -> None:
+    """Serve until shutdown is requested, then drain."""
+    running = start(settings, shares_port=settings.processes > 1)
+    # Objects that exist now live as long as the process. Collections that traverse them stop all
+    # calls for 30 ms: without this the p99 of commits by 64 callers was 52 ms, with it 23 ms.
+    gc.collect()
+    gc.freeze()
+    log.info("meta_started", bind=settings.bind, port=running.port)
+    if settings.is_unsafe_grace:
+        log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)
+    probe = DatabaseProbe(running.database.url)
+    threads = background.start(_jobs(running, probe, settings, shutdown), shutdown)
+    shutdown.wait()
+    log.info("meta_draining", drain_secs=settings.drain_secs)
+    deadline = time.monotonic() + settings.drain_secs
+    for thread in threads:
+        # A hung Postgres holds a thread without limit; the drain is bounded all the same.
+        thread.join(max(0.0, deadline - time.monotonic()))
+    running.stop(settings.drain_secs)
+    log.info("meta_stopped")
+
+
+def _jobs(
+    running: RunningServer, probe: DatabaseProbe, settings: Settings, shutdown: Shutdown
+) -> tuple[BackgroundJob, ...]:
+    watch = HealthWatch(probe, lambda is_up: running.report(is_up=is_up))
+    transactions = Transactions(running.database)
+    expiry = Expiry(transactions, settings, shutdown)
+    rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
+    return (
+        BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
+        BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
+        BackgroundJob("expiry", ROUND_PAUSE_SECS, expiry.run_round),
+        BackgroundJob("rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round),
+        BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
+    )

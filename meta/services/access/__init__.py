@@ -1,0 +1,1 @@
+"""Calls about access tokens, the audit log and the server's state."""

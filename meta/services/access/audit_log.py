@@ -1,0 +1,99 @@
+"""The audit log and the numbers of denied calls, read by page."""
+
+from datetime import UTC, datetime, timedelta
+
+import grpc
+
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.services.messages import checks
+from meta.store.access import audit, denied_calls
+from meta.store.access.audit import AuditFilter, AuditRecord
+from meta.store.engine.pool import Transaction
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import operations_pb2_grpc
+
+LIMIT = 100
+LIMIT_MAX = 1_000
+_TEXTS = ("rpc", "subject_id", "principal", "host", "request_id")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class AuditCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The calls of OperationsService about the audit log and about denials."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+
+    def ListAuditRecords(
+        self, request: pb.ListAuditRecordsRequest, context: grpc.ServicerContext
+    ) -> pb.ListAuditRecordsResponse:
+        """Read the audit log, newest first, or what followed a record."""
+        limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
+        before_id = checks.count(request.before_id, "before_id")
+        after_id = checks.count(request.after_id, "after_id")
+        is_following = request.HasField("after_id")
+        if is_following and before_id:
+            raise InvalidArgument("after_id and before_id exclude each other", field="after_id")
+        filters = _filters(request)
+
+        def work(tx: Transaction) -> list[AuditRecord]:
+            if is_following:
+                return audit.list_after(tx, filters, after_id, limit)
+            return audit.list_newest(tx, filters, before_id, limit)
+
+        records = self._transactions.read(work)
+        return pb.ListAuditRecordsResponse(records=map(_message, records))
+
+    def ListDeniedCalls(
+        self, request: pb.ListDeniedCallsRequest, context: grpc.ServicerContext
+    ) -> pb.ListDeniedCallsResponse:
+        """Read the numbers of denied calls, newest first."""
+        limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
+        before_id = checks.count(request.before_id, "before_id")
+        host, reason = (checks.text(getattr(request, name), name) for name in ("host", "reason"))
+        since = _moment(request.since_nanos, "since_nanos")
+        rows = self._transactions.read(
+            lambda tx: denied_calls.list_newest(
+                tx, before_id, host, reason, since and since.replace(second=0, microsecond=0), limit
+            )
+        )
+        messages = [
+            pb.DeniedCalls(
+                id=row.id,
+                minute=row.minute.astimezone(UTC).isoformat(),
+                host=row.host,
+                reason=row.reason,
+                calls=row.calls,
+            )
+            for row in rows
+        ]
+        return pb.ListDeniedCallsResponse(rows=messages)
+
+
+def _filters(request: pb.ListAuditRecordsRequest) -> AuditFilter:
+    return AuditFilter(
+        **{name: checks.text(getattr(request, name), name) for name in _TEXTS},
+        since=_moment(request.since_nanos, "since_nanos"),
+        until=_moment(request.until_nanos, "until_nanos"),
+    )
+
+
+def _moment(nanos: int, field: str) -> datetime | None:
+    """A time, None = 0; rounded up to the microseconds of the log."""
+    microseconds = -(-checks.count(nanos, field) // 1_000)
+    return _EPOCH + timedelta(microseconds=microseconds) if microseconds else None
+
+
+def _message(record: AuditRecord) -> pb.AuditRecord:
+    return pb.AuditRecord(
+        id=record.id,
+        at=record.at.astimezone(UTC).isoformat(),
+        rpc=record.rpc,
+        subject_id=record.subject_id,
+        detail=record.detail,
+        principal=record.principal,
+        host=record.host,
+        request_id=record.request_id,
+    )

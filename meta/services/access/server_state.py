@@ -1,0 +1,78 @@
+"""The state of the server."""
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+
+from meta import access
+from meta.access import Principal
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.services.messages import checks, convert
+from meta.store.access import server_state
+from meta.store.deletion import deletion_brakes
+from meta.store.deletion.deletion_brakes import DeletionBrake
+from meta.v1 import operations_pb2, operations_pb2_grpc
+
+
+class StateCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The calls of OperationsService about the server itself."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def GetServerState(
+        self, request: operations_pb2.GetServerStateRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.GetServerStateResponse:
+        """Read the version counter, the horizon and the limits."""
+        state, brakes = self._transactions.read(
+            lambda tx: (server_state.read(tx), deletion_brakes.list_visible(tx))
+        )
+        lifetimes = self._settings.lifetimes
+        return operations_pb2.GetServerStateResponse(
+            version=state.version,
+            deletion_horizon=state.deletion_horizon,
+            database_time_nanos=state.database_time_nanos,
+            tombstone_grace=_duration(lifetimes.tombstone_grace),
+            cursor_lifetime=_duration(lifetimes.cursor),
+            orphan_min_age=_duration(lifetimes.orphan_min_age),
+            bucket=convert.bucket(self._settings.location),
+            deletion_held=state.deletion_held,
+            caller=_caller(access.current.get()),
+            deletion_brakes=map(_brake, brakes),
+        )
+
+    def ReleaseDeletionHold(
+        self, request: operations_pb2.ReleaseDeletionHoldRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.ReleaseDeletionHoldResponse:
+        """Release the hold on deletion after a failover or restore, or the brake of a dataset."""
+        if request.dataset_name:
+            name = checks.name(request.dataset_name, "dataset_name")
+            released = self._transactions.write(lambda tx: deletion_brakes.release(tx, name))
+        else:
+            released = self._transactions.write(server_state.release_deletion_hold)
+        return operations_pb2.ReleaseDeletionHoldResponse(success=released)
+
+
+def _brake(brake: DeletionBrake) -> operations_pb2.DeletionBrake:
+    return operations_pb2.DeletionBrake(
+        dataset_id=str(brake.dataset_id),
+        dataset_name=brake.dataset_name,
+        segments=brake.segments,
+        size_bytes=brake.size_bytes,
+        live_size_bytes=brake.live_size_bytes,
+        braked_at_nanos=brake.braked_at_nanos,
+    )
+
+
+def _caller(principal: Principal) -> operations_pb2.Caller:
+    return operations_pb2.Caller(
+        subject=principal.subject,
+        role=principal.role.value,
+        dataset_ids=sorted(map(str, principal.dataset_ids or ())),
+    )
+
+
+def _duration(seconds: float) -> Duration:
+    whole = int(seconds)
+    return Duration(seconds=whole, nanos=int((seconds - whole) * 1e9))

@@ -1,0 +1,184 @@
+"""Additions to the contract: undelete and settings of datasets."""
+
+from dataclasses import replace
+from uuid import UUID
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+
+from meta.commits.transactions import Transactions
+from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS, Settings
+from meta.errors import InvalidArgument
+from meta.services.catalog import promoted_columns
+from meta.services.messages import checks, convert
+from meta.store.access import audit
+from meta.store.catalog import dataset_layouts, dataset_settings, datasets, link_columns
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.store.catalog.dataset_settings import DatasetSettings
+from meta.store.catalog.link_columns import LinkColumn
+from meta.store.deletion import dataset_deletion
+from meta.store.engine.pool import Transaction
+from meta.store.registration import conservation
+from meta.store.versions import versions
+from meta.v1 import operations_pb2, operations_pb2_grpc
+
+# A hundred years; a longer time is a mistake in the unit.
+SECONDS_MAX = 3_155_760_000
+_PROMOTED_FIELD = "settings.promoted_columns.columns"
+
+
+class DatasetAdminCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The dataset calls of OperationsService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def UndeleteDataset(
+        self, request: operations_pb2.UndeleteDatasetRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.UndeleteDatasetResponse:
+        """Bring a deleted dataset back while its grace lasts and its name is free."""
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+        dataset, success = self._transactions.write(
+            lambda tx: dataset_deletion.undelete(
+                tx,
+                dataset_id,
+                grace_secs=self._settings.lifetimes.dataset_grace,
+                live_max=self._settings.datasets_max,
+            )
+        )
+        return operations_pb2.UndeleteDatasetResponse(
+            id=str(dataset.id), name=dataset.name, success=success
+        )
+
+    def SetDatasetSettings(
+        self, request: operations_pb2.SetDatasetSettingsRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.SetDatasetSettingsResponse:
+        """Change the given settings of a dataset."""
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+        changes = self._changes(request.settings)
+        promoted = None
+        if request.settings.HasField("promoted_columns"):
+            promoted = promoted_columns.checked(
+                request.settings.promoted_columns.columns, _PROMOTED_FIELD
+            )
+        allowed = None
+        if request.settings.HasField("excess_events_allowed"):
+            allowed = checks.count(
+                request.settings.excess_events_allowed, "settings.excess_events_allowed"
+            )
+        settings = self._transactions.write(
+            lambda tx: _change(tx, dataset_id, changes, promoted, allowed)
+        )
+        return operations_pb2.SetDatasetSettingsResponse(settings=settings)
+
+    def GetDatasetSettings(
+        self, request: operations_pb2.GetDatasetSettingsRequest, context: grpc.ServicerContext
+    ) -> operations_pb2.GetDatasetSettingsResponse:
+        """Read all settings of a dataset."""
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+
+        def work(tx: Transaction) -> operations_pb2.DatasetSettings:
+            return _message(tx, datasets.get(tx, dataset_id).id)
+
+        return operations_pb2.GetDatasetSettingsResponse(settings=self._transactions.read(work))
+
+    def _changes(self, settings: operations_pb2.DatasetSettings) -> dict[str, int]:
+        """The given settings by the names of DatasetSettings' fields."""
+        changes: dict[str, int] = {}
+        for part in ("event_retention", "created_retention", "tombstone_grace"):
+            if settings.HasField(part):
+                value: Duration = getattr(settings, part)
+                changes[f"{part}_secs"] = _seconds(value, f"settings.{part}")
+        grace = changes.get("tombstone_grace_secs", 0)
+        floor = max(GRACE_FLOOR_SECS, self._settings.lifetimes.cursor + GRACE_OVER_CURSOR_SECS)
+        if 0 < grace < floor and not self._settings.is_unsafe_grace:
+            raise InvalidArgument(
+                f"tombstone_grace is {grace} s, below {floor:g}: readers would lose objects",
+                field="settings.tombstone_grace",
+            )
+        if settings.HasField("records_per_month"):
+            changes["records_per_month"] = checks.count(
+                settings.records_per_month, "settings.records_per_month", low=-1
+            )
+        if settings.HasField("ingest_limits"):
+            changes |= _ingest_limits(settings.ingest_limits)
+        return changes
+
+
+def _ingest_limits(limits: operations_pb2.IngestLimits) -> dict[str, int]:
+    """The limits by the names of DatasetSettings' fields."""
+    field = "settings.ingest_limits"
+    age_max, lead_max = limits.event_age_max_secs, limits.event_lead_max_secs
+    return {
+        "ingest_bytes_per_sec": checks.count(limits.bytes_per_sec, f"{field}.bytes_per_sec"),
+        "ingest_exports_in_flight": checks.count(
+            limits.exports_in_flight, f"{field}.exports_in_flight"
+        ),
+        "ingest_memory_bytes": checks.count(limits.memory_bytes, f"{field}.memory_bytes"),
+        "event_age_max_secs": checks.count(
+            age_max, f"{field}.event_age_max_secs", high=SECONDS_MAX
+        ),
+        "event_lead_max_secs": checks.count(
+            lead_max, f"{field}.event_lead_max_secs", high=SECONDS_MAX
+        ),
+    }
+
+
+def _change(
+    tx: Transaction,
+    dataset_id: UUID,
+    changes: dict[str, int],
+    promoted: tuple[PromotedColumnRow, ...] | None,
+    allowed: int | None,
+) -> operations_pb2.DatasetSettings:
+    datasets.lock_settings(tx, dataset_id)
+    old: DatasetSettings = dataset_settings.read(tx, dataset_id)
+    new = replace(old, **changes)
+    dataset_settings.write(tx, dataset_id, new)
+    if new != old:
+        audit.note(tx, "SetDatasetSettings", dataset_id, f"{old} became {new}")
+    if allowed is not None and allowed != conservation.read_allowance(tx, dataset_id):
+        conservation.set_allowance(tx, dataset_id, allowed)
+        audit.note(tx, "SetDatasetSettings", dataset_id, f"{allowed} excess events are allowed")
+    layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
+    if promoted is not None and promoted != layout.promoted_columns:
+        promoted_columns.check_added_names(promoted, layout.promoted_columns, _PROMOTED_FIELD)
+        kept = [LinkColumn(column.name, column.kql_type) for column in promoted]
+        link_columns.check_promoted(tx, dataset_id, kept)
+        dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
+        # Nurseries read the columns: equal response_seq must mean equal columns.
+        datasets.stamp(tx, dataset_id, versions.allocate(tx))
+    return _message(tx, dataset_id)
+
+
+def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSettings:
+    settings = dataset_settings.read(tx, dataset_id)
+    layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
+    return operations_pb2.DatasetSettings(
+        event_retention=Duration(seconds=settings.event_retention_secs),
+        created_retention=Duration(seconds=settings.created_retention_secs),
+        tombstone_grace=Duration(seconds=settings.tombstone_grace_secs),
+        records_per_month=settings.records_per_month,
+        ingest_limits=convert.ingest_limits(
+            (
+                settings.ingest_bytes_per_sec,
+                settings.ingest_exports_in_flight,
+                settings.ingest_memory_bytes,
+                settings.event_age_max_secs,
+                settings.event_lead_max_secs,
+            )
+        ),
+        promoted_columns=operations_pb2.PromotedColumns(
+            columns=convert.promoted_messages(layout.promoted_columns)
+        ),
+        excess_events_allowed=conservation.read_allowance(tx, dataset_id),
+    )
+
+
+def _seconds(value: Duration, field: str) -> int:
+    """Whole seconds, rounded up, so that nothing is removed too early."""
+    if not 0 <= value.nanos < 1_000_000_000:
+        raise InvalidArgument(f"{field}.nanos is {value.nanos}", field=f"{field}.nanos")
+    seconds = value.seconds + (1 if value.nanos else 0)
+    return checks.count(seconds, field, high=SECONDS_MAX)

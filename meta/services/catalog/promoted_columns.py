@@ -1,0 +1,122 @@
+"""Checks of the promoted columns of a dataset."""
+
+from collections.abc import Sequence
+
+from meta.errors import InvalidArgument
+from meta.services.messages import checks
+from meta.store.catalog.dataset_layouts import PromotedColumnRow
+from meta.v1 import common_pb2
+
+COLUMNS_MAX = 100
+# The columns of segments.parquet.schema, which meta does not import: a test compares the two.
+FORMAT_COLUMNS = frozenset(
+    [
+        "signal",
+        "timestamp",
+        "service_name",
+        "resource_attributes",
+        "resource_dropped_attributes_count",
+        "resource_schema_url",
+        "resource_entity_refs",
+        "scope_name",
+        "scope_version",
+        "scope_attributes",
+        "scope_dropped_attributes_count",
+        "scope_schema_url",
+        "attributes",
+        "flags",
+        "dropped_attributes_count",
+        "observed_timestamp",
+        "trace_id",
+        "span_id",
+        "severity_number",
+        "severity_text",
+        "event_name",
+        "body",
+        "body_type",
+        "start_timestamp",
+        "metric_name",
+        "metric_type",
+        "metric_unit",
+        "metric_description",
+        "metric_metadata",
+        "value_double",
+        "value_long",
+        "aggregation_temporality",
+        "is_monotonic",
+        "count",
+        "sum",
+        "min",
+        "max",
+        "bucket_counts",
+        "explicit_bounds",
+        "zero_count",
+        "scale",
+        "zero_threshold",
+        "positive_offset",
+        "positive_bucket_counts",
+        "negative_offset",
+        "negative_bucket_counts",
+        "quantiles",
+        "exemplars",
+        "end_timestamp",
+        "duration_ns",
+        "parent_span_id",
+        "trace_state",
+        "name",
+        "kind",
+        "status_code",
+        "status_message",
+        "events",
+        "links",
+        "dropped_events_count",
+        "dropped_links_count",
+    ]
+)
+TIME_COLUMNS = frozenset(["timestamp", "observed_timestamp", "start_timestamp", "end_timestamp"])
+# Columns that the format has beside those: a promoted column that is stored already may have their
+# names, and theirs get an underscore.
+WORD_COLUMNS = frozenset(["severity", "temporality", "span_kind", "span_status"])
+_TYPES = frozenset(common_pb2.KqlType.values()) - {common_pb2.KQL_TYPE_DYNAMIC}
+_SCOPES = frozenset(common_pb2.AttributeScope.values()) - {common_pb2.ATTRIBUTE_SCOPE_UNSPECIFIED}
+
+
+def checked(
+    messages: Sequence[common_pb2.PromotedColumn], field: str
+) -> tuple[PromotedColumnRow, ...]:
+    """Check columns: typed, scoped, with names that differ from each other and from the format's.
+
+    Names are compared without case, as many query engines do.
+    """
+    checks.at_most(messages, field, COLUMNS_MAX)
+    columns = []
+    for index, message in enumerate(messages):
+        at = f"{field}[{index}]"
+        name = checks.name(message.name, f"{at}.name")
+        if name.casefold() in FORMAT_COLUMNS:
+            raise InvalidArgument(f"{name} is a column of the format", field=f"{at}.name")
+        if message.type not in _TYPES:
+            raise InvalidArgument(f"{at}.type cannot be promoted", field=f"{at}.type")
+        if message.scope not in _SCOPES:
+            raise InvalidArgument(f"{at}.scope is not set", field=f"{at}.scope")
+        attribute = checks.name(message.attribute, f"{at}.attribute")
+        columns.append(PromotedColumnRow(name, message.type, message.scope, attribute))
+    checks.distinct([column.name.casefold() for column in columns], field)
+    return tuple(columns)
+
+
+def check_added_names(
+    columns: Sequence[PromotedColumnRow], stored: Sequence[PromotedColumnRow], field: str
+) -> None:
+    """Refuse new columns with the name of a time's remainder, `<time>_nanos`, or of words.
+
+    One that is stored already, from before these names were reserved, may stay.
+    """
+    times = {c.name.casefold() for c in columns if c.kql_type == common_pb2.KQL_TYPE_DATETIME}
+    reserved = WORD_COLUMNS | {f"{time}_nanos" for time in TIME_COLUMNS | times}
+    stored_names = {column.name.casefold() for column in stored}
+    for index, column in enumerate(columns):
+        if column.name.casefold() in reserved - stored_names:
+            raise InvalidArgument(
+                f"{column.name} is a column that the format adds", field=f"{field}[{index}].name"
+            )

@@ -1,0 +1,1 @@
+"""Calls that compare rows with objects and with one another, and repair."""

@@ -1,0 +1,235 @@
+"""CheckConsistency: the listing of the bucket against the rows, both ways, then the rows alone."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import grpc
+
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.event_loop import stepped
+from meta.services.messages import checks
+from meta.store.checks import consistency, ledger_checks
+from meta.store.checks.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, StreamFacts
+from meta.store.checks.ledger_checks import LedgerFinding, Position
+from meta.store.engine.pool import Transaction
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import operations_pb2_grpc
+from segments.keys import BabyKey, MarkerKey, ObjectKey, QuarantineKey, TableKey, parse_key
+
+OBJECTS_MAX = 1_000
+ORPHAN_AGE_SECS_MAX = 10**9
+_KEY_CHARACTERS_MAX = 1_024
+_CONDEMN = "condemn the object, then delete it"
+_LEDGER_REPAIRS = {"TASK_INPUT_DEAD": "cancel the task", "STATS": "store the recount"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A checked request: the objects of the listing in (after, through]."""
+
+    after: str
+    through: str
+    objects: dict[str, pb.ListedObject]
+    is_last: bool
+
+
+class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The consistency check of OperationsService."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    async def CheckConsistency(
+        self,
+        request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
+        context: grpc.ServicerContext,
+    ) -> AsyncIterator[pb.CheckConsistencyResponse]:
+        """Compare each page of the listing when it arrives, then check the rows by themselves.
+
+        Begin the listing after the call: what is registered later is not missed in it.
+        """
+        began: datetime | None = None
+        through = ""
+        orphan_age = self._settings.lifetimes.orphan_min_age
+        async for request in request_iterator:
+            if began is None:
+                now = await asyncio.to_thread(self._transactions.read, consistency.clock)
+                began = now[0]
+                through = checks.text(request.resume_after, "resume_after")
+                if request.HasField("orphan_age_secs"):
+                    orphan_age = checks.count(
+                        request.orphan_age_secs, "orphan_age_secs", high=ORPHAN_AGE_SECS_MAX
+                    )
+            stretch = await asyncio.to_thread(_checked, request, through)
+            async for reply in stepped(self._compared(stretch, began, orphan_age)):
+                yield reply
+            through = stretch.through
+            if stretch.is_last:
+                async for page in stepped(self._ledger()):
+                    if page:
+                        yield pb.CheckConsistencyResponse(findings=page, checked_through=LAST_KEY)
+                streams = 0
+                async for counted in stepped(self._count_streams()):
+                    streams += counted
+                yield pb.CheckConsistencyResponse(
+                    checked_through=through, complete=True, num_streams=streams
+                )
+                return
+
+    def _compared(
+        self, stretch: _Stretch, began: datetime, orphan_age: float
+    ) -> Iterator[pb.CheckConsistencyResponse]:
+        """The findings of a page of the listing, in bounded replies."""
+        strangers = dict(stretch.objects)
+        counts = []
+        for read in (consistency.expected_segments, consistency.expected_babies):
+            after, count = stretch.after, 0
+            while True:
+                expected = self._transactions.read(
+                    lambda tx, read=read, after=after: read(  # type: ignore[misc]
+                        tx, after, stretch.through, began
+                    )
+                )
+                count += len(expected)
+                findings = list(_matched(expected, strangers))
+                if findings:
+                    yield pb.CheckConsistencyResponse(
+                        findings=findings, checked_through=stretch.after
+                    )
+                if len(expected) < ROWS_AT_ONCE:
+                    break
+                after = expected[-1].object_key
+            counts.append(count)
+        findings = []
+        if strangers:
+            findings = self._transactions.read(lambda tx: _strangers(tx, strangers, orphan_age))
+        yield pb.CheckConsistencyResponse(
+            findings=findings,
+            checked_through=stretch.through,
+            num_objects=len(stretch.objects),
+            num_segments=counts[0],
+            num_babies=counts[1],
+        )
+
+    def _ledger(self) -> Iterator[list[pb.Finding]]:
+        """Findings among the rows, page by page; a page is a snapshot of its own."""
+        for kind in ledger_checks.KINDS:
+            left, position = ledger_checks.FINDINGS_MAX, None
+            while left:
+                page = self._transactions.read(
+                    lambda tx, kind=kind, position=position, left=left: (  # type: ignore[misc]
+                        ledger_checks.read_page(tx, kind, position, left)
+                    )
+                )
+                yield list(map(_ledger_finding, page.findings))
+                left -= len(page.findings)
+                position = page.next_position
+                if position is None:
+                    break
+
+    def _count_streams(self) -> Iterator[int]:
+        position: Position | None = None
+        while True:
+            count, position = self._transactions.read(
+                lambda tx, position=position: (  # type: ignore[misc]
+                    ledger_checks.count_streams(tx, position)
+                )
+            )
+            yield count
+            if position is None:
+                return
+
+
+def _strangers(
+    tx: Transaction, objects: dict[str, pb.ListedObject], orphan_age: float
+) -> list[pb.Finding]:
+    """Objects without a row, except those that a writer may still register."""
+    _, now_nanos = consistency.clock(tx)
+    oldest_nanos = now_nanos - int(orphan_age * 1e9)
+    names = {key: parse_key(key) for key in objects}
+    streams = consistency.stream_facts(
+        tx, [name.stream_id for name in names.values() if isinstance(name, BabyKey)]
+    )
+    findings = []
+    for key, name in names.items():
+        if name is None:
+            message = "the name is none that this system gives"
+            findings.append(_finding(pb.FINDING_KIND_OBJECT_UNREGISTERED, key, "", message))
+        elif objects[key].modified_at_nanos <= oldest_nanos and _is_garbage(name, streams):
+            message = "no row refers to the object"
+            kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
+            findings.append(_finding(kind, key, "", message, _CONDEMN))
+    return findings
+
+
+def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
+    checks.at_most(request.objects, "objects", OBJECTS_MAX)
+    last = after
+    for index, listed in enumerate(request.objects):
+        field = f"objects[{index}].object_key"
+        checks.text(listed.object_key, field, characters_max=_KEY_CHARACTERS_MAX)
+        # By bytes, as Postgres and the object stores order keys.
+        if listed.object_key.encode() <= last.encode():
+            raise InvalidArgument(
+                f"{listed.object_key!r} does not come after {last!r}", field=field
+            )
+        last = listed.object_key
+    through = checks.text(request.listed_through, "listed_through") or last
+    if request.end_of_listing:
+        through = LAST_KEY
+    if through.encode() < last.encode():
+        raise InvalidArgument(
+            f"listed_through is {through!r}, before {last!r}", field="listed_through"
+        )
+    objects = {listed.object_key: listed for listed in request.objects}
+    return _Stretch(after, through, objects, request.end_of_listing)
+
+
+def _matched(
+    expected: list[Expected], strangers: dict[str, pb.ListedObject]
+) -> Iterator[pb.Finding]:
+    """Remove expected objects from `strangers`; yield those that are missing or differ in size."""
+    for row in expected:
+        listed = strangers.pop(row.object_key, None)
+        if listed is None:
+            if row.must_exist:
+                is_baby = isinstance(parse_key(row.object_key), BabyKey)
+                kind = pb.FINDING_KIND_BABY_MISSING if is_baby else pb.FINDING_KIND_OBJECT_MISSING
+                message = f"an object of {row.size_bytes} bytes is not in the listing"
+                yield _finding(kind, row.object_key, row.subject_id, message)
+        # A commit by MarkStreamStopped does not know the size of the stop message.
+        elif row.size_bytes and listed.size_bytes != row.size_bytes:
+            message = f"the object has {listed.size_bytes} bytes, {row.size_bytes} are registered"
+            kind = pb.FINDING_KIND_SIZE_MISMATCH
+            yield _finding(kind, row.object_key, row.subject_id, message)
+
+
+def _is_garbage(name: ObjectKey, streams: dict[str, StreamFacts]) -> bool:
+    """False for objects that may be used: tails of streams, quarantine, markers, table metadata."""
+    if isinstance(name, QuarantineKey | MarkerKey | TableKey):
+        return False
+    if not isinstance(name, BabyKey):
+        return True
+    stream = streams.get(name.stream_id)
+    if stream is None or stream.is_retired or name.offset <= stream.deleted_offset:
+        return True
+    return stream.stopped_offset is not None and name.offset > stream.stopped_offset
+
+
+def _finding(
+    kind: pb.FindingKind.ValueType, key: str, subject_id: str, message: str, repair: str = ""
+) -> pb.Finding:
+    return pb.Finding(
+        kind=kind, object_key=key, subject_id=subject_id, message=message, repair=repair
+    )
+
+
+def _ledger_finding(finding: LedgerFinding) -> pb.Finding:
+    kind = pb.FindingKind.Value(f"FINDING_KIND_{finding.kind}")
+    repair = _LEDGER_REPAIRS.get(finding.kind, "")
+    return _finding(kind, "", finding.subject_id, finding.message, repair)

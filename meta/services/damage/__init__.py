@@ -1,0 +1,1 @@
+"""Calls about damage: losses, parked streams, repaired segments, the quarantine."""

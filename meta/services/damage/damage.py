@@ -1,0 +1,160 @@
+"""The ways out of damage that cost records, and the ledger of what they cost."""
+
+import grpc
+
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.services.messages import checks, convert, pages
+from meta.store.damage import losses, parked_streams, segment_repairs
+from meta.store.damage.losses import Acceptance, Loss
+from meta.v1 import operations_pb2 as pb
+from meta.v1 import operations_pb2_grpc
+from segments.offsets import OffsetSpan
+
+REASON_CHARACTERS_MAX = 1_000
+# Of 60 bytes each, within 3.5 MiB.
+RANGES_MAX = 50_000
+
+
+class DamageCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The calls of OperationsService about damaged objects."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def ParkStream(
+        self, request: pb.ParkStreamRequest, context: grpc.ServicerContext
+    ) -> pb.ParkStreamResponse:
+        """Record that a stream cannot pass a baby segment now."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        offset = checks.count(request.offset, "offset")
+        reason = checks.text(
+            request.reason, "reason", characters_max=REASON_CHARACTERS_MAX, lines=True
+        )
+        parking = self._transactions.write(
+            lambda tx: parked_streams.park(tx, stream_id, offset, reason)
+        )
+        return pb.ParkStreamResponse(
+            retry_secs=parking.retry_secs, merged=parking.is_merged, skipped=parking.is_skipped
+        )
+
+    def ListParkedStreams(
+        self, request: pb.ListParkedStreamsRequest, context: grpc.ServicerContext
+    ) -> pb.ListParkedStreamsResponse:
+        """Page through the streams that cannot pass a baby segment."""
+        window = pages.window(request.pagination, "ListParkedStreams")
+        page = self._transactions.read(lambda tx: parked_streams.list_page(tx, window))
+        return pb.ListParkedStreamsResponse(
+            streams=[
+                pb.ParkedStream(
+                    stream_id=str(parked.stream_id),
+                    offset=parked.offset,
+                    reason=parked.reason,
+                    parked_at_nanos=parked.parked_at_nanos,
+                )
+                for parked in page.items
+            ],
+            pagination=pages.answer(page, "ListParkedStreams"),
+        )
+
+    def SkipOffset(
+        self, request: pb.SkipOffsetRequest, context: grpc.ServicerContext
+    ) -> pb.SkipOffsetResponse:
+        """Move every entry of a stream past a baby segment that cannot be read."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        offset = checks.count(request.offset, "offset")
+        acceptance = acceptance_of(request.acceptance)
+        lost = self._transactions.write(
+            lambda tx: parked_streams.skip(tx, stream_id, offset, acceptance)
+        )
+        return pb.SkipOffsetResponse(version=lost[0].version, losses=map(_message, lost))
+
+    def HideSegment(
+        self, request: pb.HideSegmentRequest, context: grpc.ServicerContext
+    ) -> pb.HideSegmentResponse:
+        """Hide a live segment whose object is missing or damaged."""
+        segment_id = checks.uuid(request.segment_id, "segment_id")
+        acceptance = acceptance_of(request.acceptance)
+        segment, loss = self._transactions.write(
+            lambda tx: segment_repairs.hide(tx, segment_id, acceptance)
+        )
+        return pb.HideSegmentResponse(
+            version=loss.version,
+            loss=_message(loss),
+            segment=convert.segment_info(self._settings.location, segment),
+        )
+
+    def ReplaceSegment(
+        self, request: pb.ReplaceSegmentRequest, context: grpc.ServicerContext
+    ) -> pb.ReplaceSegmentResponse:
+        """Let a new object of the same records take a segment's place."""
+        segment_id = checks.uuid(request.segment_id, "segment_id")
+        acceptance = consent_of(request.acceptance)
+        new = convert.new_segment(self._settings.location, request.segment, "segment")
+        checks.at_most(request.ranges, "ranges", RANGES_MAX)
+        ranges = [_range(item, f"ranges[{i}]") for i, item in enumerate(request.ranges)]
+        replacement = self._transactions.write(
+            lambda tx: segment_repairs.replace(tx, segment_id, new, ranges, acceptance)
+        )
+        return pb.ReplaceSegmentResponse(
+            version=replacement.version, segment_id=str(replacement.segment_id)
+        )
+
+    def ListLosses(
+        self, request: pb.ListLossesRequest, context: grpc.ServicerContext
+    ) -> pb.ListLossesResponse:
+        """Page through the loss ledger."""
+        stream_id = checks.filter_uuid(request, "stream_id")
+        dataset_id = checks.filter_uuid(request, "dataset_id")
+        window = pages.window(request.pagination, "ListLosses", stream_id, dataset_id)
+        page = self._transactions.read(
+            lambda tx: losses.list_page(tx, window, stream_id, dataset_id)
+        )
+        return pb.ListLossesResponse(
+            losses=map(_message, page.items),
+            pagination=pages.answer(page, "ListLosses", stream_id, dataset_id),
+        )
+
+
+def acceptance_of(message: pb.LossAcceptance) -> Acceptance:
+    """Read a consent to a loss. Raises InvalidArgument."""
+    if not message.accept_loss:
+        raise InvalidArgument("accept_loss is not set", field="acceptance.accept_loss")
+    return consent_of(message)
+
+
+def consent_of(message: pb.LossAcceptance) -> Acceptance:
+    """Read who does something that loses nothing, and why. Raises InvalidArgument."""
+    actor = checks.name(message.actor, "acceptance.actor")
+    reason = checks.text(
+        message.reason, "acceptance.reason", characters_max=REASON_CHARACTERS_MAX, lines=True
+    )
+    return Acceptance(actor, reason)
+
+
+def _range(message: pb.OffsetRange, field: str) -> OffsetSpan:
+    stream_id = checks.uuid(message.stream_id, f"{field}.stream_id")
+    first = checks.count(message.first_offset, f"{field}.first_offset")
+    last = checks.count(message.last_offset, f"{field}.last_offset", low=first)
+    return OffsetSpan(str(stream_id), first, last)
+
+
+def _message(loss: Loss) -> pb.Loss:
+    lost = loss.lost
+    return pb.Loss(
+        id=str(loss.id),
+        kind=pb.LossKind.ValueType(lost.kind),
+        stream_id=str(lost.stream_id or ""),
+        offset=lost.offset,
+        dataset_id=str(lost.dataset_id or ""),
+        segment_id=str(lost.segment_id or ""),
+        object_key=lost.object_key or "",
+        records=lost.records,
+        version=loss.version,
+        lost_at_nanos=int(loss.lost_at.timestamp() * 1_000_000) * 1_000,
+        actor=loss.actor,
+        reason=loss.reason,
+        withdrawn_version=loss.withdrawn_version,
+    )

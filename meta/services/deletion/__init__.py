@@ -1,0 +1,1 @@
+"""SegmentDeletionService, and the calls about objects without a row."""

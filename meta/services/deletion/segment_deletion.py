@@ -1,0 +1,88 @@
+"""SegmentDeletionService: tombstoned segments due for deletion, and their confirmation."""
+
+import grpc
+
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.services.messages import checks, convert
+from meta.store.deletion import tombstones
+from meta.store.deletion.tombstones import Confirmation
+from meta.v1 import segment_deletion_pb2, segment_deletion_pb2_grpc
+
+SEGMENTS_MAX = 1_000
+
+
+class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceServicer):
+    """SegmentDeletionService; see docs/contract.md."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def GetTombstonedSegmentsForDeletion(
+        self,
+        request: segment_deletion_pb2.GetTombstonedSegmentsForDeletionRequest,
+        context: grpc.ServicerContext,
+    ) -> segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse:
+        """List segments due for deletion; commits the raised deletion horizon before the answer."""
+        grace_secs = self._settings.lifetimes.tombstone_grace
+        due = self._transactions.write(
+            lambda tx: tombstones.hand_out(
+                tx,
+                grace_secs=grace_secs,
+                most=SEGMENTS_MAX,
+                percent_max=self._settings.deletion_percent_max,
+            )
+        )
+        location = self._settings.location
+        return segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse(
+            segments=[
+                segment_deletion_pb2.TombstonedSegmentInfo(
+                    segment_id=str(segment.segment_id),
+                    dataset_id=str(segment.dataset_id),
+                    cloud_object_key=convert.object_key(
+                        location, segment.prefix, segment.object_name
+                    ),
+                    tombstone_time_nanos=segment.tombstone_time_nanos,
+                    tombstone_version=segment.tombstone_version,
+                )
+                for segment in due
+            ]
+        )
+
+    def ConfirmTombstoneDeletion(
+        self,
+        request: segment_deletion_pb2.ConfirmTombstoneDeletionRequest,
+        context: grpc.ServicerContext,
+    ) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
+        """Remove the rows of segments whose objects are deleted, all or none."""
+        checks.at_most(request.segment_ids, "segment_ids", SEGMENTS_MAX)
+        ids = [
+            checks.uuid(text, f"segment_ids[{index}]")
+            for index, text in enumerate(request.segment_ids)
+        ]
+        grace_secs = self._settings.lifetimes.tombstone_grace
+        outcome = self._transactions.write(
+            lambda tx: tombstones.confirm(tx, ids, grace_secs=grace_secs)
+        )
+        return _verdict(outcome)
+
+
+def _verdict(outcome: Confirmation) -> segment_deletion_pb2.ConfirmTombstoneDeletionResponse:
+    if outcome.live_ids:
+        refused, reason, words = outcome.live_ids, "SEGMENT_LIVE", "segments are live"
+    elif outcome.early_ids:
+        refused, reason = outcome.early_ids, "GRACE_NOT_OVER"
+        words = "segments were not handed out yet, or their grace lasts, or a brake holds them"
+    else:
+        success = segment_deletion_pb2.ConfirmTombstoneDeletionSuccess(
+            deleted_count=outcome.deleted
+        )
+        return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(success=success)
+    ids = [str(segment_id) for segment_id in refused]
+    shown = ", ".join(ids[:10]) + (", ..." if len(ids) > 10 else "")
+    return segment_deletion_pb2.ConfirmTombstoneDeletionResponse(
+        error=segment_deletion_pb2.ConfirmTombstoneDeletionError(
+            message=f"{len(ids)} {words}: {shown}", reason=reason, segment_ids=ids
+        )
+    )

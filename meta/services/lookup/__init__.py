@@ -1,0 +1,1 @@
+"""SegmentLookupService, changes of a dataset, and babies that a version does not show."""

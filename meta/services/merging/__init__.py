@@ -1,0 +1,1 @@
+"""JanitorService, MergeTaskService, and the calls that explain and release merges."""

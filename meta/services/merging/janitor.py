@@ -1,0 +1,277 @@
+"""JanitorService: statistics, planning and inspection of merge tasks."""
+
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import grpc
+
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument, NotFound
+from meta.planning.planner import Candidate, plan
+from meta.services.messages import checks, convert
+from meta.store.catalog import datasets
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_claims, merge_failures, merge_planning, merge_tasks, size_tiers
+from meta.store.merging.merge_failures import Attempt
+from meta.store.merging.merge_planning import SegmentFilter
+from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind
+from meta.store.merging.size_tiers import SizeTier
+from meta.store.rewrites import rewrite_all
+from meta.store.rewrites.rewrite_all import Rewrite
+from meta.store.segments import stats
+from meta.v1 import janitor_pb2, janitor_pb2_grpc
+
+TASKS_MAX = 1_000
+ATTEMPTS_MAX = 20
+MIN_CLAIMED_SECS_DEFAULT = 3_600
+# A hundred years.
+AGE_SECS_MAX = 3_155_760_000
+# One call of RewriteAllSegments works for this long, or for half of its deadline.
+REWRITE_SECS = 10.0
+_Filters = janitor_pb2.CreateMergeTasksRequest | janitor_pb2.GetSegmentSizeStatsRequest
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedWindow:
+    """The result of planning one window of a dataset, and the start of the next one."""
+
+    tasks: int
+    inputs: int
+    next_start_ns: int | None
+
+
+class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
+    """JanitorService; see docs/contract.md."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+        self._policy = settings.merge_policy
+
+    def CreateMergeTasks(
+        self, request: janitor_pb2.CreateMergeTasksRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.CreateMergeTasksResponse:
+        """Plan merges and create their tasks, one window of a dataset a transaction."""
+        segment_filter = _segment_filter(request)
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        keys = self._dataset_keys(name)
+        tasks_created = segments_included = 0
+        for key in keys:
+            start_ns: int | None = merge_planning.INT64_MIN
+            while start_ns is not None:
+                window = partial(self._plan, key, segment_filter, start_ns)
+                planned = self._transactions.write(window)
+                tasks_created += planned.tasks
+                segments_included += planned.inputs
+                start_ns = planned.next_start_ns
+        return janitor_pb2.CreateMergeTasksResponse(
+            tasks_created=tasks_created, segments_included=segments_included
+        )
+
+    def RewriteAllSegments(
+        self, request: janitor_pb2.RewriteAllSegmentsRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.RewriteAllSegmentsResponse:
+        """Begin or continue a rewrite for a bounded time; to be called until `all_planned`."""
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+        keys = self._dataset_keys(name)
+        # The id, because the name may belong to another dataset at the next call.
+        dataset_filter = "" if name is None else str(keys[0])
+        rewrite = self._transactions.write(lambda tx: rewrite_all.resume(tx, dataset_filter, keys))
+        created, left = 0, list(keys)
+        deadline = time.monotonic() + min(REWRITE_SECS, context.time_remaining() / 2)
+        while left and time.monotonic() < deadline:
+            more = self._transactions.write(lambda tx: self._rewrite(tx, left[0], rewrite))
+            created += more
+            if not more:
+                left.pop(0)
+        return janitor_pb2.RewriteAllSegmentsResponse(
+            tasks_created=created, segments_included=created, all_planned=not left
+        )
+
+    def GetSegmentSizeStats(
+        self, request: janitor_pb2.GetSegmentSizeStatsRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.GetSegmentSizeStatsResponse:
+        """Count live segments by tiers of compressed size."""
+        segment_filter = _segment_filter(request)
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+
+        def work(tx: Transaction) -> list[SizeTier]:
+            key = None if name is None else datasets.get(tx, name).key
+            return size_tiers.read(tx, key, segment_filter)
+
+        tiers = {tier.tier: tier for tier in self._transactions.read(work)}
+        highest = max(tiers, default=-1)
+        return janitor_pb2.GetSegmentSizeStatsResponse(
+            tiers=[_tier(number, tiers.get(number)) for number in range(highest + 1)]
+        )
+
+    def UnclaimMergeTask(
+        self, request: janitor_pb2.UnclaimMergeTaskRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.UnclaimMergeTaskResponse:
+        """Revoke the claim of a task; its worker is fenced by the attempt number."""
+        task_id = checks.uuid(request.task_id, "task_id")
+        age = checks.count(request.min_claimed_secs, "min_claimed_secs") or MIN_CLAIMED_SECS_DEFAULT
+        age = min(age, AGE_SECS_MAX)
+        unclaimed = self._transactions.write(lambda tx: merge_claims.unclaim(tx, task_id, age))
+        return janitor_pb2.UnclaimMergeTaskResponse(unclaimed=unclaimed)
+
+    def GetJanitorStats(
+        self, request: janitor_pb2.GetJanitorStatsRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.GetJanitorStatsResponse:
+        """Read the totals of one dataset or of all."""
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+
+        def work(tx: Transaction) -> stats.DatasetTotals:
+            return stats.read(tx, None if name is None else datasets.get(tx, name).key)
+
+        totals = self._transactions.read(work)
+        return janitor_pb2.GetJanitorStatsResponse(
+            segment_count=totals.live_segments,
+            outstanding_merge_tasks=totals.open_tasks,
+            total_size_bytes=totals.live_size_bytes,
+            total_compressed_size_bytes=totals.live_compressed_size_bytes,
+            segments_incl_tombstoned=totals.all_segments,
+        )
+
+    def ListMergeTasks(
+        self, request: janitor_pb2.ListMergeTasksRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.ListMergeTasksResponse:
+        """List open tasks, oldest first."""
+        name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
+
+        def work(tx: Transaction) -> list[MergeTaskRow]:
+            key = None if name is None else datasets.get(tx, name).key
+            return merge_tasks.list_open(tx, key, TASKS_MAX)
+
+        tasks = self._transactions.read(work)
+        return janitor_pb2.ListMergeTasksResponse(tasks=[_summary(task) for task in tasks])
+
+    def GetMergeTask(
+        self, request: janitor_pb2.GetMergeTaskRequest, context: grpc.ServicerContext
+    ) -> janitor_pb2.GetMergeTaskResponse:
+        """Read one task; finished tasks are kept for a time."""
+        task_id = checks.uuid(request.task_id, "task_id")
+
+        def work(tx: Transaction) -> janitor_pb2.GetMergeTaskResponse:
+            task = merge_tasks.find(tx, task_id)
+            if task is None:
+                raise NotFound("there is no such merge task", task_id=task_id)
+            reply = _details(task)
+            reply.rows_done = merge_claims.rows_done(tx, task_id)
+            reply.attempts.extend(map(_attempt, merge_failures.history(tx, task_id, ATTEMPTS_MAX)))
+            return reply
+
+        return self._transactions.read(work)
+
+    def _plan(
+        self, dataset_key: int, segment_filter: SegmentFilter, start_ns: int, tx: Transaction
+    ) -> _PlannedWindow:
+        if not merge_planning.lock_dataset(tx, dataset_key):
+            return _PlannedWindow(0, 0, None)
+        rows = merge_planning.candidates(tx, dataset_key, segment_filter, start_ns)
+        candidates = [Candidate(*row.planned()) for row in rows]
+        groups = plan(candidates, self._policy, merge_planning.now_nanos(tx))
+        chosen = [[candidate.segment_id for candidate in group.inputs] for group in groups]
+        tasks, inputs = merge_planning.create_tasks(tx, chosen, TaskKind.MERGE, merges_added=1)
+        return _PlannedWindow(tasks, inputs, merge_planning.next_window(rows, start_ns))
+
+    def _rewrite(self, tx: Transaction, dataset_key: int, rewrite: Rewrite) -> int:
+        if not merge_planning.lock_dataset(tx, dataset_key):
+            return 0
+        groups = [[segment_id] for segment_id in rewrite_all.unplanned(tx, dataset_key, rewrite)]
+        created, _ = merge_planning.create_tasks(tx, groups, TaskKind.REWRITE, merges_added=0)
+        return created
+
+    def _dataset_keys(self, name: str | None) -> list[int]:
+        def work(tx: Transaction) -> list[int]:
+            if name is not None:
+                return [datasets.get(tx, name).key]
+            return [dataset.key for dataset in datasets.list_live(tx)]
+
+        return self._transactions.read(work)
+
+
+def _optional_name(name: str, is_set: bool) -> str | None:
+    return checks.name(name, "dataset_name") if is_set else None
+
+
+def _segment_filter(request: _Filters) -> SegmentFilter:
+    for field in ("max_compressed_size", "min_age_secs", "max_age_secs"):
+        checks.count(getattr(request, field), field)
+    has_both = request.HasField("min_age_secs") and request.HasField("max_age_secs")
+    if has_both and request.max_age_secs < request.min_age_secs:
+        raise InvalidArgument("max_age_secs is below min_age_secs", field="max_age_secs")
+    return SegmentFilter(
+        max_compressed_size=(
+            request.max_compressed_size if request.HasField("max_compressed_size") else None
+        ),
+        min_age_secs=_age(request.min_age_secs, request.HasField("min_age_secs")),
+        max_age_secs=_age(request.max_age_secs, request.HasField("max_age_secs")),
+    )
+
+
+def _age(secs: int, is_set: bool) -> int | None:
+    """An age that Postgres can subtract from the current time."""
+    return min(secs, AGE_SECS_MAX) if is_set else None
+
+
+def _summary(task: MergeTaskRow) -> janitor_pb2.MergeTaskSummary:
+    return janitor_pb2.MergeTaskSummary(
+        task_id=str(task.id),
+        dataset_id=str(task.dataset_id),
+        segment_count=task.segment_count,
+        assigned_to_worker=task.worker_id or "",
+        created_at=convert.time_text(task.created_at),
+        assigned_at=convert.time_text(task.claimed_at),
+    )
+
+
+def _details(task: MergeTaskRow) -> janitor_pb2.GetMergeTaskResponse:
+    return janitor_pb2.GetMergeTaskResponse(
+        task_id=str(task.id),
+        dataset_id=str(task.dataset_id),
+        segment_count=task.segment_count,
+        assigned_to_worker=task.worker_id or "",
+        created_at=convert.time_text(task.created_at),
+        smallest_segment_size=task.smallest_size,
+        largest_segment_size=task.largest_size,
+        smallest_segment_compressed_size=task.smallest_compressed_size,
+        largest_segment_compressed_size=task.largest_compressed_size,
+        earliest_time=convert.nanos_text(task.start_ns),
+        latest_time=convert.nanos_text(task.end_ns),
+        total_size=task.total_size,
+        total_compressed_size=task.total_compressed_size,
+        assigned_at=convert.time_text(task.claimed_at),
+        state=janitor_pb2.MergeTaskState.ValueType(task.state),
+        output_segment_id="" if task.output_segment_id is None else str(task.output_segment_id),
+        more_output_segment_ids=map(str, task.more_output_ids or ()),
+    )
+
+
+def _attempt(attempt: Attempt) -> janitor_pb2.MergeAttempt:
+    failed_id = attempt.failed_segment_id
+    return janitor_pb2.MergeAttempt(
+        attempt=attempt.attempt,
+        worker_id=attempt.worker_id,
+        claimed_at=convert.time_text(attempt.claimed_at),
+        ended_at=convert.time_text(attempt.ended_at),
+        outcome=attempt.outcome or "",
+        error=attempt.error or "",
+        failed_segment_id="" if failed_id is None else str(failed_id),
+    )
+
+
+def _tier(number: int, tier: SizeTier | None) -> janitor_pb2.SegmentSizeTier:
+    low, high = size_tiers.tier_bounds(number)
+    message = janitor_pb2.SegmentSizeTier(tier=number, tier_min=str(low), tier_max=str(high))
+    if tier is not None:
+        message.segment_count = tier.segment_count
+        message.total_size = tier.total_size
+        message.smallest = tier.smallest
+        message.largest = tier.largest
+        message.avg_size = tier.total_size // tier.segment_count
+        message.earliest_time = convert.nanos_text(tier.start_ns)
+        message.latest_time = convert.nanos_text(tier.end_ns)
+    return message

@@ -1,0 +1,1 @@
+"""Messages to values and back, for all services: checks, conversion, cursors, pages."""

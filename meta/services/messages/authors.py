@@ -1,0 +1,55 @@
+"""Authors of catalog entries as messages, for those who keep the catalog."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from meta import access
+from meta.access import Role
+from meta.services.messages import convert
+from meta.store.access import catalog_authors
+from meta.store.access.catalog_authors import Authors
+from meta.store.engine.keyset import Page
+from meta.store.engine.pool import Transaction
+from meta.v1 import common_pb2
+
+
+class _CatalogEntry(Protocol):
+    """An entry of the catalog."""
+
+    @property
+    def id(self) -> UUID: ...
+
+
+Entry = TypeVar("Entry", bound=_CatalogEntry)
+
+
+def read(tx: Transaction, entry_ids: Sequence[UUID]) -> Mapping[UUID, common_pb2.Authors]:
+    """The authors of entries by id; none for readers, who are not told who works here."""
+    if access.current.get().role not in (Role.ADMIN, Role.CATALOG):
+        return {}
+    found = catalog_authors.read(tx, entry_ids)
+    return {entry_id: _message(authors) for entry_id, authors in found.items()}
+
+
+def of(tx: Transaction, entry: Entry) -> tuple[Entry, common_pb2.Authors | None]:
+    """An entry with its authors."""
+    return entry, read(tx, [entry.id]).get(entry.id)
+
+
+def of_page(
+    tx: Transaction, page: Page[Entry]
+) -> tuple[Page[Entry], Mapping[UUID, common_pb2.Authors]]:
+    """A page of entries with their authors by id."""
+    return page, read(tx, page.ids)
+
+
+def _message(authors: Authors) -> common_pb2.Authors:
+    return common_pb2.Authors(
+        created_by=authors.created_by or "",
+        created_at=convert.time_text(authors.created_at),
+        updated_by=authors.updated_by or "",
+        updated_at=convert.time_text(authors.updated_at),
+        deleted_by=authors.deleted_by or "",
+        deleted_at=convert.time_text(authors.deleted_at),
+    )

@@ -1,0 +1,288 @@
+"""Rows to messages and messages to rows, for the types that several services share."""
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from uuid import UUID
+
+from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+
+from meta.errors import InvalidArgument
+from meta.services.messages import checks, segment_facts
+from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
+from meta.store.catalog.datasets import Dataset
+from meta.store.segments.segments import NewSegment, SegmentRow
+from meta.store.streams.stream_reads import BabyRow
+from meta.store.streams.tokens import TokenRouting
+from meta.v1 import (
+    common_pb2,
+    ingest_token_pb2,
+    nursery_pb2,
+    operations_pb2,
+    segment_lookup_pb2,
+)
+from segments.keys import baby_prefix, join_key, merged_prefix
+from segments.location import StoreLocation
+
+# 3.5 MiB: gRPC clients by default receive at most 4 MiB.
+REPLY_BYTES_MAX = 3_670_016
+
+
+@lru_cache(maxsize=8)
+def bucket(location: StoreLocation) -> common_pb2.CloudBucket:
+    """The object store. The message is shared between calls: copy it, never change it."""
+    return common_pb2.CloudBucket(
+        provider=location.provider,
+        endpoint=location.endpoint,
+        bucket=location.bucket,
+        region=location.region,
+        path=location.path,
+    )
+
+
+def object_prefix(location: StoreLocation, prefix: str) -> common_pb2.CloudObjectPrefix:
+    """A key prefix, without a slash at its end."""
+    return common_pb2.CloudObjectPrefix(bucket=bucket(location), prefix=prefix.rstrip("/"))
+
+
+def merged_place(location: StoreLocation, dataset_id: object) -> common_pb2.CloudObjectPrefix:
+    """The key prefix of a dataset's merged segments."""
+    return object_prefix(location, merged_prefix(str(dataset_id)))
+
+
+def stream_place(location: StoreLocation, stream_id: object) -> common_pb2.CloudObjectPrefix:
+    """The key prefix of a stream's baby segments."""
+    return object_prefix(location, baby_prefix(str(stream_id)))
+
+
+def object_key(location: StoreLocation, prefix: str, name: str) -> common_pb2.CloudObjectKey:
+    """The key of one object."""
+    return common_pb2.CloudObjectKey(prefix=object_prefix(location, prefix), key=name)
+
+
+def new_segment(
+    location: StoreLocation, message: common_pb2.CreateSegment, field: str
+) -> NewSegment:
+    """Check a new segment; its object must be under the prefix of its dataset."""
+    dataset_id = checks.uuid(message.dataset_id, f"{field}.dataset_id")
+    if not message.HasField("time_range"):
+        raise InvalidArgument(f"{field} has no time_range", field=f"{field}.time_range")
+    start_ns, end_ns = checks.closed_range(message.time_range, f"{field}.time_range")
+    checks.count(start_ns, f"{field}.time_range.start_time")
+    key_field = f"{field}.cloud_object_key"
+    joined = full_key(location, message.cloud_object_key, key_field)
+    own_prefix = _merged_prefix(dataset_id)
+    if not joined.startswith(own_prefix):
+        raise InvalidArgument(f"{key_field} is {joined}, not under {own_prefix}", field=key_field)
+    facts = signals = format_version = None
+    if message.HasField("facts"):
+        segment_facts.check(message, f"{field}.facts")
+        facts = message.facts.SerializeToString(deterministic=True)
+        format_version = message.facts.format_version or None
+        if message.facts.signals:
+            signals = segment_facts.signal_mask(s.signal for s in message.facts.signals)
+    return NewSegment(
+        dataset_id=dataset_id,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        size_bytes=checks.size(message.size_bytes, f"{field}.size_bytes"),
+        compressed_size_bytes=checks.size(
+            message.compressed_size_bytes, f"{field}.compressed_size_bytes"
+        ),
+        number_of_events=checks.count(
+            message.number_of_events, f"{field}.number_of_events", high=checks.EVENTS_MAX
+        ),
+        prefix=message.cloud_object_key.prefix.prefix.strip("/"),
+        object_name=message.cloud_object_key.key.strip("/"),
+        object_key=joined,
+        facts=facts,
+        signals=signals,
+        format_version=format_version,
+        crc32c=message.crc32c if message.HasField("crc32c") else None,
+    )
+
+
+# The same datasets come again and again.
+@lru_cache(maxsize=16_384)
+def _merged_prefix(dataset_id: UUID) -> str:
+    return merged_prefix(str(dataset_id))
+
+
+def full_key(location: StoreLocation, message: common_pb2.CloudObjectKey, field: str) -> str:
+    """Join prefix and key, relative to the store's base path, which must be the configured one."""
+    if not message.key:
+        raise InvalidArgument(f"{field}.key must not be empty", field=f"{field}.key")
+    _check_bucket(location, message.prefix.bucket, f"{field}.prefix.bucket")
+    try:
+        return join_key(message.prefix.prefix, message.key)
+    except ValueError as error:
+        raise InvalidArgument(f"{field}: {error}", field=field) from None
+
+
+def segment_info(location: StoreLocation, segment: SegmentRow) -> common_pb2.SegmentInfo:
+    """A registered segment."""
+    holder = segment_lookup_pb2.GetSegmentsByIdsResponse()
+    add_segments(holder.segments, location, [segment])
+    (info,) = holder.segments
+    return info
+
+
+def add_segments(
+    target: RepeatedCompositeFieldContainer[common_pb2.SegmentInfo],
+    location: StoreLocation,
+    segments: Iterable[SegmentRow],
+) -> None:
+    """Append registered segments.
+
+    The fields that all segments of a dataset share are parsed from one template: a page costs a
+    fourth of building every message from nested constructors.
+    """
+    templates: dict[object, tuple[bytes, str]] = {}
+    for segment in segments:
+        shared = templates.get(segment.dataset_id)
+        if shared is None:
+            shared = templates[segment.dataset_id] = _template(location, segment)
+        template, prefix = shared
+        info = target.add()
+        info.MergeFromString(template)
+        info.id = segment.id
+        times = info.time_range
+        times.start_time = segment.start_ns
+        times.end_time = segment.end_ns
+        info.size_bytes = segment.size_bytes
+        info.compressed_size_bytes = segment.compressed_size_bytes
+        info.number_of_events = segment.number_of_events
+        key = info.cloud_object_key
+        key.key = segment.object_name
+        # A dataset's segments from the nursery share a prefix; each merge output has its own.
+        if segment.prefix != prefix:
+            key.prefix.prefix = segment.prefix
+        info.created_version = segment.created_version
+        info.merge_count = segment.merge_count
+        if segment.tombstone_version is not None:
+            info.tombstone_version = segment.tombstone_version
+        if segment.facts:
+            info.facts.MergeFromString(segment.facts)
+        if segment.crc32c is not None:
+            info.crc32c = segment.crc32c
+
+
+def _template(location: StoreLocation, segment: SegmentRow) -> tuple[bytes, str]:
+    message = common_pb2.SegmentInfo(
+        dataset_id=segment.dataset_id,
+        time_range=common_pb2.TimeRange(),
+        cloud_object_key=object_key(location, segment.prefix, ""),
+    )
+    return message.SerializeToString(), segment.prefix
+
+
+def dataset_info(
+    location: StoreLocation, dataset: Dataset, layout: Layout
+) -> common_pb2.DatasetInfo:
+    """A dataset as the data plane needs it."""
+    return common_pb2.DatasetInfo(
+        id=str(dataset.id),
+        name=dataset.name,
+        cloud_object_prefix=merged_place(location, dataset.id),
+        sharding_fields=sharding_messages(layout.sharding_fields),
+        promoted_columns=promoted_messages(layout.promoted_columns),
+    )
+
+
+def baby_info(row: BabyRow) -> nursery_pb2.BabySegmentInfo:
+    """A committed baby segment."""
+    return nursery_pb2.BabySegmentInfo(
+        offset=row.offset,
+        size_bytes=row.size_bytes,
+        num_records=row.num_records,
+        time_range=common_pb2.TimeRange(start_time=row.start_ns, end_time=row.end_ns),
+        committed_at_nanos=row.committed_at_nanos,
+        dataset_ids=[str(d) for d in row.dataset_ids or ()],
+    )
+
+
+def routing_message(routing: TokenRouting) -> ingest_token_pb2.IngestTokenRouting:
+    """The datasets that a token's signals are routed to; "" = refused."""
+    return ingest_token_pb2.IngestTokenRouting(
+        logs_dataset_id=str(routing.logs or ""),
+        traces_dataset_id=str(routing.traces or ""),
+        metrics_dataset_id=str(routing.metrics or ""),
+    )
+
+
+def sharding_messages(fields: Sequence[ShardingField]) -> list[common_pb2.ShardingField]:
+    """Sharding fields in stored order."""
+    return [common_pb2.ShardingField(field_name=f.field_name, weight=f.weight) for f in fields]
+
+
+def sharding_fields(
+    messages: Sequence[common_pb2.ShardingField], field: str
+) -> tuple[ShardingField, ...]:
+    """Check sharding fields: named once each, weights finite and above 0."""
+    checks.at_most(messages, field, 100)
+    fields = []
+    for index, message in enumerate(messages):
+        at = f"{field}[{index}]"
+        if not (math.isfinite(message.weight) and message.weight > 0):
+            raise InvalidArgument(
+                f"{at}.weight is {message.weight}, not finite and above 0", field=f"{at}.weight"
+            )
+        name = checks.name(message.field_name, f"{at}.field_name")
+        fields.append(ShardingField(name, message.weight))
+    checks.distinct([f.field_name for f in fields], field)
+    return tuple(fields)
+
+
+def promoted_messages(columns: Sequence[PromotedColumnRow]) -> list[common_pb2.PromotedColumn]:
+    """Promoted columns in stored order."""
+    return [
+        common_pb2.PromotedColumn(
+            name=c.name,
+            type=common_pb2.KqlType.ValueType(c.kql_type),
+            scope=common_pb2.AttributeScope.ValueType(c.scope),
+            attribute=c.attribute,
+            field_id=c.field_id,
+        )
+        for c in columns
+    ]
+
+
+def time_text(moment: datetime | None) -> str:
+    """RFC 3339 in UTC with microseconds; "" for None."""
+    if moment is None:
+        return ""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def nanos_text(nanos: int) -> str:
+    """RFC 3339 in UTC with microseconds, of nanoseconds since the unix epoch."""
+    seconds, rest = divmod(nanos, 1_000_000_000)
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return time_text(moment.replace(microsecond=rest // 1_000))
+
+
+def _check_bucket(location: StoreLocation, message: common_pb2.CloudBucket, field: str) -> None:
+    """Refuse a store other than the configured one; empty fields are not compared."""
+    expected = bucket(location)
+    # As nearly all are, and told at once.
+    if not message.ByteSize() or message == expected:
+        return
+    for name in ("provider", "endpoint", "bucket", "region", "path"):
+        value, configured = getattr(message, name), getattr(expected, name)
+        if value and value != configured and value.strip("/") != configured.strip("/"):
+            raise InvalidArgument(
+                f"{field}.{name} is not the configured store's", field=f"{field}.{name}"
+            )
+
+
+def ingest_limits(limits: tuple[int, int, int, int, int]) -> operations_pb2.IngestLimits:
+    """Write the limits of ingest, in the order of their fields."""
+    bytes_per_sec, exports_in_flight, memory_bytes, age_max_secs, lead_max_secs = limits
+    return operations_pb2.IngestLimits(
+        bytes_per_sec=bytes_per_sec,
+        exports_in_flight=exports_in_flight,
+        memory_bytes=memory_bytes,
+        event_age_max_secs=age_max_secs,
+        event_lead_max_secs=lead_max_secs,
+    )

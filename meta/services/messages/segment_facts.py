@@ -1,0 +1,58 @@
+"""Checks the facts of a segment that its writer tells."""
+
+from collections.abc import Iterable
+
+from meta.errors import InvalidArgument
+from meta.services.messages import checks
+from meta.v1 import common_pb2
+
+# Values of the enum that fit the mask of the table.
+SIGNAL_MAX = 14
+FORMAT_MAX = 2**15 - 1
+_FIELD_IDS_MAX = 100
+_INT32_MAX = 2**31 - 1
+
+
+def check(message: common_pb2.CreateSegment, field: str) -> None:
+    """Refuse facts that disagree with the segment's counts or with themselves."""
+    facts = message.facts
+    checks.count(facts.format_version, f"{field}.format_version", low=1, high=FORMAT_MAX)
+    signals = [item.signal for item in facts.signals]
+    if signals != sorted(set(signals)) or not all(0 < s <= SIGNAL_MAX for s in signals):
+        raise InvalidArgument(
+            f"{field}.signals are {signals}, not ascending numbers of 1 to {SIGNAL_MAX}",
+            field=f"{field}.signals",
+        )
+    for index, item in enumerate(facts.signals):
+        at = f"{field}.signals[{index}]"
+        checks.count(item.number_of_events, f"{at}.number_of_events", low=1)
+        checks.closed_range(item.time_range, f"{at}.time_range")
+    if signals:
+        _check_sums(message, field)
+    ids = list(facts.promoted_field_ids)
+    checks.at_most(ids, f"{field}.promoted_field_ids", _FIELD_IDS_MAX)
+    if ids != sorted(set(ids)) or (ids and ids[0] < 1):
+        raise InvalidArgument(
+            f"{field}.promoted_field_ids are not ascending", field=f"{field}.promoted_field_ids"
+        )
+
+
+def signal_mask(signals: Iterable[int]) -> int:
+    """Return a number with bit n set for every signal n."""
+    return sum(1 << signal for signal in set(signals))
+
+
+def _check_sums(message: common_pb2.CreateSegment, field: str) -> None:
+    """The signals together must be the segment: readers leave out what is outside of them."""
+    items = message.facts.signals
+    events = sum(item.number_of_events for item in items)
+    start = min(item.time_range.start_time for item in items)
+    end = max(item.time_range.end_time for item in items)
+    whole = message.time_range
+    told = (message.number_of_events, whole.start_time, whole.end_time)
+    if (events, start, end) != told:
+        raise InvalidArgument(
+            f"{field}.signals have (events, start, end) {(events, start, end)}, "
+            f"the segment has {told}",
+            field=f"{field}.signals",
+        )

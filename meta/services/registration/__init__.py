@@ -1,0 +1,1 @@
+"""NurseryService and bulk registration: merged segments become visible and offsets move."""

@@ -1,0 +1,66 @@
+"""Registers merges for all calls of a server, so that single and bulk calls share commits."""
+
+import asyncio
+from collections.abc import Sequence
+
+from meta.commits.group_commit import Committer, answered
+from meta.commits.transactions import Transactions
+from meta.errors import MetaError
+from meta.store.engine.pool import Transaction
+from meta.store.registration import registrations
+from meta.store.registration.registrations import Merge
+from meta.store.versions.versions import Version
+
+# More moves would block the event loop while they are checked, and a batch while they are written.
+QUICK_MOVES = 100
+
+
+class MergeRegistrar:
+    """Registers checked merges: in group commits, large ones in transactions of their own."""
+
+    def __init__(self, transactions: Transactions, commit_batches: int = 1) -> None:
+        self._transactions = transactions
+        self._committer: Committer[Merge, Version, Transaction] = Committer(
+            name="register_merged_segment",
+            batches_max=commit_batches,
+            # What a batch costs here passes while the one before is in the database: bulk calls
+            # of 16 callers had 7,000 registrations a second, and have 8,300.
+            full_batches_max=2,
+            weight=_weight,
+            begin=transactions.database.write,
+            keys=registrations.keys,
+            run_batch=registrations.register_batch,
+            run_alone=self._alone,
+        )
+
+    async def register(self, merge: Merge) -> Version:
+        """Register one merge; the version that shows it. Raises its refusal."""
+        if _is_large(merge):
+            return await asyncio.to_thread(self._alone, merge)
+        return await self._committer.submit(merge)
+
+    async def register_each(self, merges: Sequence[Merge]) -> list[Version | MetaError]:
+        """Register merges that came together; answers each with its version or refusal.
+
+        Raises Unavailable or DeadlineExceeded where the outcome of one is unknown.
+        """
+        quick = await self._committer.submit_each([m for m in merges if not _is_large(m)])
+        answers = iter(quick)
+        # After the others: a large one may take seconds.
+        large = [await self._answer_alone(m) for m in merges if _is_large(m)]
+        large_answers = iter(large)
+        return [next(large_answers if _is_large(m) else answers) for m in merges]
+
+    async def _answer_alone(self, merge: Merge) -> Version | MetaError:
+        return await asyncio.to_thread(answered, self._alone, merge)
+
+    def _alone(self, merge: Merge) -> Version:
+        return self._transactions.write(lambda tx: registrations.register(tx, merge))
+
+
+def _weight(merge: Merge) -> int:
+    return max(len(merge.moves), len(merge.segments))
+
+
+def _is_large(merge: Merge) -> bool:
+    return len(merge.moves) > QUICK_MOVES

@@ -1,0 +1,274 @@
+"""NurseryService: streams with their unmerged babies, registrations, ends of streams."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+from uuid import UUID
+
+import grpc
+
+from meta import access
+from meta.commits.group_commit import Committer
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument, VersionExpired
+from meta.services.messages import checks, convert
+from meta.services.registration.merge_registrar import QUICK_MOVES, MergeRegistrar
+from meta.services.registration.registration_checks import checked_merge
+from meta.services.streams import poll_reply as replies
+from meta.services.streams.poll_pages import PageRequest, Pages
+from meta.store.catalog import dataset_layouts, datasets
+from meta.store.engine.pool import Transaction
+from meta.store.streams import stream_ends, stream_reads, tokens
+from meta.store.streams.stream_reads import StreamRow, StreamScope
+from meta.store.streams.streams import Stop, check_owner
+from meta.store.versions import clock, versions
+from meta.store.versions.versions import Version
+from meta.v1 import nursery_pb2, nursery_pb2_grpc
+
+SHARDS_MAX = 65_536
+WAITING_MAX = 1_000
+# Streams and entries named as removed in one reply: 1 MB of ids.
+REMOVALS_MAX = 10_000
+# The most registrations whose replies are read together; each may have the maximum size.
+REPLIES_MAX = 32
+_REASONS = (nursery_pb2.STOP_REASON_CLIENT, nursery_pb2.STOP_REASON_TIMEOUT)
+
+
+# The version of a registration, and the streams whose offsets it moved.
+_Registered: TypeAlias = tuple[Version, frozenset[UUID]]
+
+
+class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
+    """NurseryService; see docs/contract.md."""
+
+    def __init__(
+        self, transactions: Transactions, settings: Settings, registrar: MergeRegistrar
+    ) -> None:
+        self._transactions = transactions
+        self._settings = settings
+        self._registrar = registrar
+        self._pages = Pages(settings.location, settings.lifetimes.tombstone_grace)
+        # The streams of all waiting replies are read in one snapshot, after their commits.
+        self._replies: Committer[
+            _Registered, nursery_pb2.RegisterMergedSegmentResponse, Transaction
+        ] = Committer(
+            name="registered_streams",
+            begin=transactions.database.read,
+            keys=lambda _: (),
+            run_batch=self._registered,
+            run_alone=self._registered_alone,
+            batch_max=REPLIES_MAX,
+        )
+
+    def GetIngestStreamsForNursery(
+        self, request: nursery_pb2.GetIngestStreamsRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.GetIngestStreamsResponse:
+        """Read streams with their unmerged babies, in one snapshot."""
+        shard_count = checks.count(request.shard_count, "shard_count", high=SHARDS_MAX) or 1
+        scope = StreamScope(
+            since=checks.count(request.since_seq, "since_seq"),
+            shard_indexes=_shard_indexes(request, shard_count),
+            shard_count=shard_count,
+        )
+        if not request.paged:
+            return self._transactions.read(lambda tx: self._poll(tx, scope))
+        checks.at_most(request.waiting_dataset_ids, "waiting_dataset_ids", WAITING_MAX)
+        waiting = {checks.uuid(d, "waiting_dataset_ids") for d in request.waiting_dataset_ids}
+        asked = PageRequest(
+            replace(scope, waiting=tuple(sorted(waiting))),
+            checks.count(request.catalog_since_seq, "catalog_since_seq"),
+            request.page_cursor,
+        )
+        return self._transactions.read(lambda tx: self._page(tx, asked))
+
+    async def RegisterMergedSegment(
+        self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+        """Register merged segments and advance the offsets that they cover, at one version."""
+        is_large = len(request.stream_offsets) > QUICK_MOVES
+        if is_large:
+            checks_of = partial(checked_merge, request, self._settings.location, access.caller())
+            merge = await asyncio.to_thread(checks_of)
+        else:
+            merge = checked_merge(request, self._settings.location, access.caller())
+        version = await self._registrar.register(merge)
+        if request.omit_streams:
+            return nursery_pb2.RegisterMergedSegmentResponse(
+                segment_version=version, response_seq=version
+            )
+        registered = version, frozenset(move.stream_id for move in merge.moves)
+        if is_large:
+            # So that no other reply waits for it.
+            return await asyncio.to_thread(self._registered_alone, registered)
+        return await self._replies.submit(registered)
+
+    def MarkStreamStopped(
+        self, request: nursery_pb2.MarkStreamStoppedRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.MarkStreamStoppedResponse:
+        """Stop a stream at its committed offset, or one offset further."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        if request.reason not in _REASONS:
+            raise InvalidArgument(f"reason {request.reason} is not a reason", field="reason")
+        end = Stop(
+            final_offset=checks.count(request.final_offset, "final_offset", low=-1),
+            stopped_at_nanos=checks.count(request.stopped_at_nanos, "stopped_at_nanos") or None,
+            reason=request.reason,
+        )
+
+        def work(tx: Transaction) -> None:
+            check_owner(tx, stream_id)
+            stream_ends.stop(tx, stream_id, end)
+
+        self._transactions.write(work)
+        return nursery_pb2.MarkStreamStoppedResponse()
+
+    def UpdateDeletedOffset(
+        self, request: nursery_pb2.UpdateDeletedOffsetRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.UpdateDeletedOffsetResponse:
+        """Record up to which offset a stream's babies are deleted."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        offset = checks.count(request.deleted_offset, "deleted_offset", low=-1)
+        at = checks.count(request.deleted_ingest_time_nanos, "deleted_ingest_time_nanos")
+        above: int | None = -1
+        while above is not None:
+            page = partial(
+                stream_ends.reap,
+                stream_id=stream_id,
+                offset=offset,
+                ingest_time_nanos=at,
+                above=above,
+            )
+            above = self._transactions.write(page)
+        return nursery_pb2.UpdateDeletedOffsetResponse()
+
+    def DeleteIngestStreamDataset(
+        self, request: nursery_pb2.DeleteIngestStreamDatasetRequest, context: grpc.ServicerContext
+    ) -> nursery_pb2.DeleteIngestStreamDatasetResponse:
+        """Remove a drained entry; the last one of a drained stream retires it."""
+        stream_id = checks.uuid(request.stream_id, "stream_id")
+        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+        merged = checks.count(request.merged_offset, "merged_offset", low=-1)
+        checks.count(request.current_offset, "current_offset", low=merged)
+        self._transactions.write(
+            lambda tx: stream_ends.remove_entry(tx, stream_id, dataset_id, merged)
+        )
+        return nursery_pb2.DeleteIngestStreamDatasetResponse()
+
+    def _poll(self, tx: Transaction, scope: StreamScope) -> nursery_pb2.GetIngestStreamsResponse:
+        seq = self._check_since(tx, scope.since, "since_seq")
+        if not scope.since:
+            replies.check_count(self._settings.location, *stream_reads.count(tx, scope))
+        streams = self._find(tx, scope)
+        reply = self._catalog(tx, seq, scope)
+        reply.streams.extend(self._streams(tx, streams))
+        reply.routing_history.extend(replies.periods(stream_reads.read_periods(tx, streams)))
+        if not replies.is_within_bound(reply):
+            del reply.streams[:]
+            reply.streams.extend(self._streams(tx, streams, replies.SHORTEST))
+        if not replies.is_within_bound(reply):
+            replies.without_layouts(reply)
+        if not replies.is_within_bound(reply):
+            raise replies.too_large(reply)
+        return reply
+
+    def _page(self, tx: Transaction, asked: PageRequest) -> nursery_pb2.GetIngestStreamsResponse:
+        seq = self._check_since(tx, asked.scope.since, "since_seq")
+        self._check_since(tx, asked.catalog_since, "catalog_since_seq")
+        reply = nursery_pb2.GetIngestStreamsResponse(
+            response_seq=seq, database_time_nanos=clock.now_nanos(tx)
+        )
+        if asked.scope.since and not asked.cursor:
+            self._add_removed(tx, asked.scope, reply)
+        self._pages.read(tx, asked, reply)
+        return reply
+
+    def _check_since(self, tx: Transaction, since: int, field: str) -> Version:
+        """Return the current version, if what changed after `since` is known at it."""
+        seq = versions.current(tx)
+        if since > seq:
+            raise InvalidArgument(f"{field} {since} is above the current {seq}", field=field)
+        is_forgotten = since < stream_reads.removals_floor(tx)
+        if since and (is_forgotten or versions.is_lost(tx, since)):
+            raise VersionExpired("too much was forgotten since; poll with since_seq 0")
+        return seq
+
+    def _find(self, tx: Transaction, scope: StreamScope) -> list[StreamRow]:
+        return stream_reads.read_streams(tx, scope, self._settings.lifetimes.tombstone_grace)
+
+    def _streams(
+        self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None
+    ) -> list[nursery_pb2.IngestStreamInfo]:
+        location = self._settings.location
+        entries = stream_reads.read_entries(tx, streams)
+        detail = detail or replies.affordable(location, streams, entries)
+        return replies.build_streams(tx, location, streams, entries, detail)
+
+    def _catalog(
+        self, tx: Transaction, seq: Version, scope: StreamScope
+    ) -> nursery_pb2.GetIngestStreamsResponse:
+        """The reply of a poll without its streams."""
+        live = datasets.list_live(tx)
+        layouts = dataset_layouts.read(tx, [d.id for d in live])
+        reply = nursery_pb2.GetIngestStreamsResponse(
+            response_seq=seq,
+            database_time_nanos=clock.now_nanos(tx),
+            datasets=[
+                convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
+            ],
+            token_routing=replies.token_routing(tokens.list_active(tx)),
+        )
+        if scope.since:
+            self._add_removed(tx, scope, reply)
+        return reply
+
+    def _add_removed(
+        self, tx: Transaction, scope: StreamScope, reply: nursery_pb2.GetIngestStreamsResponse
+    ) -> None:
+        stream_ids, entries = stream_reads.read_removed(tx, scope)
+        if len(stream_ids) + len(entries) > REMOVALS_MAX:
+            raise VersionExpired("too much was removed since; poll with since_seq 0")
+        reply.removed_stream_ids.extend(map(str, stream_ids))
+        reply.removed_entries.extend(replies.entry_refs(entries))
+
+    def _registered(
+        self, tx: Transaction, batch: Sequence[_Registered]
+    ) -> list[nursery_pb2.RegisterMergedSegmentResponse]:
+        """The streams after the registrations, in one snapshot, whose version is response_seq."""
+        seq = versions.current(tx)
+        stream_ids = frozenset[UUID]().union(*(ids for _, ids in batch))
+        streams = stream_reads.read_some(tx, stream_ids, self._settings.lifetimes.tombstone_grace)
+        infos = dict(zip([s.id for s in streams], self._streams(tx, streams), strict=True))
+        answers = []
+        for version, ids in batch:
+            own = [infos[i] for i in sorted(ids & infos.keys())]
+            reply = nursery_pb2.RegisterMergedSegmentResponse(
+                segment_version=version, response_seq=seq, streams=own
+            )
+            if not replies.is_within_bound(reply):
+                reply.ClearField("streams")
+                reply.streams.extend(map(replies.offsets_only, own))
+            answers.append(reply)
+        return answers
+
+    def _registered_alone(
+        self, registered: _Registered
+    ) -> nursery_pb2.RegisterMergedSegmentResponse:
+        return self._transactions.read(lambda tx: self._registered(tx, [registered])[0])
+
+
+def _shard_indexes(
+    request: nursery_pb2.GetIngestStreamsRequest, shard_count: int
+) -> tuple[int, ...]:
+    """The shards that a poll names, in one form or the other."""
+    index = checks.count(request.shard_index, "shard_index", high=shard_count - 1)
+    if not request.shard_indexes:
+        return (index,)
+    if index:
+        raise InvalidArgument("shard_index beside shard_indexes", field="shard_index")
+    checks.distinct(request.shard_indexes, "shard_indexes")
+    return tuple(
+        checks.count(i, "shard_indexes", high=shard_count - 1) for i in request.shard_indexes
+    )

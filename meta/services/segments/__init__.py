@@ -1,0 +1,1 @@
+"""Calls about single segments: those whose facts are not known yet."""

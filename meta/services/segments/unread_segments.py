@@ -1,0 +1,89 @@
+"""Segments whose content their writers did not tell."""
+
+from uuid import UUID
+
+import grpc
+
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument
+from meta.services.messages import checks, convert, segment_facts
+from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.store.engine.pool import Transaction
+from meta.store.segments import unread_segments
+from meta.store.segments.segments import SegmentRow
+from meta.store.segments.unread_segments import ID_MIN, UNTOLD, FactsRow
+from meta.v1 import common_pb2, operations_pb2_grpc
+from meta.v1 import operations_pb2 as pb
+
+LISTED_DEFAULT = 100
+LISTED_MAX = 1_000
+READ_MAX = 1_000
+
+
+class UnreadSegmentCalls(operations_pb2_grpc.OperationsServiceServicer):
+    """The calls of OperationsService about segments without facts."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+
+    def ListUnreadSegments(
+        self, request: pb.ListUnreadSegmentsRequest, context: grpc.ServicerContext
+    ) -> pb.ListUnreadSegmentsResponse:
+        """Page through the live segments without facts."""
+        after = ID_MIN
+        if request.after_segment_id:
+            after = checks.uuid(request.after_segment_id, "after_segment_id")
+        most = checks.limit(request.limit, default=LISTED_DEFAULT, most=LISTED_MAX)
+        rows = self._transactions.read(lambda tx: unread_segments.list_unread(tx, after, most + 1))
+        reply = pb.ListUnreadSegmentsResponse()
+        size_bytes = 0
+        for row in rows[:most]:
+            segment = convert.segment_info(self._settings.location, row)
+            size_bytes += segment.ByteSize() + 8
+            if size_bytes > REPLY_BYTES_MAX and reply.segments:
+                break
+            reply.segments.append(segment)
+        if len(reply.segments) < len(rows):
+            reply.next_after_segment_id = reply.segments[-1].id
+        return reply
+
+    def SetSegmentFacts(
+        self, request: pb.SetSegmentFactsRequest, context: grpc.ServicerContext
+    ) -> pb.SetSegmentFactsResponse:
+        """Record facts where there are none; refuses all if one disagrees with its segment."""
+        checks.at_most(request.segments, "segments", READ_MAX)
+        ids = [
+            checks.uuid(item.segment_id, f"segments[{index}].segment_id")
+            for index, item in enumerate(request.segments)
+        ]
+        checks.distinct(ids, "segments")
+        facts = {
+            segment_id: (item.facts if item.HasField("facts") else None, f"segments[{index}]")
+            for index, (segment_id, item) in enumerate(zip(ids, request.segments, strict=True))
+        }
+
+        def work(tx: Transaction) -> int:
+            locked = unread_segments.lock(tx, ids)
+            rows = [_facts_row(row, *facts[UUID(row.id)]) for row in locked]
+            unread_segments.store(tx, rows)
+            return len(rows)
+
+        return pb.SetSegmentFactsResponse(recorded=self._transactions.write(work))
+
+
+def _facts_row(row: SegmentRow, facts: common_pb2.SegmentFacts | None, field: str) -> FactsRow:
+    segment_id = UUID(row.id)
+    if facts is None:
+        return FactsRow(segment_id, UNTOLD, None)
+    described = common_pb2.CreateSegment(
+        number_of_events=row.number_of_events,
+        time_range=common_pb2.TimeRange(start_time=row.start_ns, end_time=row.end_ns),
+        facts=facts,
+    )
+    segment_facts.check(described, f"{field}.facts")
+    if not facts.signals:
+        raise InvalidArgument(f"{field}.facts names no signal", field=f"{field}.facts.signals")
+    mask = segment_facts.signal_mask(item.signal for item in facts.signals)
+    return FactsRow(segment_id, facts.SerializeToString(deterministic=True), mask)

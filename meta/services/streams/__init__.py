@@ -1,0 +1,1 @@
+"""IngestionService, IngestTokenService, and the calls about streams and nurseries' shards."""

@@ -1,0 +1,239 @@
+"""IngestTokenService: ingest tokens and the datasets that their signals are routed to."""
+
+from typing import TypeAlias
+from uuid import UUID
+
+import grpc
+import structlog
+
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import MetaError, NotDrained, NotFound, ReplyTooLarge, TokenRevoked, TokenUnknown
+from meta.services.messages import authors, checks, convert, pages
+from meta.store.access import audit, token_secrets
+from meta.store.access.token_secrets import HashFunction, TokenHasher
+from meta.store.catalog import datasets
+from meta.store.engine.pool import Transaction
+from meta.store.streams import routing, tokens
+from meta.store.streams.tokens import IngestToken, TokenRouting
+from meta.store.versions import versions
+from meta.v1 import common_pb2, ingest_token_pb2, ingest_token_pb2_grpc
+
+# Stored digest, current digest and fingerprint of a token to move; None = it may stay.
+_Rehash: TypeAlias = tuple[bytes, bytes, str] | None
+log = structlog.get_logger()
+
+
+class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
+    """IngestTokenService; see docs/contract.md."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+        self._hasher = TokenHasher(settings.peppers)
+
+    def CreateIngestToken(
+        self, request: ingest_token_pb2.CreateIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.CreateIngestTokenResponse:
+        """Create a token; its plaintext is in this reply only."""
+        name = checks.name(request.name)
+        dataset_name = checks.name(request.dataset_name, "dataset_name")
+        plaintext = token_secrets.new_plaintext()
+
+        def work(tx: Transaction) -> IngestToken:
+            dataset = datasets.find_by_name(tx, dataset_name)
+            if dataset is None:
+                raise NotFound("there is no such dataset", dataset_name=dataset_name)
+            datasets.lock_shared(tx, [dataset.id])
+            token = tokens.create(
+                tx,
+                name,
+                self._hasher.digest(tx, plaintext),
+                token_secrets.hint(plaintext),
+                dataset.id,
+                tokens_max=self._settings.tokens_max,
+                fingerprint=self._hasher.hash_function(tx).fingerprint,
+            )
+            audit.note(tx, "CreateIngestToken", token.id, f"name {name!r}")
+            return token
+
+        token = self._transactions.write(work)
+        return ingest_token_pb2.CreateIngestTokenResponse(
+            plaintext_token=plaintext, token=_info(token)
+        )
+
+    def ValidateIngestToken(
+        self, request: ingest_token_pb2.ValidateIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.ValidateIngestTokenResponse:
+        """The id and routing of the token with this plaintext."""
+        if not token_secrets.is_well_formed(request.plaintext_token):
+            raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+
+        def work(tx: Transaction) -> tuple[IngestToken, _Rehash] | None:
+            hashing = self._hasher.hash_function(tx)
+            digests = hashing(request.plaintext_token)
+            found = tokens.find_by_digests(tx, digests.all())
+            if found is None:
+                return None
+            token, stored = found
+            if not hashing.needs_rehash(digests, stored, token.fingerprint):
+                return token, None
+            return token, (stored, digests.current, hashing.fingerprint)
+
+        found = self._transactions.read(work)
+        if found is None or found[0].revoked_at is not None:
+            raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+        token, rehash = found
+        if rehash is not None:
+            self._move(token, *rehash)
+        return ingest_token_pb2.ValidateIngestTokenResponse(
+            token_id=str(token.id), routing=convert.routing_message(token.routing)
+        )
+
+    def RevokeIngestToken(
+        self, request: ingest_token_pb2.RevokeIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.RevokeIngestTokenResponse:
+        """Revoke a token for good; repeating the call keeps the first time of revocation."""
+        token_id = checks.uuid(request.token_id, "token_id")
+
+        def work(tx: Transaction) -> None:
+            token = tokens.get_locked(tx, token_id)
+            if token.revoked_at is not None:
+                return
+            tokens.revoke(tx, token_id)
+            routing.note_revoked(tx, token_id)
+            tokens.stamp(tx, token_id, versions.allocate(tx))
+            audit.note(tx, "RevokeIngestToken", token_id, f"name {token.name!r}")
+
+        self._transactions.write(work)
+        return ingest_token_pb2.RevokeIngestTokenResponse()
+
+    def DeleteIngestToken(
+        self, request: ingest_token_pb2.DeleteIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.DeleteIngestTokenResponse:
+        """Remove a revoked token whose streams have merged past the revocation."""
+        token_id = checks.uuid(request.token_id, "token_id")
+
+        def work(tx: Transaction) -> None:
+            token = tokens.find_locked(tx, token_id)
+            if token is None:
+                return
+            if token.revoked_at is None:
+                raise NotDrained("the token is not revoked; revoke it first", token_id=token_id)
+            stream_id = routing.find_undrained(tx, token_id)
+            if stream_id is not None:
+                raise NotDrained(
+                    "a stream has not merged past the revocation",
+                    token_id=token_id,
+                    stream_id=stream_id,
+                )
+            tokens.delete_one(tx, token_id)
+            audit.note(tx, "DeleteIngestToken", token_id, f"name {token.name!r}")
+
+        self._transactions.write(work)
+        return ingest_token_pb2.DeleteIngestTokenResponse()
+
+    def ListIngestTokens(
+        self, request: ingest_token_pb2.ListIngestTokensRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.ListIngestTokensResponse:
+        """List all tokens, oldest first."""
+        if request.HasField("pagination"):
+            window = pages.window(request.pagination, "ListIngestTokens")
+            hashing, (page, by) = self._transactions.read(
+                lambda tx: (
+                    self._hasher.hash_function(tx),
+                    authors.of_page(tx, tokens.list_page(tx, window)),
+                )
+            )
+            return ingest_token_pb2.ListIngestTokensResponse(
+                tokens=[_info(token, hashing, by.get(token.id)) for token in page.items],
+                pagination=pages.answer(page, "ListIngestTokens"),
+            )
+        hashing, all_tokens = self._transactions.read(
+            lambda tx: (self._hasher.hash_function(tx), tokens.list_all(tx))
+        )
+        reply = ingest_token_pb2.ListIngestTokensResponse(
+            tokens=[_info(token, hashing) for token in all_tokens]
+        )
+        if reply.ByteSize() > convert.REPLY_BYTES_MAX:
+            # Only tokens of release 0.1.0, which allowed more of them, are so many.
+            raise ReplyTooLarge(
+                f"{len(all_tokens)} tokens do not fit into one reply; ask for pages"
+            )
+        return reply
+
+    def GetIngestToken(
+        self, request: ingest_token_pb2.GetIngestTokenRequest, context: grpc.ServicerContext
+    ) -> ingest_token_pb2.GetIngestTokenResponse:
+        """Read one token."""
+        token_id = checks.uuid(request.token_id, "token_id")
+        hashing, (token, by) = self._transactions.read(
+            lambda tx: (
+                self._hasher.hash_function(tx),
+                authors.of(tx, tokens.get(tx, token_id)),
+            )
+        )
+        return ingest_token_pb2.GetIngestTokenResponse(token=_info(token, hashing, by))
+
+    def UpdateIngestTokenRouting(
+        self,
+        request: ingest_token_pb2.UpdateIngestTokenRoutingRequest,
+        context: grpc.ServicerContext,
+    ) -> ingest_token_pb2.UpdateIngestTokenRoutingResponse:
+        """Replace the routing of a token and create the stream entries that it needs."""
+        token_id = checks.uuid(request.token_id, "token_id")
+        new_routing = TokenRouting(
+            logs=_dataset_id(request.routing.logs_dataset_id, "logs_dataset_id"),
+            traces=_dataset_id(request.routing.traces_dataset_id, "traces_dataset_id"),
+            metrics=_dataset_id(request.routing.metrics_dataset_id, "metrics_dataset_id"),
+        )
+
+        def work(tx: Transaction) -> None:
+            datasets.lock_shared(tx, new_routing.datasets())
+            token = tokens.get_locked(tx, token_id)
+            if token.revoked_at is not None:
+                raise TokenRevoked("a revoked token takes no new routing", token_id=token_id)
+            if token.routing != new_routing:
+                tokens.route(tx, token_id, new_routing)
+                routing.begin_change(tx, token_id)
+                tokens.stamp(tx, token_id, versions.allocate(tx))
+                change = f"{_words(token.routing)} became {_words(new_routing)}"
+                audit.note(tx, "UpdateIngestTokenRouting", token_id, change)
+
+        self._transactions.write(work)
+        while self._transactions.write(lambda tx: routing.carry_on(tx, token_id)):
+            pass
+        return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
+
+    def _move(self, token: IngestToken, stored: bytes, digest: bytes, fingerprint: str) -> None:
+        """Store a token under the current pepper; the call that shows it does not depend on it."""
+        try:
+            self._transactions.write(lambda tx: tokens.rehash(tx, stored, digest, fingerprint))
+        except MetaError as error:
+            log.warning("token_not_rehashed", token_id=str(token.id), reason=error.reason)
+
+
+def _info(
+    token: IngestToken,
+    hashing: HashFunction | None = None,
+    by: common_pb2.Authors | None = None,
+) -> ingest_token_pb2.IngestTokenInfo:
+    is_old = hashing is not None and hashing.needs_previous(token.fingerprint)
+    return ingest_token_pb2.IngestTokenInfo(
+        id=str(token.id),
+        name=token.name,
+        created_at=convert.time_text(token.created_at),
+        revoked_at=convert.time_text(token.revoked_at),
+        routing=convert.routing_message(token.routing),
+        token_hint=token.hint,
+        needs_previous_pepper=is_old and token.revoked_at is None,
+        authors=by,
+    )
+
+
+def _dataset_id(value: str, name: str) -> UUID | None:
+    return checks.optional_uuid(value, f"routing.{name}")
+
+
+def _words(route: TokenRouting) -> str:
+    return f"logs {route.logs}, traces {route.traces}, metrics {route.metrics}"

@@ -1,0 +1,272 @@
+"""IngestionService: the calls of collectors and direct writers."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from uuid import UUID
+
+import grpc
+
+from meta import access
+from meta.commits.group_commit import Committer
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.errors import InvalidArgument, TokenUnknown
+from meta.services.messages import checks, convert
+from meta.services.streams.stream_callers import StreamCallers
+from meta.store.access import token_secrets
+from meta.store.access.token_secrets import TokenHasher
+from meta.store.catalog import dataset_layouts, datasets
+from meta.store.engine.driver_statements import Execute, single_statements
+from meta.store.engine.pool import Conflict, Transaction
+from meta.store.segments import segments
+from meta.store.segments.segments import NewSegment
+from meta.store.streams import (
+    commits,
+    routing,
+    stream_datasets,
+    streams,
+    tokens,
+)
+from meta.store.streams.commits import Committed, OffsetCommit
+from meta.store.streams.stream_datasets import NewEntry
+from meta.store.streams.tokens import IngestToken, TokenRouting
+from meta.store.versions import versions
+from meta.v1 import ingestion_pb2, ingestion_pb2_grpc
+
+SEGMENTS_MAX = 1_000
+OTHER_DATASETS_MAX = 1_000
+STAMPS_MAX = 1_000
+ABOUT_CHARACTERS_MAX = 4_096
+FLUSH_ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Admission:
+    """A token admitted on its collector's stream."""
+
+    stream_id: UUID
+    created: bool
+    next_offset: int
+    token_id: UUID
+    routing: TokenRouting
+
+
+class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
+    """IngestionService; see docs/contract.md."""
+
+    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+        self._transactions = transactions
+        self._settings = settings
+        self._hasher = TokenHasher(settings.peppers)
+        self._callers = StreamCallers(transactions)
+        self._committer: Committer[OffsetCommit, Committed, Execute] = Committer(
+            name="commit_offset",
+            batches_max=settings.database.commit_batches,
+            # A batch of commits is one statement, which needs no round trips to begin and commit.
+            begin=lambda: single_statements(transactions.database),
+            keys=lambda commit: (commit.stream_id,),
+            run_batch=commits.commit_batch,
+            run_alone=lambda commit: transactions.write(lambda tx: commits.commit_one(tx, commit)),
+        )
+
+    def DownloadConfig(
+        self, request: ingestion_pb2.DownloadConfigRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.DownloadConfigResponse:
+        """The object store and the datasets, the same for every worker."""
+        checks.text(request.worker_id, "worker_id")
+        reply = self._transactions.read(self._config)
+        content = reply.SerializeToString(deterministic=True)
+        reply.config_version = hashlib.sha256(content).hexdigest()
+        if request.omit_datasets:
+            reply.ClearField("default_dataset")
+            reply.ClearField("other_datasets")
+        elif reply.ByteSize() > convert.REPLY_BYTES_MAX:
+            # What the published contract does not have; the catalog has it too.
+            for dataset in reply.other_datasets:
+                dataset.ClearField("sharding_fields")
+                dataset.ClearField("promoted_columns")
+        return reply
+
+    def SaveSegments(
+        self, request: ingestion_pb2.SaveSegmentsRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.SaveSegmentsResponse:
+        """Register complete segments, all or none, at one version."""
+        if not request.segments:
+            raise InvalidArgument("segments must not be empty", field="segments")
+        checks.at_most(request.segments, "segments", SEGMENTS_MAX)
+        new = [
+            convert.new_segment(self._settings.location, segment, f"segments[{index}]")
+            for index, segment in enumerate(request.segments)
+        ]
+        checks.distinct([segment.object_key for segment in new], "segments")
+        ids = self._transactions.write(lambda tx: _save(tx, new))
+        return ingestion_pb2.SaveSegmentsResponse(ids=[str(i) for i in ids])
+
+    def RegisterForStream(
+        self, request: ingestion_pb2.RegisterForStreamRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.RegisterForStreamResponse:
+        """Admit a token on its collector's stream, with an entry for each dataset it routes to."""
+        collector_id = checks.name(request.collector_id, "collector_id")
+        about = checks.text(
+            request.collector_string,
+            "collector_string",
+            characters_max=ABOUT_CHARACTERS_MAX,
+        )
+        if not token_secrets.is_well_formed(request.ingest_token):
+            raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+
+        def work(tx: Transaction) -> _Admission:
+            digests = self._hasher.hash_function(tx)(request.ingest_token).all()
+            token = _lock_token(tx, digests)
+            return _admit(tx, token, collector_id, about)
+
+        admission = self._transactions.write(work)
+        # Its first commit then needs no query.
+        self._callers.remember(admission.stream_id)
+        return ingestion_pb2.RegisterForStreamResponse(
+            stream_id=str(admission.stream_id),
+            config=ingestion_pb2.StreamConfig(
+                cloud_object_prefix=convert.stream_place(
+                    self._settings.location, admission.stream_id
+                ),
+                flush_timeout_ms=self._settings.stream.flush_timeout_ms,
+                max_segment_size_bytes=self._settings.stream.max_segment_size_bytes,
+            ),
+            token_id=str(admission.token_id),
+            next_offset=admission.next_offset,
+            routing=convert.routing_message(admission.routing),
+            created=admission.created,
+        )
+
+    async def CommitOffset(
+        self, request: ingestion_pb2.CommitOffsetRequest, context: grpc.ServicerContext
+    ) -> ingestion_pb2.CommitOffsetResponse:
+        """Acknowledge the baby segment at one offset."""
+        commit = _commit(request)
+        await self._callers.check(commit.stream_id)
+        answer = await self._committer.submit(commit)
+        reply = ingestion_pb2.CommitOffsetResponse(committed_offset=answer.committed_offset)
+        reply.deleted_dataset_ids.extend(map(str, answer.deleted_dataset_ids))
+        reply.foreign_dataset_ids.extend(map(str, answer.foreign_dataset_ids))
+        return reply
+
+    def _config(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
+        live = datasets.list_live(tx)
+        layouts = dataset_layouts.read(tx, [d.id for d in live])
+        infos = {
+            d.id: convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
+        }
+        default = next((infos.pop(d.id) for d in live if d.is_default), None)
+        if default is None:
+            # The caller may not see it.
+            prefix = convert.object_prefix(self._settings.location, "")
+            return ingestion_pb2.DownloadConfigResponse(
+                cloud_object_prefix=prefix, other_datasets=infos.values()
+            )
+        return ingestion_pb2.DownloadConfigResponse(
+            cloud_object_prefix=default.cloud_object_prefix,
+            default_dataset=default,
+            other_datasets=list(infos.values())[:OTHER_DATASETS_MAX],
+        )
+
+
+def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:
+    claims = segments.claim(tx, new)
+    segments.raise_refusal(claims)
+    if any(claimed.registered_at is None for claimed in claims):
+        segments.insert(tx, claims, versions.allocate(tx))
+    return [claimed.segment_id for claimed in claims]
+
+
+def _lock_token(tx: Transaction, digests: Sequence[bytes]) -> IngestToken:
+    """Lock an active token and the datasets of its routing against changes."""
+    found = tokens.find_by_digests(tx, digests)
+    if found is not None:
+        token, _ = found
+        # The lock order is datasets before tokens, so the routing is read again under the lock.
+        stream_datasets.lock_live_datasets(tx, token.routing.datasets())
+        locked = tokens.lock_shared(tx, token.id)
+        if locked is not None and locked.revoked_at is None:
+            if locked.routing != token.routing:
+                raise Conflict("40001")
+            return locked
+    raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
+
+
+def _admit(tx: Transaction, token: IngestToken, collector_id: str, about: str) -> _Admission:
+    owner = streams.owner_of(access.current.get())
+    stream_id, created = streams.find_or_create(tx, collector_id, about, owner)
+    head = streams.lock_heads(tx, [stream_id])[stream_id]
+    if head.is_stopped:
+        # The stream was stopped meanwhile; the next run creates another one.
+        raise Conflict("40001")
+    streams.touch(tx, stream_id)
+    is_new = routing.add_token(tx, stream_id, token.id)
+    if is_new:
+        routing.begin_period(tx, token.id, token.routing, [head])
+    entries = stream_datasets.create_missing(
+        tx,
+        [NewEntry(stream_id, d, head.committed_offset) for d in token.routing.datasets()],
+    )
+    if created or is_new or entries:
+        streams.find_locked(tx, stream_id)
+        version = versions.allocate(tx)
+        streams.stamp(tx, [stream_id], version)
+        stream_datasets.stamp(tx, entries, version)
+    return _Admission(stream_id, created, head.committed_offset + 1, token.id, token.routing)
+
+
+def _commit(request: ingestion_pb2.CommitOffsetRequest) -> OffsetCommit:
+    """Check a commit. Written flat, because this is the hottest call."""
+    flush_id = request.flush_id
+    if flush_id and len(flush_id) != FLUSH_ID_BYTES:
+        raise InvalidArgument(
+            f"flush_id has {len(flush_id)} bytes, not {FLUSH_ID_BYTES}", field="flush_id"
+        )
+    start_ns, end_ns = request.start_time, request.end_time
+    if start_ns > end_ns:
+        raise InvalidArgument(
+            f"start_time {start_ns} is after end_time {end_ns}", field="start_time"
+        )
+    num_records = checks.count(request.num_records, "num_records", high=checks.EVENTS_MAX)
+    stamps, records = _stamps(request)
+    return OffsetCommit(
+        stream_id=_stream_id(request.stream_id),
+        offset=checks.count(request.committed_offset, "committed_offset"),
+        start_ns=checks.count(start_ns, "start_time"),
+        end_ns=end_ns,
+        size_bytes=checks.size(request.size_bytes, "size_bytes"),
+        num_records=num_records,
+        flush_id=flush_id,
+        dataset_ids=stamps,
+        dataset_records=records,
+        crc32c=request.crc32c if request.HasField("crc32c") else None,
+    )
+
+
+# A collector sends the same id with every flush; parsing it is a fifth of the cost of the check.
+@lru_cache(maxsize=4_096)
+def _stream_id(value: str) -> UUID:
+    return checks.uuid(value, "stream_id")
+
+
+def _stamps(
+    request: ingestion_pb2.CommitOffsetRequest,
+) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
+    """The datasets of a baby, and the number of records of each if it is given."""
+    if not request.dataset_ids and not request.dataset_records:
+        return (), ()
+    checks.at_most(request.dataset_ids, "dataset_ids", STAMPS_MAX)
+    stamps = tuple([checks.uuid(d, "dataset_ids") for d in request.dataset_ids])
+    checks.distinct(stamps, "dataset_ids")
+    records = tuple(request.dataset_records)
+    if records and len(records) != len(stamps):
+        raise InvalidArgument(
+            f"dataset_records has {len(records)} items for {len(stamps)} dataset_ids",
+            field="dataset_records",
+        )
+    for count in records:
+        checks.count(count, "dataset_records", high=request.num_records)
+    return stamps, records

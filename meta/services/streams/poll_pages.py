@@ -1,0 +1,244 @@
+"""Pages of a nursery's poll: streams with their routing history, datasets, routing of tokens.
+
+Each page is read in a snapshot of its own. All carry the version of the first as response_seq: what
+a later page shows is of that version or newer, so a poll for what changed since misses nothing. The
+catalog is read after the streams, so the dataset of an entry is never missing.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+from uuid import UUID
+
+from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+from google.protobuf.message import Message
+
+from meta.errors import VersionExpired
+from meta.services.messages import convert, cursors
+from meta.services.streams import poll_reply as replies
+from meta.services.streams.poll_reply import BABIES_MAX, Detail
+from meta.store.catalog import dataset_layouts, datasets
+from meta.store.engine.pool import Transaction
+from meta.store.streams import stream_reads, tokens
+from meta.store.streams.stream_reads import NO_ID, EntryRow, StreamRow, StreamScope
+from meta.store.versions import versions
+from meta.v1 import nursery_pb2
+from segments.location import StoreLocation
+
+# Nurseries need no checkpoints; the newest says when an entry moved last.
+DETAIL = Detail(checkpoints=1, babies=BABIES_MAX)
+STREAMS_PER_READ = 2_000
+DATASETS_PER_READ = 50
+# Tag and length of an item in its list, and the cursor that is added last.
+_TAG_BYTES = 5
+_CURSOR_BYTES = 128
+_POSITION = struct.Struct("!qB16s")
+_FIELD = "page_cursor"
+Item = TypeVar("Item", bound=Message)
+
+
+class PagePosition(NamedTuple):
+    """The start of a page: a section, and the last item before it."""
+
+    seq: int
+    section: int = 0
+    last_id: UUID = NO_ID
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A poll in pages; `cursor` is "" for the first page."""
+
+    scope: StreamScope
+    catalog_since: int
+    cursor: str
+
+
+class _Page:
+    """A reply and the room that is left in it; weighing it anew for every item would be slow."""
+
+    def __init__(self, reply: nursery_pb2.GetIngestStreamsResponse) -> None:
+        self.reply = reply
+        self.room_bytes = convert.REPLY_BYTES_MAX - reply.ByteSize() - _CURSOR_BYTES
+        self.is_begun = False
+
+    def has_room(self, *items: Message) -> bool:
+        """Return whether all of the items fit."""
+        return sum(item.ByteSize() + _TAG_BYTES for item in items) <= self.room_bytes
+
+    def add(self, items: "RepeatedCompositeFieldContainer[Item]", item: Item) -> None:
+        """Append an item."""
+        items.append(item)
+        self.room_bytes -= item.ByteSize() + _TAG_BYTES
+        self.is_begun = True
+
+
+class Pages:
+    """Reads pages of polls."""
+
+    def __init__(self, location: StoreLocation, grace_secs: float) -> None:
+        self._location = location
+        self._grace_secs = grace_secs
+        self._sections: tuple[Callable[..., PagePosition | None], ...] = (
+            self._add_streams,
+            self._add_datasets,
+            self._add_tokens,
+        )
+
+    def read(
+        self, tx: Transaction, asked: PageRequest, reply: nursery_pb2.GetIngestStreamsResponse
+    ) -> None:
+        """Fill `reply`, which holds what stands on every page. Raises CursorInvalid."""
+        place = _decode(asked) if asked.cursor else PagePosition(seq=reply.response_seq)
+        if place.seq > versions.current(tx) or versions.is_lost(tx, place.seq):
+            raise VersionExpired("the poll began before a failover; begin anew with since_seq 0")
+        reply.response_seq = place.seq
+        page = _Page(reply)
+        while place.section < len(self._sections):
+            next_place = self._sections[place.section](tx, asked, place, page)
+            if next_place is not None:
+                reply.next_page_cursor = _encode(next_place, asked)
+                return
+            place = PagePosition(place.seq, place.section + 1)
+
+    def _add_streams(
+        self,
+        tx: Transaction,
+        asked: PageRequest,
+        place: PagePosition,
+        page: _Page,
+    ) -> PagePosition | None:
+        """Add streams; returns where the next page begins, None once all are there."""
+        after = place.last_id
+        while True:
+            rows = stream_reads.read_streams(
+                tx, asked.scope, self._grace_secs, after, STREAMS_PER_READ
+            )
+            if not rows:
+                return None
+            entries = stream_reads.read_entries(tx, rows)
+            fitting = self._fitting(rows, entries, page.room_bytes)
+            added = self._add_fitting(tx, rows[:fitting], entries, page)
+            if added:
+                after = rows[added - 1].id
+            if added < len(rows):
+                return place._replace(last_id=after)
+            if len(rows) < STREAMS_PER_READ:
+                return None
+
+    def _fitting(
+        self, rows: Sequence[StreamRow], entries: Sequence[EntryRow], room_bytes: int
+    ) -> int:
+        """The number of streams that fit by estimate, at least one."""
+        entries_of: dict[UUID, int] = {}
+        for entry in entries:
+            entries_of[entry.stream_id] = entries_of.get(entry.stream_id, 0) + 1
+        for count, row in enumerate(rows):
+            room_bytes -= replies.estimate(self._location, row, entries_of.get(row.id, 0), DETAIL)
+            if room_bytes < 0:
+                return max(1, count)
+        return len(rows)
+
+    def _add_fitting(
+        self,
+        tx: Transaction,
+        rows: Sequence[StreamRow],
+        entries: Sequence[EntryRow],
+        page: _Page,
+    ) -> int:
+        """Add streams until the page is full; returns how many."""
+        ids = {row.id for row in rows}
+        own = [entry for entry in entries if entry.stream_id in ids]
+        infos = replies.build_streams(tx, self._location, rows, own, DETAIL)
+        history: dict[str, list[nursery_pb2.RoutingPeriod]] = {}
+        for period in replies.periods(stream_reads.read_periods(tx, rows)):
+            history.setdefault(period.stream_id, []).append(period)
+        for count, info in enumerate(infos):
+            periods = history.get(info.stream_id, [])
+            if not page.has_room(info, *periods):
+                if page.reply.streams:
+                    return count
+                # One stream above the bound: its first babies do for now.
+                while not page.has_room(info, *periods) and len(info.unmerged_babies) > 1:
+                    del info.unmerged_babies[len(info.unmerged_babies) // 2 :]
+                    periods = _needed(periods, info.unmerged_babies)
+            page.add(page.reply.streams, info)
+            for period in periods:
+                page.add(page.reply.routing_history, period)
+        return len(infos)
+
+    def _add_datasets(
+        self,
+        tx: Transaction,
+        asked: PageRequest,
+        place: PagePosition,
+        page: _Page,
+    ) -> PagePosition | None:
+        after = place.last_id
+        # -1: also what never changed since it was created by release 0.1.0.
+        since = asked.catalog_since or -1
+        while True:
+            rows = datasets.list_changed(tx, since, after, DATASETS_PER_READ)
+            layouts = dataset_layouts.read(tx, [row.id for row in rows])
+            for row in rows:
+                info = convert.dataset_info(self._location, row, layouts[row.id])
+                if not page.has_room(info):
+                    return place._replace(last_id=after)
+                page.add(page.reply.datasets, info)
+                after = row.id
+            if len(rows) < DATASETS_PER_READ:
+                return None
+
+    def _add_tokens(
+        self,
+        tx: Transaction,
+        asked: PageRequest,
+        place: PagePosition,
+        page: _Page,
+    ) -> PagePosition | None:
+        """Add all tokens at once: as many as there may be fit into one page."""
+        if asked.catalog_since:
+            active_tokens = tokens.list_changed(tx, asked.catalog_since)
+        else:
+            active_tokens = tokens.list_active(tx)
+        messages = replies.token_routing(active_tokens)
+        size_bytes = sum(message.ByteSize() + _TAG_BYTES for message in messages)
+        if size_bytes > page.room_bytes and page.is_begun:
+            return place
+        page.reply.token_routing.extend(messages)
+        return None
+
+
+def _needed(
+    periods: Sequence[nursery_pb2.RoutingPeriod],
+    babies: Sequence[nursery_pb2.BabySegmentInfo],
+) -> list[nursery_pb2.RoutingPeriod]:
+    """Leave out what routes none of the babies: what ended before the first or began after."""
+    first, last = babies[0].offset, babies[-1].offset
+    in_force: dict[str, int] = {}
+    for period in periods:
+        if period.from_offset <= first:
+            known = in_force.get(period.token_id, -1)
+            in_force[period.token_id] = max(known, period.from_offset)
+    return [
+        period
+        for period in periods
+        if in_force.get(period.token_id, -1) <= period.from_offset <= last
+    ]
+
+
+def _encode(place: PagePosition, asked: PageRequest) -> str:
+    packed = _POSITION.pack(place.seq, place.section, place.last_id.bytes)
+    return cursors.encode(packed, _bound_to(packed, asked))
+
+
+def _decode(asked: PageRequest) -> PagePosition:
+    packed, digest = cursors.split(asked.cursor, _POSITION.size, _FIELD)
+    cursors.check(digest, _bound_to(packed, asked), _FIELD)
+    seq, section, last_id = _POSITION.unpack(packed)
+    return PagePosition(seq, section, UUID(bytes=last_id))
+
+
+def _bound_to(packed: bytes, asked: PageRequest) -> bytes:
+    return repr((packed, "GetIngestStreamsForNursery", asked.scope, asked.catalog_since)).encode()

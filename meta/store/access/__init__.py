@@ -1,0 +1,1 @@
+"""Access tokens, audit log, denied calls, authors of catalog entries, the server's state."""

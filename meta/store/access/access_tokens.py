@@ -1,0 +1,183 @@
+"""Access tokens of services and people: digests, subjects, roles, expiry."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    LargeBinary,
+    Select,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.sql import and_
+
+from meta.errors import NotFound, QuotaExceeded
+from meta.store.access import catalog_authors
+from meta.store.engine import keyset
+from meta.store.engine.pool import Transaction
+from meta.store.tables import access_tokens
+from meta.store.versions.clock import ago
+from segments.ids import new_uuid7
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """An access token without its secret; `expires_at` None = never."""
+
+    id: UUID
+    subject: str
+    role: str
+    hint: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    # None = all.
+    dataset_ids: Sequence[UUID] | None
+    # Of the digest's pepper; "" = not known.
+    fingerprint: str
+
+
+class ValidAccess(NamedTuple):
+    """Rights of a valid token; dataset_ids None = all."""
+
+    digest: bytes
+    subject: str
+    role: str
+    dataset_ids: frozenset[UUID] | None
+    fingerprint: str
+
+
+_COLUMNS = (
+    access_tokens.c.id,
+    access_tokens.c.subject,
+    access_tokens.c.role,
+    access_tokens.c.hint,
+    access_tokens.c.created_at,
+    access_tokens.c.expires_at,
+    access_tokens.c.revoked_at,
+    access_tokens.c.dataset_ids,
+    access_tokens.c.pepper,
+)
+_IS_VALID = and_(
+    access_tokens.c.revoked_at.is_(None),
+    or_(access_tokens.c.expires_at.is_(None), access_tokens.c.expires_at > func.now()),
+)
+_ALL: Select[*tuple[Any, ...]] = select(*_COLUMNS)
+_BY_IDS = _ALL.where(access_tokens.c.id == func.any(bindparam("ids")))
+_LISTED: Select[*tuple[Any, ...]] = select(
+    access_tokens.c.id,
+    func.octet_length(access_tokens.c.subject) + catalog_authors.size_of(access_tokens.c.id),
+)
+_VALID: Select[*tuple[Any, ...]] = select(
+    access_tokens.c.digest,
+    access_tokens.c.subject,
+    access_tokens.c.role,
+    access_tokens.c.dataset_ids,
+    access_tokens.c.pepper,
+).where(_IS_VALID)
+_FIND_VALID = _VALID.where(
+    access_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
+)
+_REHASH = (
+    update(access_tokens)
+    .where(access_tokens.c.digest == bindparam("stored"))
+    .values(digest=bindparam("digest_"), pepper=bindparam("fingerprint"))
+)
+_COUNT_VALID = select(func.count()).select_from(access_tokens).where(_IS_VALID)
+_LOCK = text("LOCK TABLE access_tokens IN SHARE ROW EXCLUSIVE MODE")
+# Ended tokens are listed for as long as the audit log names them.
+_FORGET = text(f"""
+    WITH gone AS (DELETE FROM access_tokens
+      WHERE coalesce(revoked_at, expires_at) < {ago(":kept_secs")} RETURNING id)
+    DELETE FROM catalog_authors WHERE entry_id IN (SELECT id FROM gone)
+""")  # noqa: S608
+_INSERT = insert(access_tokens).returning(*_COLUMNS)
+_REVOKE = (
+    update(access_tokens)
+    .where(access_tokens.c.id == bindparam("token_id"))
+    .values(revoked_at=func.coalesce(access_tokens.c.revoked_at, func.now()))
+    .returning(*_COLUMNS)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccessToken:
+    """An access token to create; `expires_secs` None = it never expires."""
+
+    subject: str
+    role: str
+    digest: bytes
+    hint: str
+    expires_secs: int | None
+    fingerprint: str
+    dataset_ids: tuple[UUID, ...] | None = None
+
+
+def create(
+    tx: Transaction, new: NewAccessToken, *, tokens_max: int, kept_secs: float
+) -> AccessToken:
+    """Create a token, and forget those that ended long ago. Raises QuotaExceeded."""
+    tx.execute(_LOCK)
+    tx.execute(_FORGET, {"kept_secs": kept_secs})
+    if tx.execute(_COUNT_VALID).scalar_one() >= tokens_max:
+        raise QuotaExceeded(f"there are {tokens_max} valid access tokens, the most there may be")
+    expires_at = None
+    if new.expires_secs is not None:
+        expires_at = func.now() + func.make_interval(0, 0, 0, 0, 0, 0, new.expires_secs)
+    statement = _INSERT.values(
+        id=new_uuid7(),
+        subject=new.subject,
+        role=new.role,
+        digest=new.digest,
+        hint=new.hint,
+        expires_at=expires_at,
+        dataset_ids=None if new.dataset_ids is None else list(new.dataset_ids),
+        pepper=new.fingerprint,
+    )
+    return AccessToken(*tx.execute(statement).one())
+
+
+def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[AccessToken]:
+    """One page of the tokens, ended ones too."""
+    page: keyset.Page[UUID] = keyset.read(tx, _LISTED, window, {})
+    by_id = {row.id: AccessToken(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
+
+
+def revoke(tx: Transaction, token_id: UUID) -> AccessToken:
+    """End a token; of one that has ended, nothing changes. Raises NotFound."""
+    row = tx.execute(_REVOKE, {"token_id": token_id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such access token", token_id=token_id)
+    return AccessToken(*row)
+
+
+def list_valid(tx: Transaction) -> dict[bytes, ValidAccess]:
+    """Rights of every token that is valid now, by digest."""
+    return {row.digest: row for row in map(_valid, tx.execute(_VALID))}
+
+
+def find_valid(tx: Transaction, digests: Sequence[bytes]) -> ValidAccess | None:
+    """Rights of the token that is stored by one of the digests, None if it is not valid now."""
+    row = tx.execute(_FIND_VALID, {"digests": list(digests)}).one_or_none()
+    return None if row is None else _valid(row)
+
+
+def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:
+    """Store a token by another digest of the same plaintext."""
+    tx.execute(_REHASH, {"stored": stored, "digest_": digest, "fingerprint": fingerprint})
+
+
+def _valid(row: Any) -> ValidAccess:
+    digest, subject, role, dataset_ids, fingerprint = row
+    ids = None if dataset_ids is None else frozenset(dataset_ids)
+    return ValidAccess(bytes(digest), subject, role, ids, fingerprint)

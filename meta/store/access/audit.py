@@ -1,0 +1,109 @@
+"""The audit log: what an operator or administrator changed, kept for 90 days."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, insert, select
+
+from meta import access
+from meta.access import AuditCaller
+from meta.store.access import catalog_authors
+from meta.store.engine.pool import Transaction
+from meta.store.tables import audit_log
+
+_DETAIL_CHARACTERS_MAX = 1_000
+_NOTE = insert(audit_log)
+_ALL: Select[*tuple[Any, ...]] = select(
+    audit_log.c.id,
+    audit_log.c.at,
+    audit_log.c.rpc,
+    audit_log.c.subject_id,
+    audit_log.c.detail,
+    audit_log.c.principal,
+    audit_log.c.host,
+    audit_log.c.request_id,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """One change: when, by which call, of what, who called and from where."""
+
+    id: int
+    at: datetime
+    rpc: str
+    subject_id: str
+    detail: str
+    principal: str
+    host: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Conditions of a list of records: "" and None = any. `since` is included, `until` is not."""
+
+    rpc: str = ""
+    subject_id: str = ""
+    principal: str = ""
+    host: str = ""
+    request_id: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def note(
+    tx: Transaction,
+    rpc: str,
+    subject_id: object,
+    detail: str = "",
+    caller: AuditCaller | None = None,
+) -> None:
+    """Write one line, in the transaction of the change itself. Never a secret.
+
+    `caller` is who made the change, where its transaction serves several callers.
+    """
+    caller = caller or access.caller()
+    values = {
+        "host": caller.host,
+        "request_id": caller.request_id,
+        "rpc": rpc,
+        "subject_id": str(subject_id),
+        "detail": detail[:_DETAIL_CHARACTERS_MAX],
+        "principal": caller.subject,
+    }
+    tx.execute(_NOTE, values)
+    catalog_authors.note(tx, rpc, subject_id, caller.subject)
+
+
+def list_newest(
+    tx: Transaction, filters: AuditFilter, before_id: int, limit: int
+) -> list[AuditRecord]:
+    """Records older than `before_id` (0 = from the newest), newest first."""
+    statement = _filtered(filters).order_by(audit_log.c.id.desc()).limit(limit)
+    if before_id:
+        statement = statement.where(audit_log.c.id < before_id)
+    return [AuditRecord(*row) for row in tx.execute(statement)]
+
+
+def list_after(
+    tx: Transaction, filters: AuditFilter, after_id: int, limit: int
+) -> list[AuditRecord]:
+    """Committed records newer than `after_id`, oldest first; older ids may be committed later."""
+    statement = _filtered(filters).where(audit_log.c.id > after_id)
+    return [
+        AuditRecord(*row) for row in tx.execute(statement.order_by(audit_log.c.id).limit(limit))
+    ]
+
+
+def _filtered(filters: AuditFilter) -> Select[*tuple[Any, ...]]:
+    statement = _ALL
+    for name in ("rpc", "subject_id", "principal", "host", "request_id"):
+        if value := getattr(filters, name):
+            statement = statement.where(audit_log.c[name] == value)
+    if filters.since is not None:
+        statement = statement.where(audit_log.c.at >= filters.since)
+    if filters.until is not None:
+        statement = statement.where(audit_log.c.at < filters.until)
+    return statement

@@ -1,0 +1,1 @@
+"""Datasets with their settings, layouts and usage; schemas, views, projections and links."""

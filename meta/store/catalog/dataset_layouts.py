@@ -1,0 +1,196 @@
+"""Dataset layouts: sharding fields and promoted columns, which shape a dataset's segments.
+
+A promoted column has a Parquet field id for good. It belongs to all four parts of its definition:
+the same column promoted again gets its old id, a changed one a new id. Ids are even; the odd one
+behind is for the remainder that a datetime is stored with.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Integer, Uuid, and_, bindparam, delete, func, insert, select, text
+from sqlalchemy.dialects import postgresql
+
+from meta.store.engine.pool import Transaction
+from meta.store.tables import promoted_columns, promoted_field_ids, sharding_fields
+
+FIELD_ID_MIN = 1_000
+_FIELD_ID_STEP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShardingField:
+    """A field that readers filter by; the heaviest sorts first."""
+
+    field_name: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class PromotedColumnRow:
+    """A typed column over an attribute; type and scope are numbers of the contract's enums.
+
+    `field_id` is None before it is stored, and where a server of 0.1.0 stored the column.
+    """
+
+    name: str
+    kql_type: int
+    scope: int
+    attribute: str
+    field_id: int | None = field(default=None, compare=False)
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The columns of the tables that tell promoted columns apart."""
+        return {
+            "name": self.name,
+            "type": self.kql_type,
+            "scope": self.scope,
+            "attribute": self.attribute,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Both lists of one dataset, in stored order."""
+
+    sharding_fields: tuple[ShardingField, ...] = ()
+    promoted_columns: tuple[PromotedColumnRow, ...] = ()
+
+
+_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_FIELDS = (
+    select(sharding_fields.c.dataset_id, sharding_fields.c.field_name, sharding_fields.c.weight)
+    .where(sharding_fields.c.dataset_id == func.any(_IDS))
+    .order_by(sharding_fields.c.dataset_id, sharding_fields.c.position)
+)
+_COLUMNS = (
+    select(
+        promoted_columns.c.dataset_id,
+        promoted_columns.c.name,
+        promoted_columns.c.type,
+        promoted_columns.c.scope,
+        promoted_columns.c.attribute,
+        promoted_field_ids.c.field_id,
+    )
+    .outerjoin(
+        promoted_field_ids,
+        and_(
+            *(
+                promoted_columns.c[name] == promoted_field_ids.c[name]
+                for name in ("dataset_id", "name", "type", "scope", "attribute")
+            )
+        ),
+    )
+    .where(promoted_columns.c.dataset_id == func.any(_IDS))
+    .order_by(promoted_columns.c.dataset_id, promoted_columns.c.position)
+)
+_COLUMNS_BY_ID = text("""
+    SELECT c.dataset_id::text, c.field_id, c.name, c.type, c.scope, c.attribute
+    FROM unnest(cast(:dataset_ids AS uuid[]), cast(:field_ids AS integer[]))
+             w (dataset_id, field_id)
+         JOIN promoted_field_ids c USING (dataset_id, field_id)
+""").bindparams(
+    bindparam("dataset_ids", type_=ARRAY(Uuid)), bindparam("field_ids", type_=ARRAY(Integer))
+)
+_CLEAR_FIELDS = delete(sharding_fields).where(sharding_fields.c.dataset_id == bindparam("dataset"))
+_CLEAR_COLUMNS = delete(promoted_columns).where(
+    promoted_columns.c.dataset_id == bindparam("dataset")
+)
+_ADD_FIELD = insert(sharding_fields)
+_ADD_COLUMN = insert(promoted_columns)
+_LAST_FIELD_ID = select(func.max(promoted_field_ids.c.field_id)).where(
+    promoted_field_ids.c.dataset_id == bindparam("dataset")
+)
+_NUMBERED = select(
+    promoted_field_ids.c.name,
+    promoted_field_ids.c.type,
+    promoted_field_ids.c.scope,
+    promoted_field_ids.c.attribute,
+).where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
+_ADD_FIELD_ID = postgresql.insert(promoted_field_ids).on_conflict_do_nothing()
+
+
+def read(tx: Transaction, dataset_ids: Iterable[UUID]) -> dict[UUID, Layout]:
+    """The layout of every given dataset; an empty one where nothing is stored."""
+    ids = list(dataset_ids)
+    fields: dict[UUID, list[ShardingField]] = {}
+    for dataset_id, *rest in tx.execute(_FIELDS, {"ids": ids}):
+        fields.setdefault(dataset_id, []).append(ShardingField(*rest))
+    columns: dict[UUID, list[PromotedColumnRow]] = {}
+    for dataset_id, *rest in tx.execute(_COLUMNS, {"ids": ids}):
+        columns.setdefault(dataset_id, []).append(PromotedColumnRow(*rest))
+    return {i: Layout(tuple(fields.get(i, ())), tuple(columns.get(i, ()))) for i in ids}
+
+
+def find_columns(
+    tx: Transaction, keys: Iterable[tuple[str, int]]
+) -> dict[tuple[str, int], PromotedColumnRow]:
+    """The columns, also former ones, of dataset ids and field ids; unknown ones are missing."""
+    pairs = list(keys)
+    if not pairs:
+        return {}
+    values = {
+        "dataset_ids": [UUID(dataset_id) for dataset_id, _ in pairs],
+        "field_ids": [field_id for _, field_id in pairs],
+    }
+    return {
+        (row.dataset_id, row.field_id): PromotedColumnRow(
+            row.name, row.type, row.scope, row.attribute, row.field_id
+        )
+        for row in tx.execute(_COLUMNS_BY_ID, values)
+    }
+
+
+def replace_sharding_fields(
+    tx: Transaction, dataset_id: UUID, fields: Sequence[ShardingField]
+) -> None:
+    """Store the whole list; the caller holds the dataset's row."""
+    tx.execute(_CLEAR_FIELDS, {"dataset": dataset_id})
+    rows = [
+        {"dataset_id": dataset_id, "position": n, "field_name": f.field_name, "weight": f.weight}
+        for n, f in enumerate(fields)
+    ]
+    if rows:
+        tx.execute(_ADD_FIELD, rows)
+
+
+def replace_promoted_columns(
+    tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]
+) -> None:
+    """Store the whole list; the caller holds the dataset's row."""
+    tx.execute(_CLEAR_COLUMNS, {"dataset": dataset_id})
+    rows = [
+        {"dataset_id": dataset_id, "position": n, **column.definition}
+        for n, column in enumerate(columns)
+    ]
+    if rows:
+        tx.execute(_ADD_COLUMN, rows)
+        _allocate_field_ids(tx, dataset_id, columns)
+
+
+def restore_field_ids(
+    tx: Transaction, dataset_id: UUID, columns: Iterable[PromotedColumnRow]
+) -> None:
+    """Store the ids that segments carry; of two columns that claim one, the first has it."""
+    for column in columns:
+        if column.field_id is not None:
+            values = {"dataset_id": dataset_id, "field_id": column.field_id}
+            tx.execute(_ADD_FIELD_ID, values | column.definition)
+
+
+def _allocate_field_ids(
+    tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]
+) -> None:
+    """Number the columns that never were the dataset's; the caller holds the dataset's row."""
+    known = {PromotedColumnRow(*row) for row in tx.execute(_NUMBERED, {"dataset": dataset_id})}
+    last = tx.execute(_LAST_FIELD_ID, {"dataset": dataset_id}).scalar_one()
+    next_id = FIELD_ID_MIN if last is None else last - last % _FIELD_ID_STEP + _FIELD_ID_STEP
+    new = [column for column in columns if column not in known]
+    rows = [
+        {"dataset_id": dataset_id, "field_id": next_id + _FIELD_ID_STEP * n, **column.definition}
+        for n, column in enumerate(new)
+    ]
+    if rows:
+        tx.execute(_ADD_FIELD_ID, rows)

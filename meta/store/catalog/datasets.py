@@ -1,0 +1,204 @@
+"""Datasets: names, visibility at versions, settings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from meta.errors import NotFound, QuotaExceeded, RaceLost
+from meta.store.access import catalog_authors
+from meta.store.engine import dataset_scope, keyset
+from meta.store.engine.pool import Transaction
+from meta.store.tables import dataset_stats, dataset_visibility, datasets
+from meta.store.versions import versions
+from segments.ids import new_uuid7
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A live or deleted dataset; `key` is the short id that segments rows carry."""
+
+    id: UUID
+    key: int
+    name: str
+    is_default: bool
+
+
+_COLUMNS = (datasets.c.id, datasets.c.key, datasets.c.name, datasets.c.is_default)
+_LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
+_BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
+_BY_NAME = _LIVE.where(datasets.c.name == bindparam("name"))
+_DEFAULT = _LIVE.where(datasets.c.is_default)
+_ALL_LIVE = _LIVE.order_by(datasets.c.id)
+_LISTED: Select[*tuple[Any, ...]] = select(
+    datasets.c.id, func.octet_length(datasets.c.name) + catalog_authors.size_of(datasets.c.id)
+).where(datasets.c.deleted_at.is_(None))
+_BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+_COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
+# KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.
+_LOCK = (
+    select(datasets.c.id, datasets.c.key)
+    .where(datasets.c.deleted_at.is_(None))
+    .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+    .order_by(datasets.c.id)
+    .with_for_update(read=True, key_share=True)
+)
+_LOCK_SETTINGS = _BY_ID.with_for_update(key_share=True)
+_LOCK_LAYOUT = _BY_ID.with_for_update(read=True)
+_INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
+_SHOW = insert(dataset_visibility)
+_STAMP = (
+    update(datasets)
+    .where(datasets.c.id == bindparam("dataset"))
+    .values(changed_version=bindparam("version"))
+)
+_CHANGED = (
+    _LIVE.where(datasets.c.changed_version > bindparam("since"))
+    .where(datasets.c.id > bindparam("after"))
+    .order_by(datasets.c.id)
+    .limit(bindparam("most"))
+)
+_COUNT = insert(dataset_stats)
+
+
+def find(tx: Transaction, dataset_id: UUID) -> Dataset | None:
+    """The live dataset with this id."""
+    return _dataset(tx.execute(_BY_ID, {"id": dataset_id}).one_or_none())
+
+
+def find_by_name(tx: Transaction, name: str) -> Dataset | None:
+    """The live dataset with this name."""
+    return _dataset(tx.execute(_BY_NAME, {"name": name}).one_or_none())
+
+
+def find_either(tx: Transaction, identifier: UUID | str) -> Dataset | None:
+    """The live dataset with this id or, as text, this name."""
+    if isinstance(identifier, UUID):
+        return find(tx, identifier)
+    return find_by_name(tx, identifier)
+
+
+def get(tx: Transaction, identifier: UUID | str) -> Dataset:
+    """The live dataset with this id or, as text, this name. Raises NotFound."""
+    dataset = find_either(tx, identifier)
+    if dataset is None:
+        raise NotFound("there is no such dataset", dataset=identifier)
+    return dataset
+
+
+def find_default(tx: Transaction) -> Dataset | None:
+    """The default dataset; None before the first start."""
+    return _dataset(tx.execute(_DEFAULT).one_or_none())
+
+
+def get_default(tx: Transaction) -> Dataset:
+    """The dataset that exists from the start."""
+    return Dataset(*tx.execute(_DEFAULT).one())
+
+
+def list_live(tx: Transaction) -> list[Dataset]:
+    """Every live dataset that the caller may see, by id; their number has a limit on creation."""
+    rows = tx.execute(_ALL_LIVE)
+    return [Dataset(*row) for row in rows if dataset_scope.is_visible(row.id)]
+
+
+def list_changed(tx: Transaction, since: int, after: UUID, most: int) -> list[Dataset]:
+    """Live datasets behind `after` whose layout changed after a version, by id; -1 = all."""
+    values = {"since": since, "after": after, "most": most}
+    return [Dataset(*row) for row in tx.execute(_CHANGED, values)]
+
+
+def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
+    """Say at which version something last changed that nurseries read of a dataset."""
+    tx.execute(_STAMP, {"dataset": dataset_id, "version": version})
+
+
+def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
+    """One page of the live datasets."""
+    listed, visible = _LISTED, dataset_scope.visible_ids()
+    if visible is not None:
+        listed = listed.where(datasets.c.id.in_(visible))
+    page = keyset.read(tx, listed, window, {})
+    by_id = {row.id: Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
+
+
+def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
+    """Lock live datasets against deletion until the commit; returns their keys.
+
+    First in the order of locks: before tokens, streams, tasks and segments. Raises NotFound.
+    """
+    distinct_ids = list(dict.fromkeys(dataset_ids))
+    locked = lock_live(tx, distinct_ids)
+    for dataset_id in distinct_ids:
+        if dataset_id not in locked:
+            raise NotFound("there is no such dataset", dataset_id=dataset_id)
+    return locked
+
+
+def lock_live(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, int]:
+    """Like `lock_shared`, leaving out what is not live."""
+    return {row.id: row.key for row in tx.execute(_LOCK, {"ids": list(dataset_ids)})}
+
+
+def create(tx: Transaction, name: str, *, live_max: int) -> Dataset:
+    """The dataset of this name, made unless there is one. Raises QuotaExceeded."""
+    row = tx.execute(_INSERT, {"id": new_uuid7(), "name": name}).one_or_none()
+    if row is None:
+        existing = find_by_name(tx, name)
+        if existing is None:
+            raise RaceLost("the dataset of this name was deleted meanwhile")
+        return existing
+    made = _made_visible(tx, Dataset(*row))
+    # Counted behind the counter's lock, which creations take one after the other.
+    if count_live(tx) > live_max:
+        raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
+    return made
+
+
+def count_live(tx: Transaction) -> int:
+    """Count the live datasets."""
+    return tx.execute(_COUNT_LIVE).scalar_one()
+
+
+def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
+    """Change a dataset's settings alone. Raises NotFound."""
+    dataset = get(tx, identifier)
+    # NO KEY UPDATE: registrations go on meanwhile.
+    if tx.execute(_LOCK_SETTINGS, {"id": dataset.id}).one_or_none() is None:
+        raise NotFound("there is no such dataset", dataset=identifier)
+    return dataset
+
+
+def lock_layout(tx: Transaction, dataset_id: UUID) -> None:
+    """Keep a dataset and its promoted columns as they are until the commit. Raises NotFound."""
+    if tx.execute(_LOCK_LAYOUT, {"id": dataset_id}).one_or_none() is None:
+        raise NotFound("there is no such dataset", dataset_id=dataset_id)
+
+
+def ensure_default(tx: Transaction, name: str) -> Dataset:
+    """Create the default dataset unless there is one; a later name setting does not rename it."""
+    existing = tx.execute(_DEFAULT).one_or_none()
+    if existing is None:
+        values = {"id": new_uuid7(), "name": name, "is_default": True}
+        row = tx.execute(_INSERT, values).one_or_none()
+        if row is not None:
+            return _made_visible(tx, Dataset(*row))
+    return get_default(tx)
+
+
+def _made_visible(tx: Transaction, dataset: Dataset) -> Dataset:
+    tx.execute(_COUNT, {"dataset_key": dataset.key})
+    version = versions.allocate(tx)
+    tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
+    stamp(tx, dataset.id, version)
+    return dataset
+
+
+def _dataset(row: Row[UUID, int, str, bool] | None) -> Dataset | None:
+    if row is None or not dataset_scope.is_visible(row.id):
+        return None
+    return Dataset(*row)

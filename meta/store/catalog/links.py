@@ -1,0 +1,208 @@
+"""Links: a view reads a dataset through a projection."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Select, Uuid, bindparam, delete, func, literal_column, select, text
+from sqlalchemy import exists as exists_
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from meta.errors import NotFound, ReplyTooLarge
+from meta.store.catalog import datasets
+from meta.store.engine import keyset
+from meta.store.engine.pool import Transaction
+from meta.store.tables import datasets as datasets_table
+from meta.store.tables import link_columns, projections, view_dataset_projections, views
+from segments.ids import new_uuid7
+
+_links = view_dataset_projections
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The three ends of a link."""
+
+    dataset_id: UUID
+    view_id: UUID
+    projection_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The text of a link's projection, and the schemas of its view and projection, if any."""
+
+    text: str
+    schema_ids: tuple[UUID | None, UUID | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLink:
+    """A link as it is listed; `is_typed` if its projection was checked over its dataset."""
+
+    link: Link
+    is_typed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFilter:
+    """A filter of links; None does not filter."""
+
+    dataset_id: UUID | None = None
+    view_id: UUID | None = None
+    projection_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A view with the (dataset name, expression) pairs that it reads."""
+
+    id: UUID
+    name: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+# FOR SHARE: neither the schema nor the text changes until the link is stored.
+_KEEP_VIEW = (
+    select(views.c.schema_id).where(views.c.id == bindparam("id")).with_for_update(read=True)
+)
+_KEEP_PROJECTION = (
+    select(projections.c.projection, projections.c.schema_id)
+    .where(projections.c.id == bindparam("id"))
+    .with_for_update(read=True)
+)
+_FIND = (
+    select(_links.c.id)
+    .where(_links.c.dataset_id == bindparam("dataset"))
+    .where(_links.c.view_id == bindparam("view"))
+    .where(_links.c.projection_id == bindparam("projection"))
+)
+_OF_PROJECTION = (
+    select(_links.c.id, _links.c.dataset_id, _links.c.view_id)
+    .where(_links.c.projection_id == bindparam("projection"))
+    .order_by(_links.c.dataset_id, _links.c.view_id)
+    .limit(bindparam("most"))
+)
+_INSERT = upsert(_links).on_conflict_do_nothing().returning(_links.c.id)
+_DELETE = (
+    delete(_links)
+    .where(_links.c.dataset_id == bindparam("dataset"))
+    .where(_links.c.view_id == bindparam("view"))
+    .where(_links.c.projection_id == bindparam("projection"))
+)
+_DELETE_OF_DATASET = delete(_links).where(_links.c.dataset_id == bindparam("dataset"))
+_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_BY_IDS = select(
+    _links.c.id,
+    _links.c.dataset_id,
+    _links.c.view_id,
+    _links.c.projection_id,
+    exists_(select(link_columns.c.link_id).where(link_columns.c.link_id == _links.c.id)),
+).where(_links.c.id == func.any(_IDS))
+_LISTED: Select[*tuple[Any, ...]] = select(_links.c.id, literal_column("0").label("size"))
+_PAIR_BYTES = text("""
+    SELECT v.id, octet_length(v.name) + coalesce((
+        SELECT sum(octet_length(d.name) + octet_length(p.projection) + 16)
+        FROM view_dataset_projections l
+        JOIN datasets d ON d.id = l.dataset_id JOIN projections p ON p.id = l.projection_id
+        WHERE l.view_id = v.id), 0) AS size
+    FROM views v
+""")
+_SOURCES: Select[*tuple[Any, ...]] = select(
+    *_PAIR_BYTES.columns(views.c.id, literal_column("0").label("size")).subquery("sources").c
+)
+_VIEW_NAMES = select(views.c.id, views.c.name).where(views.c.id == func.any(_IDS))
+_PAIRS = (
+    select(_links.c.view_id, datasets_table.c.name, projections.c.projection)
+    .join(datasets_table, datasets_table.c.id == _links.c.dataset_id)
+    .join(projections, projections.c.id == _links.c.projection_id)
+    .where(_links.c.view_id == func.any(_IDS))
+    .order_by(_links.c.view_id, _links.c.id)
+)
+
+
+def lock_ends(tx: Transaction, link: Link) -> Ends:
+    """Keep all three as they are until the commit. Raises NotFound for the one that is missing."""
+    datasets.lock_layout(tx, link.dataset_id)
+    view = tx.execute(_KEEP_VIEW, {"id": link.view_id}).one_or_none()
+    if view is None:
+        raise NotFound("there is no such view", view_id=link.view_id)
+    projection = tx.execute(_KEEP_PROJECTION, {"id": link.projection_id}).one_or_none()
+    if projection is None:
+        raise NotFound("there is no such projection", projection_id=link.projection_id)
+    return Ends(projection.projection, (view.schema_id, projection.schema_id))
+
+
+def exists(tx: Transaction, link: Link) -> bool:
+    """Tell whether there is such a link."""
+    return tx.execute(_FIND, _ends(link)).one_or_none() is not None
+
+
+def create(tx: Transaction, link: Link) -> UUID | None:
+    """Make a link, whose ends the caller has locked; None if it exists."""
+    values = {
+        "id": new_uuid7(),
+        "dataset_id": link.dataset_id,
+        "view_id": link.view_id,
+        "projection_id": link.projection_id,
+    }
+    row = tx.execute(_INSERT, values).one_or_none()
+    return None if row is None else row.id
+
+
+def list_of_projection(tx: Transaction, projection_id: UUID, most: int) -> list[tuple[UUID, Link]]:
+    """The links through a projection with their ids, in the order of locks; at most so many."""
+    rows = tx.execute(_OF_PROJECTION, {"projection": projection_id, "most": most})
+    return [(row.id, Link(row.dataset_id, row.view_id, projection_id)) for row in rows]
+
+
+def _ends(link: Link) -> dict[str, UUID]:
+    return {
+        "dataset": link.dataset_id,
+        "view": link.view_id,
+        "projection": link.projection_id,
+    }
+
+
+def remove(tx: Transaction, link: Link) -> bool:
+    """Delete a link; False if there is none."""
+    return tx.execute(_DELETE, _ends(link)).rowcount > 0
+
+
+def remove_of_dataset(tx: Transaction, dataset_id: UUID) -> None:
+    """Delete all links of a dataset."""
+    tx.execute(_DELETE_OF_DATASET, {"dataset": dataset_id})
+
+
+def list_page(
+    tx: Transaction, window: keyset.Window, link_filter: LinkFilter
+) -> keyset.Page[ListedLink]:
+    """One page of the links that match all filters."""
+    query = _LISTED
+    for column, value in (
+        (_links.c.dataset_id, link_filter.dataset_id),
+        (_links.c.view_id, link_filter.view_id),
+        (_links.c.projection_id, link_filter.projection_id),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    page = keyset.read(tx, query, window, {})
+    rows = tx.execute(_BY_IDS, {"ids": list(page.ids)})
+    by_id = {row[0]: ListedLink(Link(*row[1:4]), row[4]) for row in rows}
+    return page.map(by_id.__getitem__)
+
+
+def list_sources(tx: Transaction, window: keyset.Window) -> keyset.Page[Source]:
+    """One page of all views with what they read. Raises ReplyTooLarge for a huge view."""
+    page = keyset.read(tx, _SOURCES, window, {})
+    if page.size_bytes > window.bytes_max:
+        raise ReplyTooLarge("a view reads too much for one reply", view_id=page.ids[0])
+    ids: Sequence[UUID] = page.ids
+    names = {row.id: row.name for row in tx.execute(_VIEW_NAMES, {"ids": list(ids)})}
+    pairs: dict[UUID, list[tuple[str, str]]] = {}
+    for view_id, dataset_name, expression in tx.execute(_PAIRS, {"ids": list(ids)}):
+        pairs.setdefault(view_id, []).append((dataset_name, expression))
+    return page.map(
+        lambda source_id: Source(source_id, names[source_id], tuple(pairs.get(source_id, ())))
+    )

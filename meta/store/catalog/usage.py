@@ -1,0 +1,110 @@
+"""Usage: records committed per dataset and calendar month (UTC), for quotas."""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Row, Uuid, bindparam, text
+
+from meta.store.engine import pg_arrays
+from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
+
+SLOTS = 64
+# Threads of a process that add to rows of their own.
+LANES = COMMIT_BATCHES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Records of a live dataset in one month, written YYYY-MM, and its own limits.
+
+    `limit` is -1 for unlimited and 0 for the server's default. `ingest_limits` are those of
+    DatasetSettings, in their order.
+    """
+
+    dataset_id: UUID
+    month: str
+    records: int
+    limit: int
+    name: str
+    ingest_limits: tuple[int, int, int, int, int]
+
+
+_ADD = text(
+    "INSERT INTO dataset_usage (dataset_id, month, slot, records)"
+    " SELECT d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM'), :slot, n"
+    " FROM unnest(cast(:datasets AS uuid[]), cast(:counts AS bigint[])) AS new (d, n) ORDER BY d"
+    " ON CONFLICT (dataset_id, month, slot)"
+    " DO UPDATE SET records = dataset_usage.records + excluded.records"
+)
+_READ = (
+    "SELECT d.id, d.name, m AS month, d.records_per_month, d.ingest_bytes_per_sec,"
+    " d.ingest_exports_in_flight, d.ingest_memory_bytes, d.event_age_max_secs,"
+    " d.event_lead_max_secs, coalesce((SELECT sum(u.records)"
+    " FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m), 0)::bigint AS records"
+    " FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m"
+    " WHERE d.deleted_at IS NULL"
+)
+_lanes, _lane = count(), threading.local()
+_READ_ALL = text(f"{_READ} ORDER BY d.id")
+_READ_SOME = text(f"{_READ} AND d.id = ANY(:datasets) ORDER BY d.id").bindparams(
+    bindparam("datasets", type_=ARRAY(Uuid))
+)
+
+
+def add(tx: Transaction, records: Mapping[UUID, int]) -> None:
+    """Count records in the current month."""
+    counted = {dataset_id: n for dataset_id, n in records.items() if n}
+    if counted:
+        tx.execute(
+            _ADD,
+            {
+                "slot": slot(),
+                "datasets": pg_arrays.uuids(counted),
+                "counts": pg_arrays.numbers(counted.values()),
+            },
+        )
+
+
+def slot() -> int:
+    """This process's row of each dataset, so that committers do not wait for one another's."""
+    return os.getpid() * LANES % SLOTS
+
+
+def lane_slot() -> int:
+    """This thread's row of each dataset: batches that run side by side wait for no row.
+
+    For the few threads of a committer, because every row is read by each call that asks for usage.
+    """
+    if not hasattr(_lane, "number"):
+        _lane.number = next(_lanes) % LANES
+    return slot() + int(_lane.number)
+
+
+def read(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, TokenUsage]:
+    """This month's records of those datasets that are live; of all live ones if none is named.
+
+    Every collector asks this every few seconds, so it is one statement that reads what is named.
+    """
+    if dataset_ids:
+        rows = tx.execute(_READ_SOME, {"datasets": list(dataset_ids)})
+    else:
+        rows = tx.execute(_READ_ALL)
+    return {row.id: _usage(row) for row in rows}
+
+
+def _usage(row: Row[Any]) -> TokenUsage:
+    ingest_limits = (
+        row.ingest_bytes_per_sec,
+        row.ingest_exports_in_flight,
+        row.ingest_memory_bytes,
+        row.event_age_max_secs,
+        row.event_lead_max_secs,
+    )
+    return TokenUsage(
+        row.id, row.month, row.records, row.records_per_month, row.name, ingest_limits
+    )

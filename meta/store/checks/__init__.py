@@ -1,0 +1,1 @@
+"""Checks: rows against objects, rows against rows, recounts and repairs."""

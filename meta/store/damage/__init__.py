@@ -1,0 +1,1 @@
+"""Damage and its ways out: losses, replays, parked streams, repaired segments."""

@@ -1,0 +1,210 @@
+"""Ways out of a live segment that is missing or damaged: hide it, or replace its object.
+
+A hidden segment has a tombstone whose grace never ends: no version from then on shows it, no server
+hands out its object for deletion, and it can be replaced, by its own object too (undo).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, insert, text
+
+from meta.errors import InvalidArgument, NotFound, NothingToRepair
+from meta.store.access import audit
+from meta.store.catalog import datasets
+from meta.store.damage import losses
+from meta.store.damage.losses import Acceptance, Loss, LossKind, Lost
+from meta.store.engine.pool import Conflict, Transaction
+from meta.store.merging import merge_tasks
+from meta.store.segments import segments, stats
+from meta.store.segments.segments import NewSegment, SegmentRow
+from meta.store.tables import segment_lineage
+from meta.store.versions import versions
+from meta.store.versions.versions import Version
+from segments.keys import join_key
+from segments.offsets import OffsetSpan, coalesce
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A segment that took another one's place."""
+
+    segment_id: UUID
+    version: Version
+
+
+_LOCK = text("""
+    SELECT dataset_key, size_bytes, compressed_size_bytes, merge_count,
+           tombstone_version IS NULL AS is_live,
+           coalesce(tombstone_at = 'infinity', false) AS is_hidden
+    FROM segments WHERE id = :segment FOR UPDATE
+""")
+_TASK = text("SELECT task_id FROM merge_task_inputs WHERE segment_id = :segment")
+_BURY = text(
+    "UPDATE segments SET tombstone_version = coalesce(tombstone_version, :version),"
+    " tombstone_at = CASE WHEN :is_hidden THEN cast('infinity' AS timestamptz)"
+    " ELSE clock_timestamp() END WHERE id = :segment"
+)
+_REPLACED_BY = text("SELECT output_id FROM segment_lineage WHERE input_id = :segment")
+_LINK = insert(segment_lineage)
+# Registrations of everything that was merged into the segment, by their first segments.
+_SPANS = text("""
+    WITH RECURSIVE chain (id) AS (
+        SELECT cast(:segment AS uuid)
+        UNION SELECT l.input_id FROM chain c JOIN segment_lineage l ON l.output_id = c.id),
+    firsts AS (
+        SELECT id FROM chain
+        UNION SELECT f.first_segment_id FROM chain c
+              JOIN registration_segments f ON f.segment_id = c.id)
+    SELECT DISTINCT r.stream_id::text, r.start_offset + 1, r.end_offset
+    FROM firsts JOIN registrations r ON r.segment_id = firsts.id
+""")
+
+
+def hide(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> tuple[SegmentRow, Loss]:
+    """Hide a live segment and cancel the open task over it; returns it with its loss.
+
+    A repetition returns what the first call wrote. Raises NotFound, NothingToRepair.
+    """
+    segment = _get(tx, segment_id)
+    cancelled = _cancel_task(tx, segment_id)
+    row = _lock(tx, segment_id)
+    known = losses.of_segment(tx, segment_id)
+    if row.is_hidden and known:
+        return segment, known[-1]
+    if not row.is_live:
+        raise _not_live(segment_id)
+    audit.note(tx, "HideSegment", segment_id, f"{acceptance.actor}: {acceptance.reason}")
+    version = versions.allocate(tx)
+    tx.execute(_BURY, {"segment": segment_id, "version": version, "is_hidden": True})
+    losses.write(tx, [_lost(segment)], version, acceptance)
+    stats.add(tx, [*cancelled, _gone(row)])
+    return _get(tx, segment_id), losses.of_segment(tx, segment_id)[-1]
+
+
+def replace(
+    tx: Transaction,
+    segment_id: UUID,
+    new: NewSegment,
+    ranges: Sequence[OffsetSpan],
+    acceptance: Acceptance,
+) -> Replacement:
+    """Let a new object of the same records take the place of a live or hidden segment.
+
+    `ranges` is the lineage in the file's footer. The old object is deleted after its grace. Raises
+    NotFound, NothingToRepair, InvalidArgument for other records, and what a registration may.
+    """
+    segment = _get(tx, segment_id)
+    datasets.lock_shared(tx, [UUID(segment.dataset_id)])
+    cancelled = _cancel_task(tx, segment_id)
+    row = _lock(tx, segment_id)
+    _check_same(tx, segment, new, ranges)
+    claims = segments.claim(tx, [new])
+    segments.raise_refusal(claims)
+    (claimed,) = claims
+    if claimed.registered_at is not None:
+        if claimed.segment_id in tx.execute(_REPLACED_BY, {"segment": segment_id}).scalars().all():
+            return Replacement(claimed.segment_id, claimed.registered_at)
+        raise InvalidArgument("the object is registered as a segment of its own", field="segment")
+    if not (row.is_live or row.is_hidden):
+        raise _not_live(segment_id)
+    audit.note(tx, "ReplaceSegment", segment_id, f"{acceptance.actor}: {acceptance.reason}")
+    version = versions.allocate(tx)
+    changes = segments.write_rows(tx, claims, version, merge_count=row.merge_count)
+    tx.execute(_BURY, {"segment": segment_id, "version": version, "is_hidden": False})
+    tx.execute(_LINK, {"input_id": segment_id, "output_id": claimed.segment_id})
+    if row.is_live:
+        # What readers of versions before this one meet is in the ledger too.
+        losses.write(tx, [_lost(segment)], version, acceptance)
+        changes.append(_gone(row))
+    losses.withdraw(tx, segment_id, version)
+    stats.add(tx, [*cancelled, *changes])
+    return Replacement(claimed.segment_id, version)
+
+
+def _get(tx: Transaction, segment_id: UUID) -> SegmentRow:
+    for segment in segments.get_many(tx, [segment_id]):
+        return segment
+    raise NotFound("there is no such segment", segment_id=segment_id)
+
+
+def _lock(tx: Transaction, segment_id: UUID) -> Row[*tuple[Any, ...]]:
+    row = tx.execute(_LOCK, {"segment": segment_id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such segment", segment_id=segment_id)
+    # A planner that held the segment meanwhile has put it into a task.
+    if tx.execute(_TASK, {"segment": segment_id}).scalar_one_or_none() is not None:
+        raise Conflict("40001")
+    return row
+
+
+def _cancel_task(tx: Transaction, segment_id: UUID) -> list[stats.Change]:
+    """Cancel the open task over a segment, which frees its other inputs."""
+    task_id = tx.execute(_TASK, {"segment": segment_id}).scalar_one_or_none()
+    if task_id is None:
+        return []
+    task = merge_tasks.lock(tx, task_id)
+    # Closed while its lock was waited for: the segment may be in another task by now.
+    if task is None or tx.execute(_TASK, {"segment": segment_id}).scalar_one_or_none() != task_id:
+        raise Conflict("40001")
+    return merge_tasks.cancel(tx, [task])
+
+
+def _check_same(
+    tx: Transaction, segment: SegmentRow, new: NewSegment, ranges: Iterable[OffsetSpan]
+) -> None:
+    pairs = (
+        ("dataset_id", str(new.dataset_id), segment.dataset_id),
+        ("number_of_events", new.number_of_events, segment.number_of_events),
+        ("time_range.start_time", new.start_ns, segment.start_ns),
+        ("time_range.end_time", new.end_ns, segment.end_ns),
+    )
+    for name, given, registered in pairs:
+        if given != registered:
+            raise InvalidArgument(
+                f"it is {given}, that of the segment is {registered}", field=f"segment.{name}"
+            )
+    registered_spans = coalesce(
+        OffsetSpan(*row) for row in tx.execute(_SPANS, {"segment": segment.id})
+    )
+    # A segment that was registered without offsets has no lineage in meta.
+    if not registered_spans:
+        return
+    for span in ranges:
+        if not any(_covers(known, span) for known in registered_spans):
+            raise InvalidArgument(
+                f"offsets {span.start} to {span.end} of stream {span.stream_id} are none of the"
+                " segment's",
+                field="ranges",
+            )
+
+
+def _covers(known: OffsetSpan, span: OffsetSpan) -> bool:
+    return known.stream_id == span.stream_id and known.start <= span.start and span.end <= known.end
+
+
+def _lost(segment: SegmentRow) -> Lost:
+    return Lost(
+        LossKind.SEGMENT,
+        dataset_id=UUID(segment.dataset_id),
+        segment_id=UUID(segment.id),
+        object_key=join_key(segment.prefix, segment.object_name),
+        records=segment.number_of_events,
+    )
+
+
+def _gone(row: Row[*tuple[Any, ...]]) -> stats.Change:
+    return stats.Change(
+        row.dataset_key,
+        live_segments=-1,
+        live_size_bytes=-row.size_bytes,
+        live_compressed_size_bytes=-row.compressed_size_bytes,
+    )
+
+
+def _not_live(segment_id: UUID) -> NothingToRepair:
+    return NothingToRepair(
+        "the segment is not live: it was merged or deleted", segment_id=segment_id
+    )

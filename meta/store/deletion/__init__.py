@@ -1,0 +1,1 @@
+"""Deletion: retention, due tombstones, brakes, orphans, deleted datasets, expired rows."""

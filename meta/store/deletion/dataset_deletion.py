@@ -1,0 +1,181 @@
+"""Dataset deletion: a grace during which it can be undone, then the segments are tombstoned."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, bindparam, func, insert, select, text, update
+
+from meta.errors import (
+    DatasetProtected,
+    NotFound,
+    QuotaExceeded,
+    StillReferenced,
+    UndeleteExpired,
+)
+from meta.store.access import audit
+from meta.store.catalog import datasets, links
+from meta.store.catalog.datasets import Dataset
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_tasks
+from meta.store.segments import burial, stats
+from meta.store.tables import dataset_visibility
+from meta.store.tables import datasets as datasets_table
+from meta.store.versions import versions
+from meta.store.versions.clock import ago
+
+# The counter is held while they are tombstoned.
+SEGMENTS_AT_ONCE = 200
+TASKS_AT_ONCE = 200
+_SHOWN_BLOCKERS = 10
+
+_COLUMNS = (
+    datasets_table.c.id,
+    datasets_table.c.key,
+    datasets_table.c.name,
+    datasets_table.c.is_default,
+)
+_LOCK: Select[*tuple[Any, ...]] = (
+    select(*_COLUMNS)
+    .where(datasets_table.c.id == bindparam("dataset"))
+    .where(datasets_table.c.deleted_at.is_(None))
+    .with_for_update()
+)
+_BLOCKERS = text("""
+    (SELECT 'token ' || name FROM ingest_tokens
+     WHERE revoked_at IS NULL
+       AND :dataset IN (logs_dataset_id, traces_dataset_id, metrics_dataset_id)
+     ORDER BY id LIMIT :most)
+    UNION ALL
+    (SELECT 'stream ' || stream_id FROM stream_datasets WHERE dataset_id = :dataset
+     ORDER BY stream_id LIMIT :most)
+""")
+_DELETE = (
+    update(datasets_table)
+    .where(datasets_table.c.id == bindparam("dataset"))
+    .values(deleted_at=func.clock_timestamp())
+)
+_HIDE = (
+    update(dataset_visibility)
+    .where(dataset_visibility.c.dataset_key == bindparam("key"))
+    .where(dataset_visibility.c.to_version.is_(None))
+    .values(to_version=bindparam("at_version"))
+)
+_LOCK_DELETED = text(f"""
+    SELECT id, key, name, is_default,
+           deleted_at IS NULL AS is_live,
+           purged_at IS NOT NULL OR deleted_at <= {ago(":grace")} AS is_over
+    FROM datasets WHERE id = :dataset FOR UPDATE
+""")  # noqa: S608
+_RESTORE = (
+    update(datasets_table)
+    .where(datasets_table.c.id == bindparam("dataset"))
+    .values(deleted_at=None)
+)
+_SHOW = insert(dataset_visibility)
+_PURGE = text(f"""
+    UPDATE datasets SET purged_at = clock_timestamp() WHERE id = ANY(ARRAY(
+        SELECT id FROM datasets
+        WHERE purged_at IS NULL AND deleted_at <= {ago(":grace")}
+          AND NOT EXISTS (SELECT FROM merge_tasks WHERE dataset_key = datasets.key AND state = 1)
+        ORDER BY deleted_at LIMIT 100 FOR UPDATE SKIP LOCKED))
+""")  # noqa: S608
+_PURGED_SEGMENTS = text("""
+    SELECT s.id FROM datasets d CROSS JOIN LATERAL (
+        SELECT id FROM segments
+        WHERE dataset_key = d.key AND tombstone_version IS NULL
+        ORDER BY created_at, id LIMIT :most) s
+    WHERE d.purged_at IS NOT NULL LIMIT :most
+""")
+# Nobody can put a hidden segment of a purged dataset back.
+_END_HIDING = text("""
+    UPDATE segments SET tombstone_at = clock_timestamp() WHERE id = ANY(ARRAY(
+        SELECT s.id FROM datasets d JOIN segments s ON s.dataset_key = d.key
+        WHERE d.purged_at IS NOT NULL AND s.tombstone_version IS NOT NULL
+          AND s.tombstone_at = 'infinity' ORDER BY s.id LIMIT :most FOR UPDATE OF s SKIP LOCKED))
+""")
+
+
+def delete(tx: Transaction, identifier: UUID | str) -> bool:
+    """Delete a dataset; False if there is none. Raises StillReferenced, DatasetProtected.
+
+    One row hides all its segments: nothing of it is read at versions from now on. Its tasks are
+    dead from then on too, and are closed in pages by `cancel_tasks`.
+    """
+    named = datasets.find_either(tx, identifier)
+    if named is None:
+        return False
+    row = tx.execute(_LOCK, {"dataset": named.id}).one_or_none()
+    if row is None:
+        return False
+    dataset = Dataset(*row)
+    _check_deletable(tx, dataset)
+    audit.note(tx, "DeleteDataset", dataset.id, f"name {dataset.name!r}")
+    links.remove_of_dataset(tx, dataset.id)
+    version = versions.allocate(tx)
+    tx.execute(_DELETE, {"dataset": dataset.id})
+    tx.execute(_HIDE, {"key": dataset.key, "at_version": version})
+    return True
+
+
+def cancel_tasks(tx: Transaction) -> int:
+    """Cancel some open tasks of deleted datasets; returns how many.
+
+    Nobody sees them as open since the deletion. Those that are left when the dataset is undeleted
+    are open again.
+    """
+    tasks = merge_tasks.lock_some_of_deleted(tx, TASKS_AT_ONCE)
+    stats.add(tx, merge_tasks.cancel(tx, tasks))
+    return len(tasks)
+
+
+def undelete(
+    tx: Transaction, dataset_id: UUID, *, grace_secs: float, live_max: int
+) -> tuple[Dataset, bool]:
+    """Bring a dataset back while its grace lasts; False beside it if it was live.
+
+    Visibility is a second interval, so what the versions between show does not change. Raises
+    NotFound, UndeleteExpired, NameTaken, QuotaExceeded.
+    """
+    values = {"dataset": dataset_id, "grace": grace_secs}
+    row = tx.execute(_LOCK_DELETED, values).one_or_none()
+    if row is None:
+        raise NotFound("there is no such dataset", dataset_id=dataset_id)
+    dataset = Dataset(row.id, row.key, row.name, row.is_default)
+    if row.is_live:
+        return dataset, False
+    if row.is_over:
+        raise UndeleteExpired("the time in which it can come back is over", dataset_id=dataset_id)
+    audit.note(tx, "UndeleteDataset", dataset_id, f"name {dataset.name!r}")
+    tx.execute(_RESTORE, {"dataset": dataset_id})
+    version = versions.allocate(tx)
+    tx.execute(_SHOW, {"dataset_key": dataset.key, "from_version": version})
+    datasets.stamp(tx, dataset.id, version)
+    if datasets.count_live(tx) > live_max:
+        raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
+    return dataset, True
+
+
+def purge(tx: Transaction, grace_secs: float) -> int:
+    """End the grace of deleted datasets and bury some of their segments; returns how many.
+
+    From the first step on they cannot be undeleted. Their objects are deleted like any other's.
+    """
+    tx.execute(_PURGE, {"grace": grace_secs})
+    tx.execute(_END_HIDING, {"most": SEGMENTS_AT_ONCE})
+    ids = list(tx.execute(_PURGED_SEGMENTS, {"most": SEGMENTS_AT_ONCE}).scalars())
+    if not ids:
+        return 0
+    return burial.bury(tx, sorted(ids), versions.allocate(tx))
+
+
+def _check_deletable(tx: Transaction, dataset: Dataset) -> None:
+    if dataset.is_default:
+        raise DatasetProtected("the default dataset cannot be deleted", dataset_id=dataset.id)
+    values = {"dataset": dataset.id, "most": _SHOWN_BLOCKERS}
+    blockers = list(tx.execute(_BLOCKERS, values).scalars())
+    if blockers:
+        raise StillReferenced(
+            "tokens route to the dataset or streams hold records for it",
+            dataset_id=dataset.id,
+            blockers=", ".join(blockers),
+        )

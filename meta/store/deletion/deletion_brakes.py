@@ -1,0 +1,124 @@
+"""The deletion brake: much of a dataset at once is deleted on an operator's word only.
+
+It counts segments that were tombstoned without a successor: by retention, or one by one. What a
+merge replaced is in its output, and a deleted dataset had an operator's word: neither is held.
+A brake stays until it is released, and lets through what was tombstoned up to that version.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Integer, Uuid, bindparam, text
+
+from meta.store.access import audit
+from meta.store.catalog import datasets
+from meta.store.engine import dataset_scope
+from meta.store.engine.pool import Transaction
+from meta.store.versions import versions
+from meta.store.versions.clock import ago
+
+# So many segments go in any case: a small dataset is a few.
+SEGMENTS_FLOOR = 100
+LISTED_MAX = 100
+# True for a tombstoned segment `s` of a dataset whose brake `b` has not let it through.
+HAS_NO_WORD = (
+    "s.tombstone_version > coalesce(b.released_version, 0)"
+    " AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)"
+)
+_LOST = text(f"""
+    SELECT DISTINCT s.dataset_key FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
+    WHERE s.id = ANY(:ids) AND d.deleted_at IS NULL AND {HAS_NO_WORD}
+""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
+# What is due within the next hour as well: retention tombstones in batches, and the first one
+# alone would be small.
+_BRAKE = text(f"""
+    INSERT INTO deletion_brakes AS held (dataset_key, braked_at, segments, size_bytes,
+      live_size_bytes)
+    SELECT d.key, now(), lost.segments, lost.size_bytes, t.live_compressed_size_bytes
+    FROM datasets d JOIN dataset_stats t ON t.dataset_key = d.key CROSS JOIN LATERAL (
+        SELECT count(*) AS segments, coalesce(sum(s.compressed_size_bytes), 0) AS size_bytes
+        FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
+        WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL
+          AND s.tombstone_at < {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
+                               + interval '1 hour'
+          AND {HAS_NO_WORD}) lost
+    WHERE d.key = ANY(:keys) AND lost.segments > :floor
+      AND lost.size_bytes * 100 > :percent * (lost.size_bytes + t.live_compressed_size_bytes)
+    ORDER BY d.key
+    ON CONFLICT (dataset_key) DO UPDATE SET braked_at = coalesce(held.braked_at, now()),
+      segments = excluded.segments, size_bytes = excluded.size_bytes,
+      live_size_bytes = excluded.live_size_bytes
+    RETURNING dataset_key
+""").bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
+_HELD = text(f"""
+    SELECT s.id FROM segments s JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
+    WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys) AND {HAS_NO_WORD}
+""").bindparams(  # noqa: S608
+    bindparam("ids", type_=ARRAY(Uuid)), bindparam("keys", type_=ARRAY(Integer))
+)
+_LIST = text(f"""
+    SELECT d.id, d.name, b.segments, b.size_bytes, b.live_size_bytes,
+           (extract(epoch FROM b.braked_at) * 1000000000)::bigint
+    FROM deletion_brakes b JOIN datasets d ON d.key = b.dataset_key
+    WHERE b.braked_at IS NOT NULL AND d.deleted_at IS NULL
+      AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible))
+    ORDER BY b.braked_at, b.dataset_key LIMIT {LISTED_MAX}
+""")  # noqa: S608
+_RELEASE = text("""
+    UPDATE deletion_brakes SET braked_at = NULL, released_version = :version
+    WHERE dataset_key = :key AND braked_at IS NOT NULL
+    RETURNING segments, size_bytes
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionBrake:
+    """A dataset of which nothing more is deleted, and what was to be deleted; sizes compressed."""
+
+    dataset_id: UUID
+    dataset_name: str
+    segments: int
+    size_bytes: int
+    live_size_bytes: int
+    braked_at_nanos: int
+
+
+def brake(
+    tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float, percent_max: int
+) -> Collection[int]:
+    """Brake the datasets that would lose more than `percent_max` percent; returns their keys.
+
+    `segment_ids` are due for deletion, and held by no brake so far.
+    """
+    if not segment_ids or percent_max >= 100:
+        return ()
+    keys = list(tx.execute(_LOST, {"ids": list(segment_ids)}).scalars())
+    if not keys:
+        return ()
+    values = {"keys": keys, "grace": grace_secs, "percent": percent_max, "floor": SEGMENTS_FLOOR}
+    return set(tx.execute(_BRAKE, values).scalars())
+
+
+def without_word(tx: Transaction, segment_ids: Sequence[UUID], keys: Collection[int]) -> set[UUID]:
+    """Of some segments, those that the brakes of these datasets hold."""
+    return set(tx.execute(_HELD, {"ids": list(segment_ids), "keys": list(keys)}).scalars())
+
+
+def list_visible(tx: Transaction) -> list[DeletionBrake]:
+    """The brakes of datasets that the caller may see, the first ones first."""
+    rows = tx.execute(_LIST, {"visible": dataset_scope.visible_ids()})
+    return [DeletionBrake(*row) for row in rows]
+
+
+def release(tx: Transaction, dataset_name: str) -> bool:
+    """Let through what is tombstoned by now; False if the dataset has no brake. Raises NotFound."""
+    dataset = datasets.get(tx, dataset_name)
+    values = {"key": dataset.key, "version": versions.current(tx)}
+    row = tx.execute(_RELEASE, values).one_or_none()
+    if row is None:
+        return False
+    detail = f"{row.segments} segments of {row.size_bytes} bytes of dataset {dataset.name!r}"
+    audit.note(tx, "ReleaseDeletionHold", dataset.id, detail)
+    return True

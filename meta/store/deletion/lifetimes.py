@@ -1,0 +1,300 @@
+"""Expiry of rows that are kept for a documented time: one rule a table.
+
+Each rule does a bounded piece and answers how many rows it took, so that a backlog is worked off
+in short transactions. None of them changes what a nursery or a reader may still see, except behind
+the floors that make such reads answer VERSION_EXPIRED.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import TextClause, text
+
+from meta.store.deletion import dataset_deletion, retention
+from meta.store.engine.pool import Transaction
+from meta.store.streams import routing
+from meta.store.versions.clock import ago
+
+ROWS_MAX = 5_000
+STREAMS_AT_ONCE = 1_000
+# Any number, the same in every release; each rule takes it for one transaction.
+LOCK_KEY = 7_310_579_241_902_115
+_TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
+REMEMBERED_MONTHS = 13
+_FIRST_ID, _AGE_AGO = UUID(int=0), ago(":age")
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """Ages at which rows are deleted, in seconds."""
+
+    checkpoint: float
+    grace: float
+    baby_row: float
+    retired_stream: float
+    identity: float
+    finished_task: float
+    audit: float
+    dataset_grace: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryRule:
+    """The expiry rule of one table."""
+
+    name: str
+    run: Callable[[Transaction, Ages], int]
+    # A batch that deletes fewer rows than this is the last one.
+    rows_max: int = ROWS_MAX
+
+
+@dataclass(slots=True)
+class _StreamPages:
+    """Pages over the ids of a statement, one a run, so that no run reads every stream.
+
+    Each process goes round by itself: what one has done, the next finds done.
+    """
+
+    statement: TextClause
+    last_id: UUID = _FIRST_ID
+
+    def next(self, tx: Transaction) -> list[UUID]:
+        """The next page; behind the last one the first comes again."""
+        values = {"last": self.last_id, "most": STREAMS_AT_ONCE}
+        ids = list(tx.execute(self.statement, values).scalars())
+        self.last_id = ids[-1] if len(ids) == STREAMS_AT_ONCE else _FIRST_ID
+        return ids
+
+
+_STREAMS = text("SELECT id FROM ingest_streams WHERE id > :last ORDER BY id LIMIT :most")
+_PENDING = text(
+    "SELECT stream_id FROM stream_heads WHERE is_pending AND stream_id > :last"
+    " ORDER BY stream_id LIMIT :most"
+)
+# Two steps: the second one's snapshot is younger than the locks, so it sees every commit.
+_BACKLOG_DONE = text("""
+    SELECT stream_id FROM stream_heads h
+    WHERE stream_id = ANY(:ids) AND is_pending AND committed_offset <= (
+      SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
+    FOR UPDATE SKIP LOCKED
+""")
+_CLEAR_BACKLOG = text("""
+    UPDATE stream_heads h SET is_pending = false WHERE stream_id = ANY(:ids)
+      AND committed_offset <= (
+        SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
+""")
+# Per entry the newest one past the age stays, so that a read within the age finds it.
+_CHECKPOINTS_AGO = ago("greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0), :grace))")
+_CHECKPOINTS = text(f"""
+    WITH kept AS (
+      SELECT e.stream_id, e.dataset_id, k.version
+      FROM unnest(cast(:ids AS uuid[])) AS page (id) CROSS JOIN LATERAL (
+        -- Not merged into the join, so that the page leads.
+        SELECT stream_id, dataset_id FROM stream_datasets WHERE stream_id = page.id OFFSET 0) e
+      JOIN datasets d ON d.id = e.dataset_id CROSS JOIN LATERAL (
+        SELECT c.version FROM offset_checkpoints c
+        WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
+          AND c.created_at < {_CHECKPOINTS_AGO}
+        ORDER BY c.created_at DESC LIMIT 1) k)
+    DELETE FROM offset_checkpoints WHERE ctid = ANY(ARRAY(
+      -- The inner limit keeps it a look-up an entry, whatever the planner expects of `kept`.
+      SELECT c.ctid FROM kept k CROSS JOIN LATERAL (
+        SELECT ctid FROM offset_checkpoints
+        WHERE stream_id = k.stream_id AND dataset_id = k.dataset_id AND version < k.version
+        LIMIT :most) c
+      LIMIT :most))
+""")  # noqa: S608
+_BABIES = text(f"""
+    DELETE FROM baby_segments WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM baby_segments WHERE reaped_at < {_AGE_AGO}
+      ORDER BY reaped_at LIMIT :most))
+""")  # noqa: S608
+_REMOVALS = text(f"""
+    DELETE FROM stream_removals WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM stream_removals WHERE removed_at < {_AGE_AGO}
+      ORDER BY removed_at LIMIT :most)) RETURNING version
+""")  # noqa: S608
+_RAISE_REMOVALS_FLOOR = text(
+    "UPDATE meta_state SET removals_floor = greatest(removals_floor, :floor)"
+)
+_EMPTY_REGISTRATIONS = text(f"""
+    DELETE FROM registrations WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM registrations
+      WHERE segment_id IS NULL AND created_at < {_AGE_AGO}
+      ORDER BY created_at LIMIT :most)) RETURNING version
+""")  # noqa: S608
+_RAISE_HISTORY_FLOOR = text("UPDATE meta_state SET history_floor = greatest(history_floor, :floor)")
+_RETIRED = text(f"""
+    SELECT id FROM ingest_streams WHERE retired_at < {_AGE_AGO}
+    ORDER BY retired_at LIMIT 100 FOR UPDATE SKIP LOCKED
+""")  # noqa: S608
+_RETIRED_PARTS = (
+    text("DELETE FROM baby_segments WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM routing_periods WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM parked_streams WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM stream_tokens WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM stream_heads WHERE stream_id = ANY(:ids)"),
+    text("DELETE FROM ingest_streams WHERE id = ANY(:ids)"),
+)
+# A period ends where the next one of its pair begins; nothing unmerged lies below the floor.
+_PERIODS = text("""
+    DELETE FROM routing_periods WHERE ctid = ANY(ARRAY(
+      SELECT p.ctid FROM (
+        SELECT ctid, stream_id, lead(from_offset) OVER (
+          PARTITION BY stream_id, token_id ORDER BY from_offset) AS next_offset
+        FROM routing_periods WHERE stream_id = ANY(:ids)) p
+      JOIN ingest_streams s ON s.id = p.stream_id AND s.id = ANY(:ids)
+      WHERE p.next_offset - 1 <= coalesce((
+        SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id),
+        s.deleted_offset)
+      LIMIT :most))
+""")
+_LINEAGE_ENDS = text("""
+    DELETE FROM lineage_ends WHERE segment_id = ANY(ARRAY(
+      SELECT segment_id FROM lineage_ends LIMIT :most FOR UPDATE SKIP LOCKED))
+    RETURNING segment_id
+""")
+_FORGET_FURTHER = text(
+    "DELETE FROM registration_segments WHERE segment_id = ANY(:ids) RETURNING first_segment_id"
+)
+# A registration is kept while any of its segments has a living descendant.
+_FORGET_REGISTRATIONS = text("""
+    DELETE FROM registrations WHERE segment_id IN (
+      SELECT i FROM unnest(cast(:ids AS uuid[])) AS i
+      WHERE NOT EXISTS (SELECT FROM registration_segments WHERE first_segment_id = i)
+        AND NOT EXISTS (SELECT FROM segment_lineage WHERE input_id = i)
+        AND NOT EXISTS (SELECT FROM segments WHERE id = i))
+""")
+_FORGET_INPUTS = text("DELETE FROM segment_lineage WHERE output_id = ANY(:ids) RETURNING input_id")
+# An input that is still a row ends when its own deletion is confirmed.
+_END_INPUTS = text("""
+    INSERT INTO lineage_ends SELECT DISTINCT i FROM unnest(cast(:ids AS uuid[])) AS i
+    WHERE NOT EXISTS (SELECT FROM segment_lineage WHERE input_id = i)
+      AND NOT EXISTS (SELECT FROM segments WHERE id = i)
+    ON CONFLICT DO NOTHING
+""")
+_IDENTITIES = text(f"""
+    DELETE FROM object_identities WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM object_identities
+      WHERE state > 1 AND changed_at < {_AGE_AGO}
+      ORDER BY changed_at LIMIT :most))
+""")  # noqa: S608
+_TASKS = text(f"""
+    WITH gone AS (DELETE FROM merge_tasks WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM merge_tasks
+      WHERE state > 1 AND finished_at < {_AGE_AGO}
+      ORDER BY finished_at LIMIT :most)) RETURNING id),
+    attempts AS (DELETE FROM merge_attempts WHERE task_id IN (SELECT id FROM gone))
+    SELECT id FROM gone
+""")  # noqa: S608
+_AUDIT = text(f"""
+    DELETE FROM audit_log WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM audit_log WHERE at < {_AGE_AGO}
+      ORDER BY at LIMIT :most))
+""")  # noqa: S608
+_USAGE = text("""
+    DELETE FROM dataset_usage WHERE ctid = ANY(ARRAY(
+      SELECT u.ctid FROM datasets d CROSS JOIN LATERAL (
+        SELECT ctid FROM dataset_usage WHERE dataset_id = d.id AND month < to_char(
+          now() AT TIME ZONE 'UTC' - make_interval(months => :months), 'YYYY-MM')) u
+      LIMIT :most))
+""")
+
+
+_pending_pages = _StreamPages(_PENDING)
+_checkpoint_pages = _StreamPages(_STREAMS)
+_period_pages = _StreamPages(_STREAMS)
+
+
+def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
+    """Run one batch of a rule; None if another server runs it."""
+    if not tx.execute(_TRY_LOCK, {"key": LOCK_KEY}).scalar_one():
+        return None
+    return rule.run(tx, ages)
+
+
+def _clear_backlog(tx: Transaction, _ages: Ages) -> int:
+    ids = list(tx.execute(_BACKLOG_DONE, {"ids": _pending_pages.next(tx)}).scalars())
+    if ids:
+        tx.execute(_CLEAR_BACKLOG, {"ids": ids})
+    return len(ids)
+
+
+def _remove_checkpoints(tx: Transaction, ages: Ages) -> int:
+    ids = _checkpoint_pages.next(tx)
+    return _count(tx, _CHECKPOINTS, {"ids": ids, "age": ages.checkpoint, "grace": ages.grace})
+
+
+def _remove_periods(tx: Transaction, _ages: Ages) -> int:
+    return _count(tx, _PERIODS, {"ids": _period_pages.next(tx)})
+
+
+def _remove_removals(tx: Transaction, ages: Ages) -> int:
+    return _behind_floor(tx, _REMOVALS, ages.retired_stream, _RAISE_REMOVALS_FLOOR)
+
+
+def _remove_empty_registrations(tx: Transaction, ages: Ages) -> int:
+    return _behind_floor(tx, _EMPTY_REGISTRATIONS, ages.identity, _RAISE_HISTORY_FLOOR)
+
+
+def _remove_retired_streams(tx: Transaction, ages: Ages) -> int:
+    ids = list(tx.execute(_RETIRED, {"age": ages.retired_stream}).scalars())
+    for statement in _RETIRED_PARTS if ids else ():
+        tx.execute(statement, {"ids": ids})
+    return len(ids)
+
+
+def _end_lineages(tx: Transaction, _ages: Ages) -> int:
+    ids = list(tx.execute(_LINEAGE_ENDS, {"most": ROWS_MAX}).scalars())
+    if ids:
+        firsts = tx.execute(_FORGET_FURTHER, {"ids": ids}).scalars()
+        tx.execute(_FORGET_REGISTRATIONS, {"ids": [*ids, *firsts]})
+        inputs = list(tx.execute(_FORGET_INPUTS, {"ids": ids}).scalars())
+        tx.execute(_END_INPUTS, {"ids": inputs})
+    return len(ids)
+
+
+def _behind_floor(
+    tx: Transaction, statement: TextClause, age_secs: float, floor: TextClause
+) -> int:
+    """Delete versioned rows and raise the version below which they would be missed."""
+    gone = list(tx.execute(statement, {"age": age_secs, "most": ROWS_MAX}).scalars())
+    if gone:
+        tx.execute(floor, {"floor": max(gone)})
+    return len(gone)
+
+
+def _count(tx: Transaction, statement: TextClause, values: Mapping[str, object]) -> int:
+    return tx.execute(statement, {**values, "most": ROWS_MAX}).rowcount
+
+
+# Often: a poll looks at every stream that is marked as having a backlog, and at every open task.
+FREQUENT: tuple[ExpiryRule, ...] = (
+    ExpiryRule("backlog", _clear_backlog),
+    ExpiryRule(
+        "tasks_of_deleted_datasets",
+        lambda tx, _: dataset_deletion.cancel_tasks(tx),
+        dataset_deletion.TASKS_AT_ONCE,
+    ),
+)
+SLOW: tuple[ExpiryRule, ...] = (
+    ExpiryRule("routing_changes", lambda tx, _: routing.carry_on_abandoned(tx), 1),
+    ExpiryRule("checkpoints", _remove_checkpoints),
+    ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
+    ExpiryRule("removals", _remove_removals),
+    ExpiryRule("empty_registrations", _remove_empty_registrations),
+    ExpiryRule("retired_streams", _remove_retired_streams),
+    ExpiryRule("routing_periods", _remove_periods),
+    ExpiryRule("lineages", _end_lineages),
+    ExpiryRule("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),
+    ExpiryRule("tasks", lambda tx, ages: _count(tx, _TASKS, {"age": ages.finished_task})),
+    ExpiryRule("audit", lambda tx, ages: _count(tx, _AUDIT, {"age": ages.audit})),
+    ExpiryRule("retention", lambda tx, _: retention.bury_expired(tx), retention.SEGMENTS_AT_ONCE),
+    ExpiryRule(
+        "deleted_datasets",
+        lambda tx, ages: dataset_deletion.purge(tx, ages.dataset_grace),
+        dataset_deletion.SEGMENTS_AT_ONCE,
+    ),
+    ExpiryRule("usage", lambda tx, _: _count(tx, _USAGE, {"months": REMEMBERED_MONTHS})),
+)

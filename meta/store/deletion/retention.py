@@ -1,0 +1,57 @@
+"""Retention: segments older than their dataset's retention are tombstoned."""
+
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Uuid, bindparam, text
+
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_tasks
+from meta.store.merging.merge_tasks import MergeTaskRow, TaskState
+from meta.store.segments import burial, stats
+from meta.store.versions import versions
+from meta.store.versions.clock import ago
+
+# The counter is held while they are tombstoned.
+SEGMENTS_AT_ONCE = 200
+
+# Two rules, each enough by itself: the newest event is too old, or the segment is.
+_EXPIRED = text(f"""
+    SELECT s.id FROM datasets d CROSS JOIN LATERAL (
+        (SELECT id FROM segments
+         WHERE dataset_key = d.key AND tombstone_version IS NULL
+           AND created_at < {ago("nullif(d.created_retention_secs, 0)")}
+         ORDER BY created_at, id LIMIT :most)
+        UNION
+        (SELECT id FROM segments
+         WHERE dataset_key = d.key AND tombstone_version IS NULL
+           AND end_ns < (extract(epoch FROM {ago("nullif(d.event_retention_secs, 0)")})
+                         * 1000000000)::bigint
+         ORDER BY end_ns, id LIMIT :most)) s
+    WHERE d.deleted_at IS NULL AND (d.created_retention_secs > 0 OR d.event_retention_secs > 0)
+    LIMIT :most
+""")  # noqa: S608
+_TASKS = text("""
+    SELECT DISTINCT task_id FROM merge_task_inputs WHERE segment_id = ANY(:ids) ORDER BY task_id
+""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
+
+
+def bury_expired(tx: Transaction) -> int:
+    """Tombstone some expired segments and cancel the tasks over them; returns how many."""
+    ids = sorted(tx.execute(_EXPIRED, {"most": SEGMENTS_AT_ONCE}).scalars())
+    if not ids:
+        return 0
+    tasks = _lock_tasks(tx, ids)
+    changes = merge_tasks.cancel(tx, tasks)
+    buried = burial.bury(tx, ids, versions.allocate(tx))
+    stats.add(tx, changes)
+    return buried
+
+
+def _lock_tasks(tx: Transaction, segment_ids: list[UUID]) -> list[MergeTaskRow]:
+    """Lock the open tasks of the segments. One planned meanwhile is cancelled when it is polled."""
+    held = []
+    for task_id in tx.execute(_TASKS, {"ids": segment_ids}).scalars():
+        task = merge_tasks.lock(tx, task_id)
+        if task is not None and task.state == TaskState.OPEN:
+            held.append(task)
+    return held

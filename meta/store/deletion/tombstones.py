@@ -1,0 +1,159 @@
+"""Tombstones that are due: segments whose grace is over and whose objects then go."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import bindparam, delete, func, text, update
+
+from meta.store.access import server_state
+from meta.store.deletion import deletion_brakes
+from meta.store.engine.pool import Transaction
+from meta.store.pins import pins
+from meta.store.segments import object_keys, stats
+from meta.store.tables import (
+    datasets,
+    segments,
+)
+from meta.store.versions.clock import NOW, ago
+from segments.keys import join_key
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstoned:
+    """A segment whose object may be deleted now."""
+
+    segment_id: UUID
+    dataset_id: UUID
+    prefix: str
+    object_name: str
+    tombstone_time_nanos: int
+    tombstone_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Result of `confirm`; with refused ids it changed nothing."""
+
+    deleted: int = 0
+    live_ids: tuple[UUID, ...] = ()
+    early_ids: tuple[UUID, ...] = ()
+
+
+# A dataset's own grace, else the server's.
+_DUE_BEFORE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
+# The datasets with the oldest tombstones first, each read by its own grace: one with a long grace
+# costs a look at its oldest tombstone. Row comparisons, because equality would let the planner walk
+# another index over the tombstones of every dataset.
+_DUE = text(f"""
+    WITH oldest AS MATERIALIZED (
+        SELECT d.key, d.id, {_DUE_BEFORE} AS due_before, ARRAY(
+            SELECT version FROM pins p
+            WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned, (
+            SELECT min(version) FROM pins p WHERE p.dataset_key = d.key
+              AND p.expires_at > {NOW} AND p.holds_changes) AS changes_from,
+            b.braked_at IS NOT NULL AND d.deleted_at IS NULL AS is_braked, b.released_version
+        FROM datasets d LEFT JOIN deletion_brakes b ON b.dataset_key = d.key CROSS JOIN LATERAL (
+            SELECT dataset_key, tombstone_at FROM segments
+            WHERE (dataset_key, tombstone_at) >= (d.key, '-infinity')
+              AND tombstone_version IS NOT NULL
+            ORDER BY dataset_key, tombstone_at LIMIT 1) s
+        WHERE s.dataset_key = d.key AND s.tombstone_at < {_DUE_BEFORE}
+        ORDER BY s.tombstone_at)
+    SELECT s.id, o.id, s.prefix, s.object_name,
+           (extract(epoch FROM s.tombstone_at) * 1000000000)::bigint,
+           s.tombstone_version, o.key, s.created_version
+    FROM oldest o CROSS JOIN LATERAL (
+        SELECT id, prefix, object_name, tombstone_at, tombstone_version, created_version
+        FROM segments
+        WHERE dataset_key >= o.key AND (dataset_key, tombstone_at) < (o.key, o.due_before)
+          AND tombstone_version IS NOT NULL
+          AND (o.changes_from IS NULL OR tombstone_version <= o.changes_from)
+          AND NOT EXISTS (SELECT FROM unnest(o.pinned) AS pin (version)
+                          WHERE created_version <= pin.version AND pin.version < tombstone_version)
+          AND (NOT o.is_braked OR tombstone_version <= o.released_version
+               OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = segments.id))
+        ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
+    LIMIT :most
+""")  # noqa: S608
+_RAISE_HORIZON = (
+    update(datasets)
+    .where(datasets.c.key == bindparam("dataset"))
+    .where(datasets.c.deletion_horizon < bindparam("horizon"))
+    .values(deletion_horizon=bindparam("horizon"), pins_horizon=bindparam("horizon"))
+)
+_LOCK = text(f"""
+    SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
+           s.tombstone_at >= {_DUE_BEFORE} AS is_early,
+           b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {deletion_brakes.HAS_NO_WORD}
+             AS is_braked,
+           EXISTS (SELECT FROM pins p WHERE p.dataset_key = s.dataset_key
+                   AND (p.holds_changes OR s.created_version <= p.version)
+                   AND p.version < s.tombstone_version
+                   AND p.expires_at > {NOW}
+                   AND d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon) AS is_pinned
+    FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
+    WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
+""")  # noqa: S608
+_REMOVE = delete(segments).where(segments.c.id == func.any(bindparam("ids")))
+_END_LINEAGE = text(
+    "INSERT INTO lineage_ends SELECT i FROM unnest(cast(:ids AS uuid[])) i"
+    " WHERE NOT EXISTS (SELECT FROM segment_lineage WHERE input_id = i) ON CONFLICT DO NOTHING"
+)
+
+
+def hand_out(
+    tx: Transaction, *, grace_secs: float, most: int, percent_max: int = 100
+) -> list[Tombstoned]:
+    """List segments past their grace, oldest first, and expire the versions that show them.
+
+    Those that a pin holds are left out, and those of a dataset that would lose more than
+    `percent_max` percent. The caller commits before it answers: a reader then
+    learns VERSION_EXPIRED before it can miss an object.
+    """
+    server_state.check_deletion_allowed(tx)
+    due = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
+    # Behind the lock no pin comes to be at a version that the rows below expire.
+    pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
+    free = [row for row in due if not pinned.get(row[6], pins.NOT_PINNED).holds(row[7], row[5])]
+    ids = [row[0] for row in free]
+    braked = deletion_brakes.brake(tx, ids, grace_secs=grace_secs, percent_max=percent_max)
+    held = deletion_brakes.without_word(tx, ids, braked) if braked else set()
+    rows = sorted((r for r in free if r[0] not in held), key=lambda row: (row[4], row[0]))
+    horizons: dict[int, int] = {}
+    for row in rows:
+        horizons[row[6]] = max(horizons.get(row[6], 0), row[5])
+    if horizons:
+        tx.execute(
+            _RAISE_HORIZON,
+            [{"dataset": key, "horizon": at} for key, at in sorted(horizons.items())],
+        )
+    return [Tombstoned(*row[:6]) for row in rows]
+
+
+def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) -> Confirmation:
+    """Forget segments whose objects are gone, all or none; unknown ids are ignored."""
+    rows = tx.execute(_LOCK, {"ids": list(segment_ids), "grace": grace_secs}).all()
+    live = tuple(row.id for row in rows if row.tombstone_version is None)
+    early = tuple(
+        row.id
+        for row in rows
+        if row.tombstone_version is not None
+        and (
+            row.is_early
+            or row.is_pinned
+            or row.is_braked
+            or row.tombstone_version > row.deletion_horizon
+        )
+    )
+    if live or early:
+        return Confirmation(live_ids=live, early_ids=early)
+    ids = [row.id for row in rows]
+    if ids:
+        object_keys.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
+        tx.execute(_REMOVE, {"ids": ids})
+        # What they were made of is remembered while a successor lives.
+        tx.execute(_END_LINEAGE, {"ids": ids})
+        stats.add(tx, [stats.Change(row.dataset_key, all_segments=-1) for row in rows])
+    return Confirmation(deleted=len(ids))

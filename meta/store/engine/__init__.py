@@ -1,0 +1,1 @@
+"""The pool, statements below SQLAlchemy, arrays, key sets, dataset scope, timelines."""

@@ -1,0 +1,71 @@
+"""Statements in plain driver text, below SQLAlchemy, each a transaction of its own.
+
+For the hottest calls: a batch of 20 commits took 0.6 ms of CPU through SQLAlchemy and takes 0.3 ms
+here, a small read in its own transaction took 0.16 and takes 0.04.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, TypeAlias, cast
+
+import psycopg
+from sqlalchemy import PoolProxiedConnection
+
+from meta.store.engine.call_scope import cancellable
+from meta.store.engine.pool import STALE_PLAN_SQLSTATE, Database, translate_driver, translated
+
+# Runs a statement with its values; returns its rows.
+Execute: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[Any]]
+
+
+@contextmanager
+def single_statements(database: Database) -> Iterator[Execute]:
+    """A connection of the pool on which every statement is a transaction of its own.
+
+    No caller's leaving cancels them, because a batch has many callers.
+    """
+    with _connection(database) as connection:
+        yield lambda statement, values: connection.execute(statement, values).fetchall()
+
+
+def fetch_row(database: Database, statement: bytes, values: Sequence[str | None]) -> Sequence[Any]:
+    """The only row of a statement; see `fetch_rows`."""
+    (row,) = fetch_rows(database, statement, values)
+    return row
+
+
+def fetch_rows(
+    database: Database, statement: bytes, values: Sequence[str | None]
+) -> list[Sequence[Any]]:
+    """The rows of a statement with parameters `$1` and so on, in binary form.
+
+    The caller's leaving cancels it. Such a statement may be long: psycopg does not parse it.
+    """
+    with _connection(database) as connection, cancellable(connection):
+        cursor = psycopg.RawCursor(connection).execute(statement, values, binary=True)
+        return cast("list[Sequence[Any]]", cursor.fetchall())
+
+
+@contextmanager
+def _connection(database: Database) -> "Iterator[psycopg.Connection[Any]]":
+    try:
+        with translated(), closing(database.engine.raw_connection()) as pooled, _alone(pooled) as c:
+            yield c
+    except psycopg.Error as error:
+        raise translate_driver(error, is_lost=False) or error from error
+
+
+@contextmanager
+def _alone(pooled: PoolProxiedConnection) -> "Iterator[psycopg.Connection[Any]]":
+    """Commit after every statement of a block; a connection that is lost leaves the pool."""
+    connection = cast("psycopg.Connection[Any]", pooled.dbapi_connection)
+    try:
+        connection.autocommit = True
+        yield connection
+    except psycopg.Error as error:
+        if connection.closed or error.sqlstate == STALE_PLAN_SQLSTATE:
+            pooled.invalidate(error)
+        raise
+    finally:
+        if pooled.is_valid:
+            connection.autocommit = False

@@ -1,0 +1,1 @@
+"""Metadata of datasets as Iceberg tables: objects, snapshots, expiry."""

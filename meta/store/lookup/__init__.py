@@ -1,0 +1,1 @@
+"""FindSegments, the change feed, lineage, and babies that are not merged yet."""

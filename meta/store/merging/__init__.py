@@ -1,0 +1,1 @@
+"""Merge tasks: planning, claims, leases, completion, failures, explanations."""

@@ -1,0 +1,218 @@
+"""Claims of merge tasks: waiting polls claim in one statement, heartbeats renew the leases."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Text, TextClause, Uuid, bindparam, text
+
+from meta.store.catalog import dataset_layouts
+from meta.store.catalog.dataset_layouts import Layout
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_failures, merge_tasks
+from meta.store.merging.merge_tasks import MergeTaskRow
+from meta.store.segments import stats
+from meta.store.segments.segments import ROW_COLUMNS, SegmentRow
+
+# Claims of dead tasks (split, cancelled) after which a poll is answered with no task.
+TRIES_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """A worker that asks for a task: the smallest one, or now and then the oldest."""
+
+    worker_id: str
+    is_oldest_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claimed task, its inputs by start and id, and its dataset's layout."""
+
+    task: MergeTaskRow
+    inputs: tuple[SegmentRow, ...]
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """The answer of a poll; without a claim there was nothing to do."""
+
+    claimed: Claimed | None
+
+
+_COLUMNS = ", ".join(
+    "datasets.id AS dataset_id" if field.name == "dataset_id" else f"merge_tasks.{field.name}"
+    for field in fields(MergeTaskRow)
+)
+_RESULT = ", ".join(field.name for field in fields(MergeTaskRow))
+
+
+def _claim_statement(condition: str, order: str) -> TextClause:
+    """One task per worker, as far as there are free ones that no other call is claiming."""
+    return text(f"""
+        WITH chosen AS MATERIALIZED (
+            SELECT id, claimed_at FROM merge_tasks
+            WHERE state = 1 AND {condition} AND {merge_tasks.IS_OF_LIVE}
+            ORDER BY {order} LIMIT cardinality(:workers) FOR UPDATE SKIP LOCKED
+        ), placed AS MATERIALIZED (
+            SELECT id, claimed_at, row_number() OVER () AS place FROM chosen
+        ), claimed AS (
+            UPDATE merge_tasks SET
+                attempt = attempt + 1, worker_id = (:workers)[placed.place],
+                claimed_at = clock_timestamp(), beat_at = NULL, rows_done = 0,
+                free_at = clock_timestamp() + :lease_secs * interval '1 second'
+            FROM placed, datasets
+            WHERE merge_tasks.id = placed.id AND datasets.key = merge_tasks.dataset_key
+            RETURNING placed.place, placed.claimed_at AS lapsed_claim_at, {_COLUMNS}
+        ), noted AS (
+            INSERT INTO merge_attempts (task_id, attempt, worker_id, claimed_at)
+            SELECT id, attempt, worker_id, claimed_at FROM claimed
+        )
+        SELECT lapsed_claim_at, {_RESULT} FROM claimed ORDER BY place
+    """).bindparams(bindparam("workers", type_=ARRAY(Text)))  # noqa: S608
+
+
+# statement_timestamp(), because an index cannot be searched by the volatile clock_timestamp():
+# every claimed task would be read.
+_HELD = _claim_statement("free_at < statement_timestamp()", "free_at")
+# By whether the oldest goes first.
+_FRESH = {
+    False: _claim_statement("free_at IS NULL", "total_compressed_size, id"),
+    True: _claim_statement("free_at IS NULL", "id"),
+}
+_COUNT_HELD = text(
+    f"SELECT count(*) FROM (SELECT FROM merge_tasks WHERE state = 1 AND {merge_tasks.IS_OF_LIVE}"  # noqa: S608
+    " AND free_at < statement_timestamp() ORDER BY free_at LIMIT :most) AS held"
+)
+_INPUTS = text(f"""
+    SELECT i.task_id::text, {ROW_COLUMNS}
+    FROM merge_task_inputs i JOIN segments s ON s.id = i.segment_id
+        JOIN datasets d ON d.key = s.dataset_key
+    WHERE i.task_id = ANY(:tasks) AND s.tombstone_version IS NULL
+    ORDER BY i.task_id, s.start_ns, s.id
+""").bindparams(bindparam("tasks", type_=ARRAY(Uuid)))  # noqa: S608
+
+
+def claim_batch(tx: Transaction, polls: Sequence[Poll], lease_secs: float) -> list[Polled | None]:
+    """Answer polls in order; None is for one that has to be answered by `claim_one`.
+
+    What was held back goes before what never was, and may turn out to be split; as many polls as
+    there are such tasks are left to `claim_one`.
+    """
+    held = tx.execute(_COUNT_HELD, {"most": len(polls)}).scalar_one()
+    answers: list[Polled | None] = [None] * held + [Polled(None)] * (len(polls) - held)
+    tasks: dict[int, MergeTaskRow] = {}
+    for is_oldest_first in (False, True):
+        own = [n for n, p in enumerate(polls) if n >= held and p.is_oldest_first == is_oldest_first]
+        claims = _claim(tx, _FRESH[is_oldest_first], [polls[n] for n in own], lease_secs)
+        # There may be fewer tasks than polls.
+        tasks.update(zip(own, (task for task, _ in claims), strict=False))
+    broken = []
+    for number, claimed in zip(tasks, _load(tx, list(tasks.values())), strict=True):
+        if _is_whole(claimed):
+            answers[number] = Polled(claimed)
+        else:
+            answers[number] = None
+            broken.append(claimed)
+    # The datasets' counters are locked in one order everywhere.
+    for claimed in sorted(broken, key=lambda one: one.task.dataset_key):
+        _cancel(tx, claimed)
+    return answers
+
+
+def claim_one(tx: Transaction, poll: Poll, lease_secs: float) -> Polled:
+    """Answer one poll, whatever state the tasks are in."""
+    for _ in range(TRIES_MAX):
+        claims = _claim(tx, _HELD, [poll], lease_secs) or _claim(
+            tx, _FRESH[poll.is_oldest_first], [poll], lease_secs
+        )
+        if not claims:
+            break
+        ((task, lapsed_claim_at),) = claims
+        if lapsed_claim_at and merge_failures.note_lapse(tx, task, lapsed_claim_at):
+            continue
+        (claimed,) = _load(tx, [task])
+        if _is_whole(claimed):
+            return Polled(claimed)
+        _cancel(tx, claimed)
+    return Polled(None)
+
+
+def _claim(
+    tx: Transaction, statement: TextClause, polls: Sequence[Poll], lease_secs: float
+) -> list[tuple[MergeTaskRow, datetime | None]]:
+    """Claim a task per poll, each with the start of its previous claim if that lease expired."""
+    if not polls:
+        return []
+    values = {"workers": [poll.worker_id for poll in polls], "lease_secs": lease_secs}
+    rows: Iterable[Any] = tx.execute(statement, values).all()
+    return [(MergeTaskRow(*row[1:]), row[0]) for row in rows]
+
+
+def _load(tx: Transaction, tasks: Sequence[MergeTaskRow]) -> list[Claimed]:
+    if not tasks:
+        return []
+    inputs: dict[str, list[SegmentRow]] = {}
+    for task_id, *columns in tx.execute(_INPUTS, {"tasks": [task.id for task in tasks]}).all():
+        inputs.setdefault(task_id, []).append(SegmentRow._make(columns))
+    layouts = dataset_layouts.read(tx, {task.dataset_id for task in tasks})
+    return [Claimed(t, tuple(inputs.get(str(t.id), ())), layouts[t.dataset_id]) for t in tasks]
+
+
+def _is_whole(claimed: Claimed) -> bool:
+    return len(claimed.inputs) == claimed.task.segment_count
+
+
+def _cancel(tx: Transaction, claimed: Claimed) -> None:
+    """End a task that retention took an input of: no merge of the others was planned, so plan anew.
+
+    Changes the dataset's counters, so nothing that waits for a lock may follow.
+    """
+    stats.add(tx, merge_tasks.cancel(tx, [claimed.task]))
+
+
+_UNCLAIM = text("""
+    UPDATE merge_tasks SET attempt = attempt + 1, worker_id = NULL, claimed_at = NULL,
+        beat_at = NULL, free_at = NULL
+    WHERE id = :task AND state = 1 AND worker_id IS NOT NULL
+      AND greatest(claimed_at, beat_at) <= clock_timestamp() - :age_secs * interval '1 second'
+    RETURNING attempt - 1
+""")
+_BEAT = text(f"""
+    UPDATE merge_tasks SET beat_at = clock_timestamp(), rows_done = :rows_done,
+        free_at = clock_timestamp() + :lease_secs * interval '1 second'
+    WHERE id = :task AND state = 1 AND worker_id IS NOT NULL
+      AND (:attempt = 0 OR attempt = :attempt) AND {merge_tasks.IS_OF_LIVE}
+""")  # noqa: S608
+_ROWS_DONE = text("SELECT rows_done FROM merge_tasks WHERE id = :task")
+
+
+def unclaim(tx: Transaction, task_id: UUID, age_secs: int) -> bool:
+    """Revoke a claim that is old enough and raise the attempt; False if there is none."""
+    attempt = tx.execute(_UNCLAIM, {"task": task_id, "age_secs": age_secs}).scalar_one_or_none()
+    if attempt is None:
+        return False
+    merge_failures.end_attempt(tx, task_id, attempt, merge_failures.Outcome.UNCLAIMED)
+    return True
+
+
+def beat(
+    tx: Transaction, task_id: UUID, attempt: int, *, rows_done: int, lease_secs: float
+) -> bool:
+    """Extend the lease of a claim (0 = the current one); False if it no longer holds the task."""
+    values = {
+        "task": task_id,
+        "attempt": attempt,
+        "rows_done": rows_done,
+        "lease_secs": lease_secs,
+    }
+    return tx.execute(_BEAT, values).rowcount > 0
+
+
+def rows_done(tx: Transaction, task_id: UUID) -> int:
+    """Rows written in the current claim, as of the last heartbeat."""
+    return int(tx.execute(_ROWS_DONE, {"task": task_id}).scalar_one())

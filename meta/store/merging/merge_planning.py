@@ -1,0 +1,139 @@
+"""Reads and writes of the planner: candidates of a dataset, and tasks over chosen groups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import bindparam, select, text
+
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_tasks
+from meta.store.merging.merge_tasks import TaskKind
+from meta.store.tables import datasets
+
+# A transaction plans a window of so many.
+CANDIDATES_MAX = 50_000
+DAY_NANOS = 86_400_000_000_000
+INT64_MIN = -(2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFilter:
+    """A filter of live segments; None does not filter. Age = now - created_at, bounds included."""
+
+    max_compressed_size: int | None = None
+    min_age_secs: int | None = None
+    max_age_secs: int | None = None
+
+    def values(self) -> dict[str, int | None]:
+        """The parameters of `FILTERED`."""
+        return {
+            "max_size": self.max_compressed_size,
+            "min_age": self.min_age_secs,
+            "max_age": self.max_age_secs,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    """A live segment that could be an input; times in nanoseconds."""
+
+    segment_id: UUID
+    dataset_key: int
+    start_ns: int
+    end_ns: int
+    created_ns: int
+    compressed_size_bytes: int
+    merge_count: int
+
+    def planned(self) -> tuple[UUID, int, int, int, int, int, int]:
+        """The fields in the order of planner.Candidate."""
+        return (
+            self.segment_id,
+            self.dataset_key,
+            self.start_ns,
+            self.end_ns,
+            self.created_ns,
+            self.compressed_size_bytes,
+            self.merge_count,
+        )
+
+
+FILTERED = """
+    (cast(:max_size AS bigint) IS NULL OR s.compressed_size_bytes <= :max_size)
+    AND (cast(:min_age AS bigint) IS NULL
+         OR s.created_at <= now() - make_interval(secs => :min_age))
+    AND (cast(:max_age AS bigint) IS NULL
+         OR s.created_at >= now() - make_interval(secs => :max_age))
+"""
+# The conditions of segments_small_index, word by word.
+_CANDIDATES = text(f"""
+    SELECT s.id, s.dataset_key, s.start_ns, s.end_ns,
+           (extract(epoch FROM s.created_at) * 1000000000)::bigint,
+           s.compressed_size_bytes, s.merge_count
+    FROM segments s
+    WHERE s.dataset_key = :key AND s.start_ns >= :start_ns
+      AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
+      AND s.compressed_size_bytes < 268435456
+      AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
+      AND {FILTERED}
+    ORDER BY s.start_ns, s.id LIMIT :most
+""")  # noqa: S608
+# NO KEY UPDATE: one planning at a time, without blocking registrations.
+_LOCK_DATASET = (
+    select(datasets.c.key)
+    .where(datasets.c.key == bindparam("key"))
+    .where(datasets.c.deleted_at.is_(None))
+    .with_for_update(key_share=True)
+)
+_NOW = text("SELECT (extract(epoch FROM now()) * 1000000000)::bigint")
+
+
+def lock_dataset(tx: Transaction, dataset_key: int) -> bool:
+    """Plan a live dataset alone; False if it was deleted."""
+    return tx.execute(_LOCK_DATASET, {"key": dataset_key}).one_or_none() is not None
+
+
+def candidates(
+    tx: Transaction, dataset_key: int, segment_filter: SegmentFilter, start_ns: int = INT64_MIN
+) -> list[CandidateRow]:
+    """A window, in order of time, of live segments in no task that pass the filter."""
+    values = {"key": dataset_key, "most": CANDIDATES_MAX, "start_ns": start_ns}
+    rows = tx.execute(_CANDIDATES, {**values, **segment_filter.values()})
+    return [CandidateRow(*row) for row in rows]
+
+
+def next_window(window: Sequence[CandidateRow], start_ns: int) -> int | None:
+    """The start of the window after this one; None if there is none.
+
+    It starts with the last day of this one, which may be cut off, so that a day is planned whole.
+    """
+    if len(window) < CANDIDATES_MAX:
+        return None
+    last_ns = window[-1].start_ns
+    day_ns = last_ns - last_ns % DAY_NANOS
+    return day_ns if day_ns > max(start_ns, window[0].start_ns) else last_ns + 1
+
+
+def create_tasks(
+    tx: Transaction,
+    groups: Sequence[Sequence[UUID]],
+    kind: TaskKind,
+    *,
+    merges_added: int,
+    rewrite_id: UUID | None = None,
+) -> tuple[int, int]:
+    """Create one task per group whose segments are all live still; counts tasks and inputs."""
+    live = merge_tasks.lock_candidates(tx, [segment for group in groups for segment in group])
+    whole = [
+        [live[segment] for segment in group]
+        for group in groups
+        if all(segment in live for segment in group)
+    ]
+    created = merge_tasks.create(tx, kind, whole, merges_added=merges_added, rewrite_id=rewrite_id)
+    return created, sum(map(len, whole))
+
+
+def now_nanos(tx: Transaction) -> int:
+    """The database's time."""
+    return int(tx.execute(_NOW).scalar_one())

@@ -1,0 +1,90 @@
+"""Lists and totals of pins, and what they hold."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, bindparam, func, literal_column, select, text
+
+from meta import access
+from meta.store.engine import dataset_scope, keyset
+from meta.store.engine.pool import Transaction
+from meta.store.pins.pins import PIN_COLUMNS, PinRow, is_operator
+from meta.store.tables import datasets, pins
+from meta.store.versions.clock import NOW
+
+
+@dataclass(frozen=True, slots=True)
+class PinTotals:
+    """Pins whose lease lasts; the age is that of the oldest, in seconds."""
+
+    number: int
+    held_bytes: int
+    oldest_secs: float
+
+
+# True of a segment `s` that a pin holds, unless its loss is accepted.
+HELD = f"""
+    EXISTS (SELECT FROM pins p JOIN datasets home ON home.key = p.dataset_key
+            WHERE p.dataset_key = s.dataset_key
+              AND (p.holds_changes OR p.version >= s.created_version)
+              AND (s.tombstone_version IS NULL OR p.version < s.tombstone_version)
+              AND p.expires_at > {NOW}
+              AND home.pins_horizon IS NOT DISTINCT FROM home.deletion_horizon)
+    AND NOT EXISTS (SELECT FROM losses l WHERE l.segment_id = s.id)
+"""  # noqa: S608
+_LISTED: Select[*tuple[Any, ...]] = (
+    select(pins.c.id, func.octet_length(pins.c.owner) + func.octet_length(datasets.c.name))
+    .join(datasets, datasets.c.key == pins.c.dataset_key)
+    .where(pins.c.expires_at > literal_column(NOW))
+)
+_OF_DATASET = datasets.c.name == bindparam("dataset_name")
+_OF_OWNER = pins.c.owner == bindparam("owner")
+_OF_PRINCIPAL = pins.c.principal == bindparam("principal")
+_BY_IDS = text(
+    f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
+    " WHERE p.id = ANY(:ids)"
+)
+_TOTALS = text(f"""
+    SELECT count(*), coalesce(sum(held_bytes), 0)::float8,
+           coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8
+    FROM pins WHERE expires_at > {NOW}
+""")  # noqa: S608
+_FORGET = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
+
+
+def list_page(
+    tx: Transaction, window: keyset.Window, dataset_name: str | None, owner: str | None
+) -> keyset.Page[PinRow]:
+    """One page of the pins that the caller may see: of a dataset, of an owner, or all.
+
+    An operator sees all of them, others see those that they took.
+    """
+    statement = _LISTED
+    principal = None if is_operator() else access.current.get().subject
+    if principal is not None:
+        statement = statement.where(_OF_PRINCIPAL)
+    if dataset_name is not None:
+        statement = statement.where(_OF_DATASET)
+    if owner is not None:
+        statement = statement.where(_OF_OWNER)
+    visible = dataset_scope.visible_ids()
+    if visible is not None:
+        statement = statement.where(datasets.c.id.in_(visible))
+    values = {"dataset_name": dataset_name, "owner": owner, "principal": principal}
+    page: keyset.Page[UUID] = keyset.read(
+        tx, statement, window, {key: value for key, value in values.items() if value is not None}
+    )
+    by_id = {row[0]: PinRow(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
+    return page.map(by_id.__getitem__)
+
+
+def totals(tx: Transaction) -> PinTotals:
+    """Number of pins, and the bytes that they hold."""
+    number, held_bytes, oldest_secs = tx.execute(_TOTALS).one()
+    return PinTotals(int(number), int(held_bytes), float(oldest_secs))
+
+
+def forget_expired(tx: Transaction) -> int:
+    """Remove pins whose lease is over; returns how many."""
+    return tx.execute(_FORGET).rowcount

@@ -1,0 +1,1 @@
+"""Recovery of a lost database: a catalog filled from the bucket."""

@@ -1,0 +1,300 @@
+"""Fills an empty database with a catalog reconstructed from the bucket.
+
+No RPC does this: it writes ids, offsets and history that meta otherwise makes itself. It all
+happens in one transaction, and holds deletion until an operator has looked.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+from uuid import UUID
+
+from sqlalchemy import Executable, bindparam, insert, select, text, update
+
+from meta.store.catalog import dataset_layouts
+from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
+from meta.store.engine.pool import Transaction
+from meta.store.segments import segments
+from meta.store.segments.segments import NewSegment
+from meta.store.tables import (
+    audit_log,
+    baby_segments,
+    dataset_stats,
+    dataset_visibility,
+    datasets,
+    ingest_streams,
+    offset_checkpoints,
+    registrations,
+    stream_datasets,
+    stream_heads,
+)
+from meta.store.tables import segments as segments_table
+from meta.store.versions.versions import Version
+
+ROWS_AT_ONCE = 1_000
+# A collector that comes back registers for a stream of its own.
+COLLECTOR = "rebuilt from the bucket"
+_STOPPED_BY_TIMEOUT = 2
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+Item = TypeVar("Item")
+
+
+class DatabaseNotEmpty(Exception):
+    """The database is not empty; the message names the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredSegment:
+    """A live segment; `spans` are (stream, first offset, last offset) whose records it holds."""
+
+    new: NewSegment
+    merge_count: int
+    created_at_nanos: int
+    spans: tuple[tuple[UUID, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredEntry:
+    """The merged offset of one (stream, dataset) entry."""
+
+    dataset_id: UUID
+    merged_offset: int
+    ingest_time_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredBaby:
+    """A committed baby that is still there; `dataset_ids` empty = unstamped."""
+
+    offset: int
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    num_records: int
+    flush_id: bytes
+    dataset_ids: tuple[UUID, ...]
+    committed_at_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredStream:
+    """A stream that ended at its committed offset."""
+
+    id: UUID
+    committed_offset: int
+    deleted_offset: int
+    entries: tuple[RestoredEntry, ...]
+    babies: tuple[RestoredBaby, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All that is written; `names` has one for every dataset, `layouts` for those with segments.
+
+    `numbered_columns` are the promoted columns whose field ids segments carry.
+    """
+
+    names: Mapping[UUID, str]
+    segments: tuple[RestoredSegment, ...]
+    streams: tuple[RestoredStream, ...]
+    layouts: Mapping[UUID, Layout]
+    numbered_columns: Mapping[UUID, tuple[PromotedColumnRow, ...]]
+
+
+_HOLDS = text(
+    "SELECT EXISTS (SELECT FROM segments) OR EXISTS (SELECT FROM object_identities) AS segments,"
+    " EXISTS (SELECT FROM ingest_streams) AS streams"
+)
+_TAKEN = select(datasets.c.id, datasets.c.name, datasets.c.deleted_at, datasets.c.is_default)
+# Above every version that a lost database can have handed out: none of them counted more than a
+# million changes a second since 1970. All versions below answer VERSION_EXPIRED.
+_JUMP = text(
+    "UPDATE meta_state SET version = v, gap_start = 0, gap_end = v, history_floor = v,"
+    " removals_floor = v, deletion_held = true"
+    " FROM (SELECT greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+    "  AS v FROM meta_state) AS jump RETURNING v"
+)
+_DATE_SEGMENT = (
+    update(segments_table)
+    .where(segments_table.c.id == bindparam("segment"))
+    .values(created_at=bindparam("at"))
+)
+_INSERT_DATASET = insert(datasets).returning(datasets.c.key)
+
+
+def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
+    """Write a catalog into an empty database; answers the version at which readers see it.
+
+    The dataset named `default_name` becomes the default one, unless there is one. Raises
+    DatabaseNotEmpty.
+    """
+    # The version is drawn first here: concurrent writers wait until the rebuild has committed.
+    version = Version(tx.execute(_JUMP).scalar_one())
+    has_default = _check_empty(tx, catalog.names)
+    for dataset_id, name in sorted(catalog.names.items()):
+        is_default = name == default_name and not has_default
+        values = {"id": dataset_id, "name": name, "is_default": is_default}
+        row = tx.execute(_INSERT_DATASET, values)
+        key = row.scalar_one()
+        tx.execute(insert(dataset_stats), {"dataset_key": key})
+        tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
+        layout = catalog.layouts.get(dataset_id, Layout())
+        dataset_layouts.replace_sharding_fields(tx, dataset_id, layout.sharding_fields)
+        numbered = catalog.numbered_columns.get(dataset_id, ())
+        dataset_layouts.restore_field_ids(tx, dataset_id, numbered)
+        dataset_layouts.replace_promoted_columns(tx, dataset_id, layout.promoted_columns)
+    # Several segments may end at one offset of a stream: each gets a number.
+    parts: Counter[tuple[UUID, UUID, int]] = Counter()
+    for merge_count in sorted({one.merge_count for one in catalog.segments}):
+        equal = [one for one in catalog.segments if one.merge_count == merge_count]
+        for some in _slices(equal):
+            _write_segments(tx, some, merge_count, version, parts)
+    _write_streams(tx, catalog.streams, version)
+    detail = f"{len(catalog.segments)} segments, {len(catalog.streams)} streams"
+    values = {"rpc": "segplane catalog rebuild", "subject_id": str(version), "detail": detail}
+    tx.execute(insert(audit_log), values)
+    return version
+
+
+def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
+    """Raise DatabaseNotEmpty, or return whether there is a default dataset."""
+    holds = tx.execute(_HOLDS).one()
+    if holds.segments or holds.streams:
+        what = "segments" if holds.segments else "streams"
+        raise DatabaseNotEmpty(f"the database holds {what}: a rebuild wants an empty one")
+    has_default, restored_names = False, set(names.values())
+    for row in tx.execute(_TAKEN):
+        has_default = has_default or row.is_default
+        if row.id in names:
+            raise DatabaseNotEmpty(f"the database knows dataset {row.id} already")
+        if row.deleted_at is None and row.name in restored_names:
+            raise DatabaseNotEmpty(
+                f"the database has another dataset {row.name!r}: take one that no meta has used"
+            )
+    return has_default
+
+
+def _write_segments(
+    tx: Transaction,
+    restored: Sequence[RestoredSegment],
+    merge_count: int,
+    version: Version,
+    parts: Counter[tuple[UUID, UUID, int]],
+) -> None:
+    claims = segments.claim(tx, [segment.new for segment in restored])
+    segments.raise_refusal(claims)
+    segments.insert(tx, claims, version, merge_count=merge_count)
+    claimed = [(segment, claim.segment_id) for segment, claim in zip(restored, claims, strict=True)]
+    dates = [{"segment": i, "at": _moment(segment.created_at_nanos)} for segment, i in claimed]
+    tx.execute(_DATE_SEGMENT, dates)
+    rows = []
+    for segment, segment_id in claimed:
+        for stream_id, first, last in segment.spans:
+            key = stream_id, segment.new.dataset_id, last
+            rows.append(
+                {
+                    "stream_id": stream_id,
+                    "dataset_id": segment.new.dataset_id,
+                    "start_offset": first - 1,
+                    "end_offset": last,
+                    "ingest_time_nanos": 0,
+                    "version": version,
+                    "segment_id": segment_id,
+                    "part": parts[key],
+                }
+            )
+            parts[key] += 1
+    _insert(tx, insert(registrations), rows)
+
+
+def _write_streams(tx: Transaction, streams: Sequence[RestoredStream], version: Version) -> None:
+    _insert(
+        tx,
+        insert(ingest_streams),
+        [
+            {
+                "id": stream.id,
+                "collector_id": COLLECTOR,
+                "collector_string": COLLECTOR,
+                "shard_hash": stream.id.int & 0x7FFFFFFF,
+                # The version is the time of the rebuild, in microseconds.
+                "stopped_at_nanos": version * 1_000,
+                "stopped_offset": stream.committed_offset,
+                "stop_reason": _STOPPED_BY_TIMEOUT,
+                "deleted_offset": stream.deleted_offset,
+                "changed_version": version,
+            }
+            for stream in streams
+        ],
+    )
+    heads = ({"stream_id": s.id, "committed_offset": s.committed_offset} for s in streams)
+    common = {"is_stopped": True, "is_pending": True}
+    _insert(tx, insert(stream_heads), [{**head, **common} for head in heads])
+    _insert(
+        tx,
+        insert(baby_segments),
+        [
+            {
+                "stream_id": stream.id,
+                "offset": baby.offset,
+                "start_ns": baby.start_ns,
+                "end_ns": baby.end_ns,
+                "size_bytes": baby.size_bytes,
+                "num_records": baby.num_records,
+                "flush_id": baby.flush_id or None,
+                "dataset_ids": list(baby.dataset_ids) or None,
+                "committed_at": _moment(baby.committed_at_nanos),
+            }
+            for stream in streams
+            for baby in stream.babies
+        ],
+    )
+    _write_entries(tx, streams, version)
+
+
+def _write_entries(tx: Transaction, streams: Sequence[RestoredStream], version: Version) -> None:
+    """Write entries, and for each the one checkpoint that is known: that of the rebuild."""
+    entries = [(stream.id, entry) for stream in streams for entry in stream.entries]
+    keys = [{"stream_id": s, "dataset_id": e.dataset_id} for s, e in entries]
+    offsets = [
+        {
+            "merged_offset": e.merged_offset,
+            "merged_ingest_time_nanos": e.ingest_time_nanos,
+            "base_offset": -1,
+            "changed_version": version,
+        }
+        for _, e in entries
+    ]
+    checkpoints = [
+        {
+            "version": version,
+            "stream_offset": e.merged_offset,
+            "ingest_timestamp_nanos": e.ingest_time_nanos,
+        }
+        for _, e in entries
+    ]
+    _insert(tx, insert(stream_datasets), _joined(keys, offsets))
+    _insert(tx, insert(offset_checkpoints), _joined(keys, checkpoints))
+
+
+def _joined(
+    keys: Sequence[Mapping[str, object]], values: Sequence[Mapping[str, object]]
+) -> list[Mapping[str, object]]:
+    return [{**key, **value} for key, value in zip(keys, values, strict=True)]
+
+
+def _insert(tx: Transaction, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
+    for some in _slices(rows):
+        tx.execute(statement, [dict(row) for row in some])
+
+
+def _moment(nanos: int) -> datetime:
+    return EPOCH + timedelta(microseconds=nanos // 1_000)
+
+
+def _slices(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), ROWS_AT_ONCE):
+        yield items[start : start + ROWS_AT_ONCE]

@@ -1,0 +1,1 @@
+"""Registration of merged segments, with conservation of records."""

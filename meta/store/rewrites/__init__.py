@@ -1,0 +1,1 @@
+"""Rewrites: segments of a dataset written anew, by calls or as jobs."""

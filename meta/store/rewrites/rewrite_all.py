@@ -1,0 +1,67 @@
+"""Rewrites: every segment of a version is written anew, over as many calls as it takes."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import text
+
+from meta.store.access import audit
+from meta.store.engine.pool import Transaction
+
+SEGMENTS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """An unfinished rewrite: the segments that existed at `version`, by the clock `started_at`."""
+
+    version: int
+    started_at: datetime
+
+
+_FIND = text("SELECT version, started_at FROM rewrites WHERE dataset_filter = :filter FOR UPDATE")
+_BEGIN = text("""
+    INSERT INTO rewrites (dataset_filter, version, started_at)
+    SELECT :filter, version, clock_timestamp() FROM meta_state
+    ON CONFLICT (dataset_filter) DO UPDATE
+    SET version = excluded.version, started_at = excluded.started_at
+    RETURNING version, started_at
+""")
+# Rows of the version are the oldest ones: created_at lets the index stop at the beginning.
+_OF_VERSION = """
+    FROM segments s
+    WHERE s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
+      AND s.created_at <= :started_at AND s.created_version <= :version
+"""
+_IS_ANY_LEFT = text(f"SELECT EXISTS (SELECT 1 {_OF_VERSION})")
+_UNPLANNED = text(f"""
+    SELECT s.id {_OF_VERSION}
+      AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
+    ORDER BY s.created_at, s.id LIMIT :most
+""")  # noqa: S608
+
+
+def resume(tx: Transaction, dataset_filter: str, dataset_keys: list[int]) -> Rewrite:
+    """The unfinished rewrite of this filter; a new one at the current version if there is none."""
+    row = tx.execute(_FIND, {"filter": dataset_filter}).one_or_none()
+    if row is not None:
+        rewrite = Rewrite(*row)
+        if any(_is_any_left(tx, key, rewrite) for key in dataset_keys):
+            return rewrite
+    audit.note(tx, "RewriteAllSegments", dataset_filter, "a rewrite was begun")
+    return Rewrite(*tx.execute(_BEGIN, {"filter": dataset_filter}).one())
+
+
+def unplanned(tx: Transaction, dataset_key: int, rewrite: Rewrite) -> list[UUID]:
+    """Some of a dataset's segments of the rewrite that are in no task."""
+    values = _values(dataset_key, rewrite) | {"most": SEGMENTS_AT_ONCE}
+    return list(tx.execute(_UNPLANNED, values).scalars())
+
+
+def _is_any_left(tx: Transaction, dataset_key: int, rewrite: Rewrite) -> bool:
+    return bool(tx.execute(_IS_ANY_LEFT, _values(dataset_key, rewrite)).scalar_one())
+
+
+def _values(dataset_key: int, rewrite: Rewrite) -> dict[str, object]:
+    return {"key": dataset_key, "version": rewrite.version, "started_at": rewrite.started_at}

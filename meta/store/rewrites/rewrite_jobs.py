@@ -1,0 +1,262 @@
+"""Rewrites as jobs: a dataset's segments are written anew, a few tasks at a time.
+
+A job is one row. The server advances it: tasks that ended are counted, and as many are created as
+may be open, each over one segment, in the order of creation. Segments that an open merge has are
+left to it; once the rest is done the job looks again, so a merge that failed loses nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from enum import IntEnum
+from uuid import UUID
+
+from sqlalchemy import Uuid, bindparam, text
+
+from meta.errors import NotFound, RewriteUnfinished
+from meta.store.access import audit
+from meta.store.engine import dataset_scope
+from meta.store.engine.pool import Transaction
+from meta.store.merging import merge_planning, merge_tasks
+from meta.store.segments import stats
+
+JOBS_LISTED_MAX = 1_000
+
+
+class JobState(IntEnum):
+    """State of a job; only a running one creates tasks."""
+
+    RUNNING = 1
+    PAUSED = 2
+    DONE = 3
+    CANCELLED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class NewRewriteJob:
+    """A job to create. Segments known to have `format_version` are left out, None: no format is.
+
+    Only segments with events in [start_ns, end_ns) take part; None: no bound. At most `tasks_max`
+    tasks are open at a time, and `bytes_per_sec` (None: no limit) bounds what they read.
+    """
+
+    id: UUID
+    dataset_id: UUID
+    format_version: int | None
+    start_ns: int | None
+    end_ns: int | None
+    tasks_max: int
+    bytes_per_sec: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteJobRow:
+    """A job with its progress: segments and compressed bytes, at its start and done so far."""
+
+    id: UUID
+    dataset_id: UUID
+    dataset_name: str
+    state: int
+    format_version: int | None
+    start_ns: int | None
+    end_ns: int | None
+    tasks_max: int
+    bytes_per_sec: int | None
+    total_segments: int
+    total_bytes: int
+    done_segments: int
+    done_bytes: int
+    active_ms: int
+    created_at: datetime
+    finished_at: datetime | None
+    open_tasks: int
+
+    @property
+    def secs_left(self) -> int | None:
+        """Seconds that the rest takes at the speed so far; None while there is no speed."""
+        if self.state != JobState.RUNNING or not self.done_bytes:
+            return None
+        left = max(0, self.total_bytes - self.done_bytes)
+        return left * self.active_ms // self.done_bytes // 1_000
+
+
+# Segments that a job rewrites, whether they are in an open task or not.
+MATCHES = """
+    s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
+    AND s.created_at <= :created_at AND s.created_version <= :version
+    AND (cast(:format_version AS int) IS NULL
+         OR s.format_version IS DISTINCT FROM cast(:format_version AS int))
+    AND (cast(:start_ns AS bigint) IS NULL OR s.end_ns >= :start_ns)
+    AND (cast(:end_ns AS bigint) IS NULL OR s.start_ns < :end_ns)
+"""
+_INSERT = text("""
+    INSERT INTO rewrite_jobs (id, dataset_key, state, format_version, start_ns, end_ns, version,
+                              tasks_max, bytes_per_sec, created_at, due_at, advanced_at)
+    SELECT :id, :key, 1, :format_version, :start_ns, :end_ns, version, :tasks_max, :bytes_per_sec,
+           now, now, now
+    FROM meta_state, (SELECT clock_timestamp() AS now) AS clock
+    ON CONFLICT DO NOTHING
+    RETURNING dataset_key AS key, created_at, version, format_version, start_ns, end_ns
+""").bindparams(bindparam("id", type_=Uuid))
+_COUNT = text(f"""
+    SELECT count(*) AS segments, coalesce(sum(s.compressed_size_bytes), 0)::bigint AS bytes
+    FROM segments s WHERE {MATCHES}
+""")  # noqa: S608
+_SET_TOTAL = text(
+    "UPDATE rewrite_jobs SET total_segments = :segments, total_bytes = :bytes WHERE id = :id"
+).bindparams(bindparam("id", type_=Uuid))
+_ID = bindparam("id", type_=Uuid)
+_DATASET = text("SELECT key FROM datasets WHERE id = :dataset AND deleted_at IS NULL").bindparams(
+    bindparam("dataset", type_=Uuid)
+)
+_COMPUTED = {
+    "dataset_id": "d.id",
+    "dataset_name": "d.name",
+    "open_tasks": "(SELECT count(*) FROM merge_tasks t WHERE t.rewrite_id = j.id AND t.state = 1)",
+}
+_COLUMNS = ", ".join(
+    _COMPUTED.get(field.name, f"j.{field.name}") for field in fields(RewriteJobRow)
+)
+_ROWS = f"SELECT {_COLUMNS} FROM rewrite_jobs j JOIN datasets d ON d.key = j.dataset_key"  # noqa: S608
+_GET = text(f"{_ROWS} WHERE j.id = :id").bindparams(_ID)
+_LIST = text(f"""
+    {_ROWS} WHERE cast(:dataset AS uuid) IS NULL OR d.id = :dataset
+    ORDER BY j.state > 2, j.id DESC LIMIT :most
+""").bindparams(bindparam("dataset", type_=Uuid))
+_UNFINISHED = text("SELECT id FROM rewrite_jobs WHERE dataset_key = :key AND state < 3")
+_LOCK = text("SELECT state FROM rewrite_jobs WHERE id = :id FOR UPDATE").bindparams(_ID)
+# A pause does not count as time that the job took.
+_CHANGE = text("""
+    UPDATE rewrite_jobs SET
+        state = :state, tasks_max = coalesce(:tasks_max, tasks_max),
+        bytes_per_sec = CASE WHEN cast(:bytes_per_sec AS bigint) IS NULL THEN bytes_per_sec
+                             ELSE nullif(cast(:bytes_per_sec AS bigint), 0) END,
+        advanced_at = CASE WHEN state = 1 THEN advanced_at ELSE clock_timestamp() END,
+        due_at = clock_timestamp(), allowance_bytes = 0,
+        finished_at = CASE WHEN cast(:state AS int) = 4 THEN clock_timestamp() END
+    WHERE id = :id
+""").bindparams(_ID)
+_UNCLAIMED = text(
+    "SELECT id FROM merge_tasks WHERE rewrite_id = :id AND state = 1 AND worker_id IS NULL"
+    " ORDER BY id"
+).bindparams(_ID)
+_FORMATS = text("""
+    SELECT format_version, count(*) AS segments, sum(compressed_size_bytes)::bigint AS bytes
+    FROM segments WHERE dataset_key = :key AND tombstone_version IS NULL
+    GROUP BY format_version ORDER BY format_version NULLS FIRST LIMIT :most
+""")
+FORMATS_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FormatCount:
+    """Live segments of one format and their compressed bytes; None: the format is not known."""
+
+    format_version: int | None
+    segments: int
+    bytes: int
+
+
+def create(tx: Transaction, new: NewRewriteJob) -> RewriteJobRow:
+    """Create a job, or return the one with this id. Raises NotFound, RewriteUnfinished."""
+    known = find(tx, new.id)
+    if known is not None:
+        return known
+    key = _dataset_key(tx, new.dataset_id)
+    # Alone with the planning of the dataset: the count is that of the first task's time.
+    merge_planning.lock_dataset(tx, key)
+    values = {
+        "id": new.id,
+        "key": key,
+        "format_version": new.format_version,
+        "start_ns": new.start_ns,
+        "end_ns": new.end_ns,
+        "tasks_max": new.tasks_max,
+        "bytes_per_sec": new.bytes_per_sec,
+    }
+    scope = tx.execute(_INSERT, values).mappings().one_or_none()
+    if scope is None:
+        unfinished = tx.execute(_UNFINISHED, {"key": key}).scalars().first()
+        raise RewriteUnfinished(
+            "another rewrite of the dataset is not finished", rewrite_id=unfinished
+        )
+    counted = tx.execute(_COUNT, dict(scope)).mappings().one()
+    tx.execute(_SET_TOTAL, {"id": new.id, **counted})
+    audit.note(tx, "CreateRewriteJob", new.id, f"dataset {new.dataset_id}")
+    return get(tx, new.id)
+
+
+def find(tx: Transaction, job_id: UUID) -> RewriteJobRow | None:
+    """The job, if there is one."""
+    row = tx.execute(_GET, {"id": job_id}).one_or_none()
+    return None if row is None else RewriteJobRow(*row)
+
+
+def get(tx: Transaction, job_id: UUID) -> RewriteJobRow:
+    """The job. Raises NotFound."""
+    job = find(tx, job_id)
+    if job is None:
+        raise NotFound("there is no such rewrite", rewrite_id=job_id)
+    return job
+
+
+def list_newest(tx: Transaction, dataset_id: UUID | None, most: int) -> list[RewriteJobRow]:
+    """List unfinished jobs, then finished ones, the newest first."""
+    rows = tx.execute(_LIST, {"dataset": dataset_id, "most": most})
+    return [RewriteJobRow(*row) for row in rows]
+
+
+def change(
+    tx: Transaction,
+    job_id: UUID,
+    state: JobState | None,
+    tasks_max: int | None,
+    bytes_per_sec: int | None,
+) -> RewriteJobRow:
+    """Pause, resume, cancel or bound a job; 0 `bytes_per_sec` lifts the limit, None keeps values.
+
+    A finished job stays as it is. Tasks that a worker has are finished; when a job is cancelled its
+    other tasks are as well. Raises NotFound.
+    """
+    current = tx.execute(_LOCK, {"id": job_id}).scalar_one_or_none()
+    if current is None:
+        raise NotFound("there is no such rewrite", rewrite_id=job_id)
+    is_over = current in (JobState.DONE, JobState.CANCELLED)
+    # Who only reads must not make it due, nor forgive what it has taken of its bytes.
+    if is_over or (state, tasks_max, bytes_per_sec) == (None, None, None):
+        return get(tx, job_id)
+    wanted = JobState(current) if state is None else state
+    values = {"id": job_id, "state": int(wanted), "tasks_max": tasks_max}
+    tx.execute(_CHANGE, {**values, "bytes_per_sec": bytes_per_sec})
+    if wanted != current:
+        audit.note(tx, "UpdateRewriteJob", job_id, wanted.name.lower())
+    if wanted is JobState.CANCELLED:
+        cancel_unclaimed(tx, job_id)
+    return get(tx, job_id)
+
+
+def cancel_unclaimed(tx: Transaction, job_id: UUID) -> None:
+    """Cancel a job's tasks that no worker has.
+
+    Changes the dataset's counters, so nothing that waits for a lock may follow.
+    """
+    tasks = []
+    for task_id in list(tx.execute(_UNCLAIMED, {"id": job_id}).scalars()):
+        task = merge_tasks.lock(tx, task_id)
+        if task is not None and task.state == merge_tasks.TaskState.OPEN and not task.worker_id:
+            tasks.append(task)
+    stats.add(tx, merge_tasks.cancel(tx, tasks))
+
+
+def count_formats(tx: Transaction, dataset_id: UUID) -> Sequence[FormatCount]:
+    """Count a dataset's live segments by format. Raises NotFound."""
+    dataset_scope.require(dataset_id)
+    rows = tx.execute(_FORMATS, {"key": _dataset_key(tx, dataset_id), "most": FORMATS_MAX})
+    return [FormatCount(*row) for row in rows]
+
+
+def _dataset_key(tx: Transaction, dataset_id: UUID) -> int:
+    key = tx.execute(_DATASET, {"dataset": dataset_id}).scalar_one_or_none()
+    if key is None:
+        raise NotFound("there is no such dataset", dataset_id=dataset_id)
+    return int(key)

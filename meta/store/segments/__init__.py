@@ -1,0 +1,1 @@
+"""Segments: rows, kept messages, object keys, counters, burial."""

@@ -1,0 +1,112 @@
+"""Maintained counters per dataset, which GetJanitorStats answers from."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from operator import add as add_numbers
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Select, bindparam, func, select, text
+
+from meta.store.engine import dataset_scope, pg_arrays
+from meta.store.engine.pool import Transaction
+from meta.store.tables import dataset_stats, datasets
+
+INT64_MAX = 2**63 - 1
+
+
+class Change(NamedTuple):
+    """Increments of a dataset's counters; negative subtracts. Sizes in bytes."""
+
+    dataset_key: int
+    live_segments: int = 0
+    live_size_bytes: int = 0
+    live_compressed_size_bytes: int = 0
+    all_segments: int = 0
+    open_tasks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetTotals:
+    """The counters of one dataset or the sum over all live ones; sizes in bytes."""
+
+    live_segments: int
+    live_size_bytes: int
+    live_compressed_size_bytes: int
+    all_segments: int
+    open_tasks: int
+
+
+_READ: Select[*tuple[Any, ...]] = select(
+    *(
+        # The sum of bigint is numeric: it may exceed the int64 of the reply.
+        func.least(func.coalesce(func.sum(column), 0), INT64_MAX).cast(BigInteger)
+        for column in (
+            dataset_stats.c.live_segments,
+            dataset_stats.c.live_size_bytes,
+            dataset_stats.c.live_compressed_size_bytes,
+            dataset_stats.c.all_segments,
+            dataset_stats.c.open_tasks,
+        )
+    )
+)
+_READ_ONE = _READ.where(dataset_stats.c.dataset_key == bindparam("key"))
+_READ_ALL = _READ.join(datasets, datasets.c.key == dataset_stats.c.dataset_key).where(
+    datasets.c.deleted_at.is_(None)
+)
+# Rows are locked in the order of their keys, so that two calls wait and do not deadlock.
+ADD = """
+    UPDATE dataset_stats s SET
+      live_segments = s.live_segments + k.live,
+      live_size_bytes = s.live_size_bytes + k.size,
+      live_compressed_size_bytes = s.live_compressed_size_bytes + k.compressed,
+      all_segments = s.all_segments + k.every,
+      open_tasks = s.open_tasks + k.tasks
+    FROM (
+      SELECT c.* FROM {first} unnest(
+          cast(:stat_keys AS integer[]), cast(:stat_live AS bigint[]), cast(:stat_size AS bigint[]),
+          cast(:stat_compressed AS bigint[]), cast(:stat_every AS bigint[]),
+          cast(:stat_tasks AS bigint[])) AS c (dataset_key, live, size, compressed, every, tasks)
+        JOIN dataset_stats o ON o.dataset_key = c.dataset_key
+      ORDER BY o.dataset_key FOR NO KEY UPDATE OF o
+    ) k
+    WHERE s.dataset_key = k.dataset_key
+"""
+_ADD = text(ADD.format(first=""))
+_NUMBERS = ("stat_live", "stat_size", "stat_compressed", "stat_every", "stat_tasks")
+# The parameters of ADD where nothing changes.
+NO_COLUMNS: Mapping[str, object] = dict.fromkeys(("stat_keys", *_NUMBERS), "{}")
+
+
+def add(tx: Transaction, changes: Iterable[Change]) -> None:
+    """Apply changes, summed per dataset.
+
+    Call it last, after the version if one is drawn: a call that holds these rows must not wait.
+    """
+    values = columns(changes)
+    if values is not None:
+        tx.execute(_ADD, values)
+
+
+def columns(changes: Iterable[Change]) -> dict[str, object] | None:
+    """The parameters of ADD; None = there is nothing to add."""
+    sums: dict[int, list[int]] = {}
+    for change in changes:
+        key, *own = change
+        total = sums.get(key)
+        sums[key] = own if total is None else list(map(add_numbers, total, own))
+    if not sums:
+        return None
+    totals = zip(*sums.values(), strict=True)
+    columns = zip(_NUMBERS, totals, strict=True)
+    numbers = {name: pg_arrays.numbers(column) for name, column in columns}
+    return {"stat_keys": pg_arrays.numbers(sums), **numbers}
+
+
+def read(tx: Transaction, dataset_key: int | None) -> DatasetTotals:
+    """The counters of one dataset; None = of all live ones that the caller may see."""
+    statement, visible = _READ_ALL, dataset_scope.visible_ids()
+    if dataset_key is not None:
+        statement = _READ_ONE
+    elif visible is not None:
+        statement = statement.where(datasets.c.id.in_(visible))
+    return DatasetTotals(*tx.execute(statement, {"key": dataset_key}).one())

@@ -1,0 +1,1 @@
+"""Streams, their datasets, commits, tokens and routing, nurseries' shards."""

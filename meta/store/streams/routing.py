@@ -1,0 +1,185 @@
+"""Routing of tokens on streams: admissions, changes, and the datasets of unstamped babies."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from meta.store.engine.pool import Conflict, Transaction
+from meta.store.streams import stream_datasets, streams, tokens
+from meta.store.streams.stream_datasets import NewEntry
+from meta.store.streams.streams import Head
+from meta.store.streams.tokens import IngestToken, TokenRouting
+from meta.store.tables import ingest_streams, stream_tokens
+from meta.store.versions import versions
+from meta.store.versions.clock import ago
+
+_ADD_TOKEN = upsert(stream_tokens).on_conflict_do_nothing().returning(stream_tokens.c.token_id)
+_CARRIERS = (
+    select(stream_tokens.c.stream_id)
+    .join(ingest_streams, ingest_streams.c.id == stream_tokens.c.stream_id)
+    .where(stream_tokens.c.token_id == bindparam("token"))
+    .where(stream_tokens.c.stream_id > bindparam("after", type_=Uuid))
+    .where(ingest_streams.c.stopped_offset.is_(None))
+    .order_by(stream_tokens.c.stream_id)
+    .limit(bindparam("most"))
+)
+_BEGIN = text(
+    "INSERT INTO routing_periods (stream_id, token_id, from_offset, logs_dataset_id,"
+    " traces_dataset_id, metrics_dataset_id)"
+    " SELECT s, :token, o, :logs, :traces, :metrics FROM unnest(:streams, :offsets) AS new (s, o)"
+    " ON CONFLICT (stream_id, token_id, from_offset) DO UPDATE SET"
+    " logs_dataset_id = excluded.logs_dataset_id,"
+    " traces_dataset_id = excluded.traces_dataset_id,"
+    " metrics_dataset_id = excluded.metrics_dataset_id"
+).bindparams(
+    bindparam("streams", type_=ARRAY(Uuid)),
+    bindparam("offsets", type_=ARRAY(BigInteger)),
+    bindparam("token", type_=Uuid),
+    bindparam("logs", type_=Uuid),
+    bindparam("traces", type_=Uuid),
+    bindparam("metrics", type_=Uuid),
+)
+# Only streams with unmerged babies of the token; the others stay drained.
+_NOTE_REVOKED = text(
+    "UPDATE stream_tokens t SET revoked_offset = h.committed_offset FROM stream_heads h"
+    " WHERE t.token_id = :token AND h.stream_id = t.stream_id AND t.revoked_offset IS NULL"
+)
+_UNDRAINED = text(
+    "SELECT t.stream_id FROM stream_tokens t JOIN stream_datasets e ON e.stream_id = t.stream_id"
+    " WHERE t.token_id = :token AND e.merged_offset < t.revoked_offset"
+    " ORDER BY t.stream_id LIMIT 1"
+)
+# A token whose change has not reached the stream still routes there as before.
+_ROUTES_TO = text(
+    "SELECT EXISTS (SELECT FROM stream_tokens t JOIN ingest_tokens i ON i.id = t.token_id"
+    " LEFT JOIN routing_changes c ON c.token_id = i.id AND c.last_stream_id < t.stream_id"
+    " WHERE t.stream_id = :stream AND i.revoked_at IS NULL AND (c.token_id IS NOT NULL"
+    " OR :dataset IN (i.logs_dataset_id, i.traces_dataset_id, i.metrics_dataset_id)))"
+).bindparams(bindparam("dataset", type_=Uuid))
+
+
+def add_token(tx: Transaction, stream_id: UUID, token_id: UUID) -> bool:
+    """Admit a token on a stream; false if it was admitted before."""
+    values = {"stream_id": stream_id, "token_id": token_id}
+    return tx.execute(_ADD_TOKEN, values).one_or_none() is not None
+
+
+def carriers(tx: Transaction, token_id: UUID, after: UUID, most: int) -> list[UUID]:
+    """Active streams that carry a token, by id, behind `after`."""
+    values = {"token": token_id, "after": after, "most": most}
+    return list(tx.execute(_CARRIERS, values).scalars())
+
+
+def begin_period(
+    tx: Transaction, token_id: UUID, routing: TokenRouting, heads: Sequence[Head]
+) -> None:
+    """Route what streams with locked heads commit from now on."""
+    values = {
+        "token": token_id,
+        "logs": routing.logs,
+        "traces": routing.traces,
+        "metrics": routing.metrics,
+        "streams": [head.stream_id for head in heads],
+        "offsets": [head.committed_offset + 1 for head in heads],
+    }
+    tx.execute(_BEGIN, values)
+
+
+def note_revoked(tx: Transaction, token_id: UUID) -> None:
+    """Remember how far each stream had committed when its token was revoked."""
+    tx.execute(_NOTE_REVOKED, {"token": token_id})
+
+
+def find_undrained(tx: Transaction, token_id: UUID) -> UUID | None:
+    """A stream that has not merged past the token's revocation."""
+    return tx.execute(_UNDRAINED, {"token": token_id}).scalar_one_or_none()
+
+
+def routes_to(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> bool:
+    """True while an active token of the stream sends something to the dataset."""
+    values = {"stream": stream_id, "dataset": dataset_id}
+    return bool(tx.execute(_ROUTES_TO, values).scalar_one())
+
+
+STREAMS_AT_ONCE = 200
+# The caller of an unfinished change has left by then, or its server is gone.
+ABANDONED_SECS = 60.0
+_NIL = UUID(int=0)
+
+_BEGIN_CHANGE = text("""
+    INSERT INTO routing_changes (token_id, last_stream_id) VALUES (:token, :nil)
+    ON CONFLICT (token_id) DO UPDATE SET last_stream_id = :nil, changed_at = now()
+""").bindparams(bindparam("nil", _NIL, type_=Uuid))
+_LOCK = text("SELECT last_stream_id FROM routing_changes WHERE token_id = :token FOR UPDATE")
+_MOVE = text(
+    "UPDATE routing_changes SET last_stream_id = :stream, changed_at = now()"
+    " WHERE token_id = :token"
+)
+_END = text("DELETE FROM routing_changes WHERE token_id = :token")
+_ABANDONED = text(f"""
+    SELECT token_id FROM routing_changes WHERE changed_at < {ago(":age")}
+    ORDER BY changed_at LIMIT 1
+""")  # noqa: S608
+
+
+def begin_change(tx: Transaction, token_id: UUID) -> None:
+    """Note that the streams of a locked token have to follow its routing."""
+    tx.execute(_BEGIN_CHANGE, {"token": token_id})
+
+
+def carry_on(tx: Transaction, token_id: UUID) -> bool:
+    """Let one page of streams follow a token's routing; False once all have."""
+    token = _lock_token(tx, token_id)
+    last = tx.execute(_LOCK, {"token": token_id}).scalar_one_or_none()
+    if last is None:
+        return False
+    if token is None or token.revoked_at is not None:
+        tx.execute(_END, {"token": token_id})
+        return False
+    page = carriers(tx, token_id, last, STREAMS_AT_ONCE)
+    if len(page) < STREAMS_AT_ONCE:
+        tx.execute(_END, {"token": token_id})
+    else:
+        tx.execute(_MOVE, {"token": token_id, "stream": page[-1]})
+    _follow(tx, token, page)
+    return len(page) == STREAMS_AT_ONCE
+
+
+def carry_on_abandoned(tx: Transaction) -> int:
+    """Continue one change that no other call works on; returns 1 if there is more to do."""
+    token_id = tx.execute(_ABANDONED, {"age": ABANDONED_SECS}).scalar_one_or_none()
+    if token_id is None:
+        return 0
+    carry_on(tx, token_id)
+    return 1
+
+
+def _lock_token(tx: Transaction, token_id: UUID) -> IngestToken | None:
+    """Keep the token and the datasets of its routing as they are, in the order of locks."""
+    token = tokens.find(tx, token_id)
+    if token is None:
+        return None
+    stream_datasets.lock_live_datasets(tx, token.routing.datasets())
+    locked = tokens.lock_shared(tx, token_id)
+    if locked is not None and locked.routing != token.routing:
+        raise Conflict("40001")
+    return locked
+
+
+def _follow(tx: Transaction, token: IngestToken, stream_ids: list[UUID]) -> None:
+    heads = streams.lock_heads(tx, stream_ids)
+    active = [head for head in heads.values() if not head.is_stopped]
+    if not active:
+        return
+    begin_period(tx, token.id, token.routing, active)
+    created = stream_datasets.create_missing(
+        tx,
+        [
+            NewEntry(head.stream_id, dataset_id, head.committed_offset)
+            for head in active
+            for dataset_id in token.routing.datasets()
+        ],
+    )
+    stream_datasets.stamp(tx, created, versions.allocate(tx))

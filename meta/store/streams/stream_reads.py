@@ -1,0 +1,298 @@
+"""Reads of a nursery: streams with their entries, checkpoints and unmerged babies.
+
+Set-wise: a handful of statements however many streams. Each runs in one REPEATABLE READ snapshot,
+so the version read beside them labels all of it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
+
+from meta.store.engine.pool import Transaction
+from meta.store.streams.stream_ends import WHOLE_STREAM
+from meta.store.streams.streams import COLLECTOR_ID_SQL
+from meta.store.streams.tokens import TokenRouting
+from meta.store.versions.clock import ago
+
+# Below every id.
+NO_ID = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamScope:
+    """A filter of streams: shards, and only what changed after `since` (0 = everything).
+
+    Entries of `waiting` datasets do not hold back which babies are read.
+    """
+
+    since: int = 0
+    shard_indexes: tuple[int, ...] = (0,)
+    shard_count: int = 1
+    waiting: tuple[UUID, ...] = ()
+
+    def values(self) -> dict[str, object]:
+        """The parameters of its conditions."""
+        return {
+            "since": self.since,
+            "shards": self.shard_count,
+            "indexes": list(self.shard_indexes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRow:
+    """One stream that has not retired. Offsets -1 = none; times in nanoseconds."""
+
+    id: UUID
+    collector_id: str
+    # Whose collector it is; "" = it has no owner.
+    principal: str
+    stopped_at_nanos: int | None
+    stopped_offset: int | None
+    deleted_offset: int
+    deleted_ingest_time_nanos: int
+    committed_offset: int
+    last_activity_nanos: int
+    # Up to here every entry has merged; the deleted offset where there is no entry.
+    merged_floor: int
+    reapable_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """One dataset of a stream."""
+
+    stream_id: UUID
+    dataset_id: UUID
+    merged_offset: int
+    merged_ingest_time_nanos: int
+    created_at_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """From `version` on exactly the offsets up to `stream_offset` are visible."""
+
+    stream_id: UUID
+    dataset_id: UUID
+    version: int
+    stream_offset: int
+    ingest_time_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class BabyRow:
+    """One committed baby; `dataset_ids` is None where it has no stamps."""
+
+    stream_id: UUID
+    offset: int
+    start_ns: int
+    end_ns: int
+    size_bytes: int
+    num_records: int
+    committed_at_nanos: int
+    dataset_ids: tuple[UUID, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRow:
+    """Routing of a token's signals for babies of a stream from an offset on."""
+
+    stream_id: UUID
+    token_id: UUID
+    from_offset: int
+    routing: TokenRouting
+
+
+_STREAMS = bindparam("streams", type_=ARRAY(Uuid))
+_WAITING = bindparam("waiting", type_=ARRAY(Uuid))
+_INDEXES = bindparam("indexes", type_=ARRAY(Integer))
+# One aggregate over the entries gives both floors. An entry may be reaped up to the newest
+# checkpoint that is older than its dataset's grace; before the first one, up to where it began.
+# While deletion is held, nothing may be reaped. Streams are chosen first, so that a page costs what
+# it holds.
+_PAST_GRACE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
+_SELECT_STREAMS = f"""
+SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offset,
+  s.deleted_offset, s.deleted_ingest_time_nanos, h.committed_offset,
+  (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
+  coalesce(f.merged, CASE WHEN f.entries > 0 THEN h.committed_offset ELSE s.deleted_offset END),
+  CASE WHEN (SELECT deletion_held FROM meta_state) THEN s.deleted_offset
+       ELSE coalesce(f.reapable, h.committed_offset) END
+FROM (
+  SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}
+) s
+-- Not merged into a join, which would read all heads for a page of streams.
+CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = s.id OFFSET 0) h
+CROSS JOIN LATERAL (
+  SELECT count(*) AS entries,
+    min(e.merged_offset) FILTER (WHERE e.dataset_id <> ALL(:waiting)) AS merged, min(coalesce((
+    SELECT c.stream_offset FROM offset_checkpoints c
+    WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
+      AND c.created_at <= {{past_grace}}
+    ORDER BY c.created_at DESC LIMIT 1), e.base_offset)) AS reapable
+  FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id WHERE e.stream_id = s.id) f
+ORDER BY s.id
+"""  # noqa: S608
+_IN_SHARD = (
+    " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) AND id > :after"
+    " ORDER BY id LIMIT :most"
+)
+_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD, past_grace=_PAST_GRACE)).bindparams(
+    _WAITING, _INDEXES
+)
+_COUNT = text(
+    "SELECT count(*), coalesce(sum((SELECT count(*) FROM stream_datasets e"
+    " WHERE e.stream_id = s.id)), 0)::bigint FROM ingest_streams s WHERE s.retired_at IS NULL"
+    " AND (:shards <= 1 OR s.shard_hash % :shards = ANY(:indexes))"
+).bindparams(_INDEXES)
+# Three small index scans: changed streams, streams with changed entries, streams with a backlog.
+_IN_CHANGED = """
+AND id IN (
+  SELECT id FROM ingest_streams WHERE retired_at IS NULL AND changed_version > :since
+  UNION SELECT stream_id FROM stream_datasets WHERE changed_version > :since
+  UNION SELECT p.stream_id FROM stream_heads p WHERE p.is_pending AND p.committed_offset >
+    (SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id))
+"""
+_CHANGED = text(
+    _SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD, past_grace=_PAST_GRACE)
+).bindparams(_WAITING, _INDEXES)
+_SOME = text(
+    _SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)", past_grace=_PAST_GRACE)
+).bindparams(_STREAMS, _WAITING)
+_ENTRIES = text(
+    "SELECT stream_id, dataset_id, merged_offset, merged_ingest_time_nanos,"
+    " (extract(epoch FROM created_at) * 1000000)::bigint * 1000"
+    " FROM stream_datasets WHERE stream_id = ANY(:streams) ORDER BY stream_id, dataset_id"
+).bindparams(_STREAMS)
+_CHECKPOINTS = text(
+    "SELECT c.* FROM stream_datasets e CROSS JOIN LATERAL ("
+    " SELECT stream_id, dataset_id, version, stream_offset, ingest_timestamp_nanos"
+    " FROM offset_checkpoints c WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id"
+    " ORDER BY version DESC LIMIT :most) c"
+    " WHERE e.stream_id = ANY(:streams) ORDER BY c.stream_id, c.dataset_id, c.version"
+).bindparams(_STREAMS)
+_BABIES = text(
+    "SELECT b.* FROM unnest(:streams, :floors) AS k (s, floor) CROSS JOIN LATERAL ("
+    ' SELECT stream_id, "offset", start_ns, end_ns, size_bytes, num_records,'
+    " (extract(epoch FROM committed_at) * 1000000)::bigint * 1000, dataset_ids"
+    ' FROM baby_segments WHERE stream_id = s AND "offset" > floor'
+    ' ORDER BY "offset" LIMIT :most) b'
+).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
+_PERIODS = text(
+    "SELECT p.stream_id, p.token_id, p.from_offset, p.logs_dataset_id, p.traces_dataset_id,"
+    " p.metrics_dataset_id FROM unnest(:streams, :floors) AS k (s, floor)"
+    " JOIN routing_periods p ON p.stream_id = s"
+    # A baby without records has nothing to route.
+    ' WHERE EXISTS (SELECT FROM baby_segments b WHERE b.stream_id = s AND b."offset" > floor'
+    "  AND b.dataset_ids IS NULL AND b.num_records > 0)"
+    " ORDER BY p.stream_id, p.token_id, p.from_offset"
+).bindparams(_STREAMS, bindparam("floors", type_=ARRAY(BigInteger)))
+_REMOVED = text(
+    "SELECT stream_id, dataset_id FROM stream_removals WHERE version > :since"
+    " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) ORDER BY version,"
+    " stream_id, dataset_id"
+).bindparams(_INDEXES)
+_FLOOR = text("SELECT removals_floor FROM meta_state")
+
+
+def count(tx: Transaction, scope: StreamScope) -> tuple[int, int]:
+    """Count the streams of the shards and their entries."""
+    streams, entries = tx.execute(_COUNT, scope.values()).one()
+    return streams, entries
+
+
+def read_streams(
+    tx: Transaction,
+    scope: StreamScope,
+    grace_secs: float,
+    after: UUID = NO_ID,
+    most: int | None = None,
+) -> list[StreamRow]:
+    """The streams that a poll asks for, by id; `grace_secs` is the default deletion grace.
+
+    At most `most` of them, behind `after`.
+    """
+    values = {
+        **scope.values(),
+        "grace": grace_secs,
+        "waiting": list(scope.waiting),
+        "after": after,
+        "most": most,
+    }
+    if scope.since:
+        return [StreamRow(*row) for row in tx.execute(_CHANGED, values)]
+    return [StreamRow(*row) for row in tx.execute(_ALL, values)]
+
+
+def read_some(tx: Transaction, stream_ids: Iterable[UUID], grace_secs: float) -> list[StreamRow]:
+    """The given streams, by id; retired and unknown ones are left out."""
+    values = {"grace": grace_secs, "streams": list(stream_ids), "waiting": []}
+    return [StreamRow(*row) for row in tx.execute(_SOME, values)]
+
+
+def read_entries(tx: Transaction, streams: Sequence[StreamRow]) -> list[EntryRow]:
+    """Every entry of the streams."""
+    return [EntryRow(*row) for row in tx.execute(_ENTRIES, _ids(streams))]
+
+
+def read_checkpoints(
+    tx: Transaction, streams: Sequence[StreamRow], most: int
+) -> list[CheckpointRow]:
+    """The newest checkpoints of every entry, at most `most` each, oldest first."""
+    rows = tx.execute(_CHECKPOINTS, {**_ids(streams), "most": most})
+    return [CheckpointRow(*row) for row in rows]
+
+
+def read_babies(tx: Transaction, streams: Sequence[StreamRow], most: int) -> list[BabyRow]:
+    """The lowest babies above each stream's smallest merged offset, at most `most` each."""
+    rows: Iterable[Any] = tx.execute(_BABIES, {**_floors(streams), "most": most})
+    return [make_baby(row) for row in rows]
+
+
+def make_baby(row: Sequence[Any]) -> BabyRow:
+    """A row with the columns of BabyRow in order."""
+    stamps = row[7]
+    return BabyRow(row[0], row[1], row[2], row[3], row[4], row[5], row[6], stamps and tuple(stamps))
+
+
+def read_periods(tx: Transaction, streams: Sequence[StreamRow]) -> list[PeriodRow]:
+    """Routing of the streams that hold unmerged babies without stamps."""
+    return read_periods_of(tx, _floors(streams))
+
+
+def read_periods_of(tx: Transaction, floors: Mapping[str, object]) -> list[PeriodRow]:
+    """Routing of `streams` that hold babies without stamps above the `floors`, one for each."""
+    rows: Iterable[Any] = tx.execute(_PERIODS, floors)
+    return [
+        PeriodRow(
+            stream_id, token_id, offset, TokenRouting(logs=logs, traces=traces, metrics=metrics)
+        )
+        for stream_id, token_id, offset, logs, traces, metrics in rows
+    ]
+
+
+def read_removed(tx: Transaction, scope: StreamScope) -> tuple[list[UUID], list[tuple[UUID, UUID]]]:
+    """Streams that retired, and entries that went, after `since`."""
+    rows = tx.execute(_REMOVED, scope.values()).all()
+    return (
+        [row.stream_id for row in rows if row.dataset_id == WHOLE_STREAM],
+        [(row.stream_id, row.dataset_id) for row in rows if row.dataset_id != WHOLE_STREAM],
+    )
+
+
+def removals_floor(tx: Transaction) -> int:
+    """The version below which removals are pruned."""
+    return int(tx.execute(_FLOOR).scalar_one())
+
+
+def _ids(streams: Sequence[StreamRow]) -> dict[str, object]:
+    return {"streams": [stream.id for stream in streams]}
+
+
+def _floors(streams: Sequence[StreamRow]) -> dict[str, object]:
+    behind = [s for s in streams if s.merged_floor < s.committed_offset]
+    return {"streams": [s.id for s in behind], "floors": [s.merged_floor for s in behind]}

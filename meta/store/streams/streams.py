@@ -1,0 +1,236 @@
+"""Ingest streams: their collector, their owner, their end, and their retirement."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from meta import access
+from meta.access import Principal, Role
+from meta.errors import NotFound, RoleRefused
+from meta.store.engine.pool import Transaction
+from meta.store.tables import ingest_streams, stream_heads
+from meta.store.versions.versions import Version
+from segments.ids import new_uuid7
+
+# Names hold no control characters, so no owner can spell another's collector.
+_SEPARATOR = "\x1f"
+# The collector's own name in the column that `key_of` fills.
+COLLECTOR_ID_SQL = "substr(s.collector_id, strpos(s.collector_id, chr(31)) + 1)"
+_OWNER = select(ingest_streams.c.principal).where(ingest_streams.c.id == bindparam("id"))
+
+
+def owner_of(caller: Principal) -> str:
+    """The owner of streams that a caller registers; "" = nobody."""
+    return caller.subject if caller.role is Role.INGEST else ""
+
+
+def owner_key(owner: str, collector_id: str) -> str:
+    """Key that is unique among active streams: the collector's name, in its owner's own space.
+
+    One column of 0.1.0, whose servers find streams without an owner in it as before.
+    """
+    return f"{owner}{_SEPARATOR}{collector_id}" if owner else collector_id
+
+
+def check_owner(tx: Transaction, stream_id: UUID) -> None:
+    """Raise NotFound or RoleRefused unless the caller may write to a stream."""
+    caller = access.current.get()
+    if caller.role is not Role.INGEST:
+        return
+    owner = tx.execute(_OWNER, {"id": stream_id}).scalar_one_or_none()
+    if owner is None:
+        raise NotFound("there is no such stream", stream_id=stream_id)
+    if owner not in ("", caller.subject):
+        raise RoleRefused("the stream belongs to another principal", role=caller.role.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The hot half of a stream; committed_offset -1 = none yet."""
+
+    stream_id: UUID
+    committed_offset: int
+    is_stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStream:
+    """The cold half of a stream; stopped_offset is None while it is active."""
+
+    id: UUID
+    stopped_offset: int | None
+    deleted_offset: int
+    shard_hash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The end of a stream; stopped_at_nanos None = now, by the database's clock."""
+
+    final_offset: int
+    stopped_at_nanos: int | None
+    reason: int
+
+
+_IDS = bindparam("ids", type_=ARRAY(Uuid))
+_HEAD: Select[*tuple[Any, ...]] = select(
+    stream_heads.c.stream_id, stream_heads.c.committed_offset, stream_heads.c.is_stopped
+)
+_LOCK_HEADS = (
+    _HEAD.where(stream_heads.c.stream_id == func.any(_IDS))
+    .order_by(stream_heads.c.stream_id)
+    .with_for_update()
+)
+_STREAM: Select[*tuple[Any, ...]] = select(
+    ingest_streams.c.id,
+    ingest_streams.c.stopped_offset,
+    ingest_streams.c.deleted_offset,
+    ingest_streams.c.shard_hash,
+)
+_LOCK_STREAM = _STREAM.where(ingest_streams.c.id == bindparam("id")).with_for_update()
+_ACTIVE = select(ingest_streams.c.id).where(
+    ingest_streams.c.collector_id == bindparam("collector"),
+    ingest_streams.c.stopped_offset.is_(None),
+)
+_INSERT = (
+    upsert(ingest_streams)
+    .on_conflict_do_nothing(
+        index_elements=[ingest_streams.c.collector_id],
+        index_where=ingest_streams.c.stopped_offset.is_(None),
+    )
+    .returning(ingest_streams.c.id)
+)
+_INSERT_HEAD = insert(stream_heads)
+_TOUCH = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(last_activity_at=func.now())
+)
+_STAMP = (
+    update(ingest_streams)
+    .where(ingest_streams.c.id == func.any(_IDS))
+    .values(changed_version=bindparam("version"))
+)
+_STOP = (
+    update(ingest_streams)
+    .where(ingest_streams.c.id == bindparam("stream"))
+    .values(
+        stopped_offset=bindparam("final"),
+        stopped_at_nanos=func.coalesce(
+            bindparam("at"),
+            text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000"),
+        ),
+        stop_reason=bindparam("reason"),
+    )
+)
+_STOP_HEAD = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(is_stopped=True)
+)
+_NOTE_REMOVAL = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(removal_count=stream_heads.c.removal_count + 1)
+)
+_ADVANCE = (
+    update(stream_heads)
+    .where(stream_heads.c.stream_id == bindparam("stream"))
+    .values(
+        committed_offset=bindparam("committed"),
+        last_activity_at=func.clock_timestamp(),
+        is_pending=True,
+    )
+)
+_REAP = (
+    update(ingest_streams)
+    .where(ingest_streams.c.id == bindparam("stream"))
+    .values(deleted_offset=bindparam("deleted"), deleted_ingest_time_nanos=bindparam("at"))
+)
+_RETIRE = text(
+    "UPDATE ingest_streams SET retired_at = now()"
+    " WHERE id = :stream AND retired_at IS NULL AND deleted_offset = stopped_offset"
+    " AND NOT EXISTS (SELECT FROM stream_datasets WHERE stream_id = :stream)"
+    " RETURNING id"
+)
+
+
+def find_or_create(
+    tx: Transaction, collector_id: str, about: str, owner: str = ""
+) -> tuple[UUID, bool]:
+    """The active stream of an owner's collector, and whether this call made it.
+
+    A second call for the same collector waits for the first one's commit and finds its stream.
+    """
+    collector_key = owner_key(owner, collector_id)
+    existing_id = tx.execute(_ACTIVE, {"collector": collector_key}).scalar_one_or_none()
+    if existing_id is not None:
+        return existing_id, False
+    stream_id = new_uuid7()
+    values = {
+        "id": stream_id,
+        "collector_id": collector_key,
+        "principal": owner,
+        "collector_string": about,
+        # The last bits of a version 7 UUID are random.
+        "shard_hash": stream_id.int & 0x7FFFFFFF,
+    }
+    made = tx.execute(_INSERT, values).scalar_one_or_none()
+    if made is None:
+        return tx.execute(_ACTIVE, {"collector": collector_key}).scalar_one(), False
+    tx.execute(_INSERT_HEAD, {"stream_id": made})
+    return made, True
+
+
+def lock_heads(tx: Transaction, stream_ids: Iterable[UUID]) -> dict[UUID, Head]:
+    """Lock heads in the order of their ids; unknown streams are left out."""
+    ids = list(stream_ids)
+    return {row[0]: Head(*row) for row in tx.execute(_LOCK_HEADS, {"ids": ids})}
+
+
+def find_locked(tx: Transaction, stream_id: UUID) -> StoredStream | None:
+    """Lock the cold half of a stream, after its head."""
+    row: Row[*tuple[Any, ...]] | None = tx.execute(_LOCK_STREAM, {"id": stream_id}).one_or_none()
+    return None if row is None else StoredStream(*row)
+
+
+def touch(tx: Transaction, stream_id: UUID) -> None:
+    """Record that the collector of a stream is alive."""
+    tx.execute(_TOUCH, {"stream": stream_id})
+
+
+def advance(tx: Transaction, stream_id: UUID, committed_offset: int) -> None:
+    """Move the committed offset of a locked head."""
+    tx.execute(_ADVANCE, {"stream": stream_id, "committed": committed_offset})
+
+
+def note_removal(tx: Transaction, stream_id: UUID) -> None:
+    """Count on a locked head that an entry was removed."""
+    tx.execute(_NOTE_REMOVAL, {"stream": stream_id})
+
+
+def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
+    """Close a stream whose both halves are locked."""
+    tx.execute(_STOP_HEAD, {"stream": stream_id})
+    values = {"final": end.final_offset, "at": end.stopped_at_nanos, "reason": end.reason}
+    tx.execute(_STOP, {"stream": stream_id, **values})
+
+
+def reap(tx: Transaction, stream_id: UUID, deleted_offset: int, ingest_time_nanos: int) -> None:
+    """Record how far a locked stream's babies are deleted."""
+    values = {"deleted": deleted_offset, "at": ingest_time_nanos}
+    tx.execute(_REAP, {"stream": stream_id, **values})
+
+
+def retire_if_drained(tx: Transaction, stream_id: UUID) -> bool:
+    """Retire a locked stream that is stopped, without entries and reaped to its end."""
+    return tx.execute(_RETIRE, {"stream": stream_id}).one_or_none() is not None
+
+
+def stamp(tx: Transaction, stream_ids: Iterable[UUID], version: Version) -> None:
+    """Record the version at which locked streams last changed for nurseries."""
+    tx.execute(_STAMP, {"ids": list(stream_ids), "version": version})

@@ -1,0 +1,1 @@
+"""Loops that meta runs by itself: clock, pins, rewrites, expiry, health."""

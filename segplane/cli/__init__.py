@@ -1,0 +1,1 @@
+"""The command line: commands, their connection and output, the demo."""

@@ -1,0 +1,264 @@
+"""segplane datasets settings, shard, usage: settings, sharding fields and monthly usage."""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+from google.protobuf.duration_pb2 import Duration
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, common_pb2
+from meta.v1 import operations_pb2 as pb
+from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table
+from segplane.terminal.times import parse_age
+
+Name = Annotated[str, typer.Argument(help="Dataset name.")]
+DEFAULT_HELP = "0: the collector's default."
+AGE_HELP = "An age such as 90m or 30d; 0 removes the setting."
+EventRetention = Annotated[
+    str | None, typer.Option(help=f"Delete segments whose events are all older. {AGE_HELP}")
+]
+CreatedRetention = Annotated[
+    str | None, typer.Option(help=f"Delete segments that were created longer ago. {AGE_HELP}")
+]
+Grace = Annotated[
+    str | None,
+    typer.Option(help=f"Keep the objects of tombstoned segments for this long. {AGE_HELP}"),
+]
+RecordsPerMonth = Annotated[
+    int | None, typer.Option(min=-1, help="A limit; 0: the server's default, -1: none.")
+]
+BytesPerSec = Annotated[
+    int | None,
+    typer.Option(min=0, help=f"Decompressed bytes a second of each token. {DEFAULT_HELP}"),
+]
+ExportsInFlight = Annotated[
+    int | None, typer.Option(min=0, help=f"Exports in flight of each token. {DEFAULT_HELP}")
+]
+MemoryBytes = Annotated[
+    int | None, typer.Option(min=0, help=f"Memory of each token. {DEFAULT_HELP}")
+]
+EventAgeMax = Annotated[
+    str | None, typer.Option(help=f"Reject records whose event is older. {AGE_HELP}")
+]
+EventLeadMax = Annotated[
+    str | None,
+    typer.Option(help=f"Reject records whose event is further ahead of now. {AGE_HELP}"),
+]
+ExcessEvents = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Let registrations hold so many more events than collectors counted, for a dataset "
+        "that waits for that reason; 0 revokes what is left.",
+    ),
+]
+Promote = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN:TYPE:SCOPE:ATTRIBUTE",
+        help="A typed column over an attribute, such as status:int:record:http.status_code; "
+        "TYPE is a KqlType, SCOPE record, resource or scope. Replaces all others.",
+    ),
+]
+_PROMOTED = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
+
+
+def settings(
+    name: Name,
+    event_retention: EventRetention = None,
+    created_retention: CreatedRetention = None,
+    grace: Grace = None,
+    records_per_month: RecordsPerMonth = None,
+    bytes_per_sec: BytesPerSec = None,
+    exports_in_flight: ExportsInFlight = None,
+    memory_bytes: MemoryBytes = None,
+    event_age_max: EventAgeMax = None,
+    event_lead_max: EventLeadMax = None,
+    excess_events: ExcessEvents = None,
+    promote: Promote = None,
+    promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Show a dataset's settings; with options, change them first and leave the others."""
+    if promote and promote_none:
+        raise usage("--promote and --promote-none exclude each other")
+    change = pb.DatasetSettings(
+        records_per_month=records_per_month, excess_events_allowed=excess_events
+    )
+    ages = {
+        "event_retention": event_retention,
+        "created_retention": created_retention,
+        "tombstone_grace": grace,
+    }
+    for field, age in ages.items():
+        if age is not None:
+            getattr(change, field).CopyFrom(_duration(age))
+    if promote or promote_none:
+        columns = [_promoted(text) for text in promote or ()]
+        change.promoted_columns.CopyFrom(pb.PromotedColumns(columns=columns))
+    limits: dict[str, int | None] = {
+        "bytes_per_sec": bytes_per_sec,
+        "exports_in_flight": exports_in_flight,
+        "memory_bytes": memory_bytes,
+        "event_age_max_secs": _seconds(event_age_max),
+        "event_lead_max_secs": _seconds(event_lead_max),
+    }
+    with connect(address) as client:
+        dataset_id = _id(client, name)
+        if any(value is not None for value in limits.values()):
+            change.ingest_limits.CopyFrom(_limits(client, dataset_id, limits))
+        current = _change(client, dataset_id, change)
+    if as_json:
+        print_json(current)
+    else:
+        _print(current)
+
+
+def shard(
+    name: Name,
+    fields: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FIELD[=WEIGHT]]...", help="Columns that readers filter by; weight 1 if unset."
+        ),
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="Remove all sharding fields.")] = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Show or replace the fields that lead the sort order of new segments."""
+    if fields and none:
+        raise usage("FIELD and --none exclude each other")
+    sharding_fields = [_field(text) for text in fields or ()]
+    with connect(address) as client:
+        if sharding_fields or none:
+            client.catalog.SetShardingFields(
+                catalog_pb2.SetShardingFieldsRequest(name=name, fields=sharding_fields)
+            )
+        reply = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(name=name))
+    if as_json:
+        print_json(reply.fields)
+    else:
+        print_table(("field", "weight"), [(f.field_name, f"{f.weight:g}") for f in reply.fields])
+
+
+def show_usage(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these datasets.")
+    ] = None,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Count the records that datasets took this month (UTC), beside their limit."""
+    with connect(address) as client:
+        ids = [_id(client, name) for name in names or ()]
+        usages = client.operations.GetUsage(pb.GetUsageRequest(dataset_ids=ids)).usage
+    if as_json:
+        print_json(usages)
+        return
+    rows = [(u.dataset_id, u.month, u.records, NONE if u.limit < 0 else u.limit) for u in usages]
+    print_table(("dataset", "month", "records", "limit"), rows)
+
+
+def _id(client: MetaClient, name: str) -> str:
+    return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
+
+
+def _change(client: MetaClient, dataset_id: str, change: pb.DatasetSettings) -> pb.DatasetSettings:
+    """Apply what is set in `change`, if anything is, and return all settings."""
+    if not change.ListFields():
+        request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
+        return client.operations.GetDatasetSettings(request).settings
+    update = pb.SetDatasetSettingsRequest(dataset_id=dataset_id, settings=change)
+    return client.operations.SetDatasetSettings(update).settings
+
+
+def _limits(
+    client: MetaClient, dataset_id: str, changes: Mapping[str, int | None]
+) -> pb.IngestLimits:
+    """The dataset's limits with the changes that are given; meta replaces them as a whole."""
+    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
+    limits = client.operations.GetDatasetSettings(request).settings.ingest_limits
+    for field, value in changes.items():
+        if value is not None:
+            setattr(limits, field, value)
+    return limits
+
+
+def _seconds(age: str | None) -> int | None:
+    return None if age is None else _duration(age).seconds
+
+
+def _duration(text: str) -> Duration:
+    duration = Duration()
+    try:
+        duration.FromTimedelta(timedelta() if text == "0" else parse_age(text))
+    except ValueError as error:
+        raise usage(str(error)) from None
+    return duration
+
+
+def _promoted(text: str) -> common_pb2.PromotedColumn:
+    parts = _PROMOTED.fullmatch(text)
+    if parts is None:
+        raise usage(f"{text!r} is not COLUMN:TYPE:SCOPE:ATTRIBUTE")
+    try:
+        return common_pb2.PromotedColumn(
+            name=parts["name"],
+            type=common_pb2.KqlType.Value(f"KQL_TYPE_{parts['type'].upper()}"),
+            scope=common_pb2.AttributeScope.Value(f"ATTRIBUTE_SCOPE_{parts['scope'].upper()}"),
+            attribute=parts["attribute"],
+        )
+    except ValueError:
+        types = ", ".join(_short(name) for name in common_pb2.KqlType.keys()[:-1])
+        raise usage(
+            f"{text!r}: TYPE is one of {types}; SCOPE is record, resource or scope"
+        ) from None
+
+
+def _field(text: str) -> common_pb2.ShardingField:
+    name, _, weight = text.partition("=")
+    try:
+        return common_pb2.ShardingField(field_name=name, weight=float(weight or 1))
+    except ValueError:
+        raise usage(f"{text!r} is not FIELD=WEIGHT") from None
+
+
+def _print(settings: pb.DatasetSettings) -> None:
+    def age(field: str) -> object:
+        length: timedelta = getattr(settings, field).ToTimedelta()
+        return length if length else NONE
+
+    print_facts(
+        (
+            ("event retention", age("event_retention")),
+            ("created retention", age("created_retention")),
+            ("grace", age("tombstone_grace")),
+            ("records a month", settings.records_per_month),
+            # Only those that are set.
+            *((field.name, value) for field, value in settings.ingest_limits.ListFields()),
+            *[("excess events allowed", settings.excess_events_allowed)]
+            * bool(settings.excess_events_allowed),
+        )
+    )
+    if settings.promoted_columns.columns:
+        print()
+        rows = [
+            (
+                column.name,
+                _short(common_pb2.KqlType.Name(column.type)),
+                _short(common_pb2.AttributeScope.Name(column.scope)),
+                column.attribute,
+            )
+            for column in settings.promoted_columns.columns
+        ]
+        print_table(("column", "type", "scope", "attribute"), rows)
+
+
+def _short(name: str) -> str:
+    return name.rpartition("_")[2].lower()

@@ -1,0 +1,96 @@
+"""segplane datasets: named sets of telemetry records."""
+
+from typing import Annotated
+
+import typer
+
+from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
+from segplane.cli.commands.dataset_settings import Name, settings, shard, show_usage
+from segplane.cli.commands.reading import preview
+from segplane.cli.commands.stats import segment_facts
+from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect
+from segplane.cli.output import NONE, AsJson, author_facts, print_facts, print_json, print_table
+from segplane.read.lookup import all_datasets
+
+app = typer.Typer(no_args_is_help=True, help="Create, list, set up and delete datasets.")
+app.command()(settings)
+app.command()(shard)
+app.command("usage")(show_usage)
+app.command()(preview)
+
+
+@app.command()
+def create(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Create a dataset; the same name again is fine."""
+    with connect(address) as client:
+        reply = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))
+    print(reply.id)
+
+
+@app.command("list")
+def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """List the datasets, oldest first."""
+    with connect(address) as client:
+        datasets = all_datasets(client)
+    if as_json:
+        print_json(datasets)
+    else:
+        print_table(("id", "name"), [(d.id, d.name) for d in datasets])
+
+
+@app.command()
+def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """Show one dataset with its figures."""
+    with connect(address) as client:
+        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+        stats = client.janitor.GetJanitorStats(
+            janitor_pb2.GetJanitorStatsRequest(dataset_name=name)
+        )
+        request = operations_pb2.GetUsageRequest(dataset_ids=[dataset.id])
+        (usage,) = client.operations.GetUsage(request).usage
+        formats = client.operations.GetSegmentFormats(
+            operations_pb2.GetSegmentFormatsRequest(dataset_id=dataset.id)
+        )
+    if as_json:
+        print_json(dataset, stats=stats, usage=usage, formats=formats)
+        return
+    print_facts(
+        (
+            ("id", dataset.id),
+            ("name", dataset.name),
+            *author_facts(dataset.authors),
+            *segment_facts(stats),
+            *((_format_name(f.format_version), f"{f.segments} segments") for f in formats.formats),
+            (f"records in {usage.month}", usage.records),
+            ("records a month", NONE if usage.limit < 0 else usage.limit),
+        )
+    )
+
+
+def _format_name(version: int) -> str:
+    """A segment's format; that of 0.1.0's segments and of other clients is not known."""
+    return f"format {version}" if version else "format not known"
+
+
+@app.command()
+def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Delete a dataset; for 7 days `datasets undelete` brings it back."""
+    with connect(address) as client:
+        dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+        client.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(id=dataset.id))
+    print(f"deleted; bring it back with: segplane datasets undelete {dataset.id}")
+
+
+@app.command()
+def undelete(
+    dataset_id: Annotated[str, typer.Argument(help="Id that `delete` printed.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Bring a deleted dataset back while its grace lasts."""
+    with connect(address) as client:
+        request = operations_pb2.UndeleteDatasetRequest(dataset_id=dataset_id)
+        reply = client.operations.UndeleteDataset(request)
+    if not reply.success:
+        complain(f"dataset {reply.name} is not deleted")
+        raise typer.Exit(EXIT_REFUSED)
+    print(reply.name)

@@ -1,0 +1,33 @@
+"""segplane demo: ingest, merge, compact and query real log files, start to finish."""
+
+import importlib.util
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from segplane.cli.connection import usage
+
+
+def demo(
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Keep the data in this folder; by default it is removed.")
+    ] = None,
+) -> None:
+    """Ingest this machine's logs and Segplane's own telemetry, and check every record.
+
+    Starts a stack of its own, compacts, queries with DuckDB before and after, and runs fsck.
+    """
+    if importlib.util.find_spec("opentelemetry.exporter") is None:
+        raise usage("the demo needs every part of Segplane: pip install 'segplane-server[all]'")
+    # Imported here, because no other command needs DuckDB and OpenTelemetry.
+    from segplane.cli.demo.run import run
+
+    folder = data_dir or Path(tempfile.mkdtemp(prefix="segplane-demo-"))
+    try:
+        run(folder)
+    finally:
+        if data_dir is None:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,176 @@
+"""segplane fsck: compares meta with the object store, and repairs what needs no judgement."""
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meta.client import MetaClient
+from segments.errors import StoreError
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from segplane.cli.commands import fsck_data
+from segplane.cli.connection import (
+    DEFAULT_ADDRESS,
+    EXIT_REFUSED,
+    MetaAddress,
+    complain,
+    connect,
+    usage,
+)
+from segplane.cli.output import message_dict, print_table
+from segplane.dataplane.location import ask_location
+from segplane.fsck import catalog_check as checks
+from segplane.fsck import check_cursor
+from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor, CursorRefused
+from segplane.fsck.footer_check import check_footers
+from segplane.fsck.repair import repair
+from segplane.recovery.losses import list_losses, loss_text
+
+DAY_SECS = 86_400
+KEEP_EVERY_SECS = 2.0
+
+
+def fsck(
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every segment's footer as well.")
+    ] = False,
+    data: Annotated[
+        bool,
+        typer.Option(
+            "--data",
+            help="Instead, read all stored bytes: against checksums, pages and messages included.",
+        ),
+    ] = False,
+    sample: Annotated[
+        float, typer.Option(min=1e-6, max=1, help="With --data: share of objects to read.")
+    ] = 1.0,
+    since: Annotated[
+        int, typer.Option(min=0, help="With --data: only segments registered after this version.")
+    ] = 0,
+    cursor: Annotated[
+        Path | None,
+        typer.Option(help="File for the position: the same command goes on where it stopped."),
+    ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Repair what needs no judgement; say what is left to you."),
+    ] = False,
+    orphan_age_secs: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Age of an orphan. With --repair, a writer that is slower is refused."
+        ),
+    ] = DAY_SECS,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare meta with the object store. Exit code 1 if anything is wrong.
+
+    Without --repair nothing is changed, but for damage that --data finds and meta records. Progress
+    is printed on stderr. --repair registers segments that lineage proves, condemns orphans and
+    recounts statistics; none of it deletes a record.
+    """
+    if data and (deep or repair):
+        raise usage("--data cannot be combined with --deep or --repair")
+    with connect(address) as client, _one_line_errors(cursor):
+        if data:
+            fsck_data.run(client, sample, since, cursor, as_json=as_json)
+        else:
+            begin = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
+            _run(client, begin, cursor, _Options(deep, repair, as_json))
+
+
+@contextmanager
+def _one_line_errors(cursor: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except CursorRefused as error:
+        raise usage(str(error)) from None
+    except StoreError as error:
+        hint = "; the same command goes on where it stopped" if cursor else ""
+        complain(f"the object store cannot be read: {error}{hint}")
+        raise typer.Exit(EXIT_REFUSED) from None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Options:
+    is_deep: bool
+    is_repair: bool
+    as_json: bool
+
+
+def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _Options) -> None:
+    store, cursor = _check(client, begin, path)
+    report = checks.report_of(cursor)
+    if options.is_deep:
+        report.footers = check_footers(client, store, report.add)
+    lines = list(repair(client, store, cursor)) if options.is_repair else []
+    losses = list(islice(list_losses(client), KEPT_MAX))
+    if options.as_json:
+        more = {"repairs": lines, "losses": [message_dict(loss) for loss in losses]}
+        print(json.dumps(dataclasses.asdict(report) | more, indent=2))
+    else:
+        for loss in losses:
+            is_back = loss.HasField("withdrawn_version")
+            print(f"{'withdrawn' if is_back else 'accepted'} loss: {loss_text(loss)}")
+        _print(report, lines)
+    if report.num_violations:
+        raise typer.Exit(EXIT_REFUSED)
+
+
+def _check(
+    client: MetaClient, begin: CatalogCursor, path: Path | None
+) -> tuple[ObjectStore, CatalogCursor]:
+    """Run the check from its position on; the file goes once it is over."""
+    cursor = check_cursor.load(path, begin, ("orphan_age_secs",)) if path else begin
+    store = open_store(ask_location(client, "fsck").store)
+    checks.check_catalog(client, store, cursor, _Keeper(path).keep)
+    if path is not None:
+        path.unlink(missing_ok=True)
+    return store, cursor
+
+
+class _Keeper:
+    """Writes the position to its file and prints progress, every few seconds."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._kept = time.monotonic()
+
+    def keep(self, cursor: CatalogCursor) -> None:
+        """Keep the position, unless that was done just now."""
+        if time.monotonic() - self._kept < KEEP_EVERY_SECS:
+            return
+        self._kept = time.monotonic()
+        if self._path is not None:
+            check_cursor.save(self._path, cursor)
+        print(
+            f"{cursor.objects} objects compared, up to {cursor.after_key[:80]!r}:"
+            f" {cursor.num_findings} findings",
+            file=sys.stderr,
+        )
+
+
+def _print(report: checks.Report, repairs: list[str]) -> None:
+    violations = [(v.invariant, v.subject, v.message) for v in report.violations]
+    if violations:
+        print_table(("invariant", "subject", "what is wrong"), violations)
+    for key in [] if repairs else report.orphans:
+        print(f"orphan, left to the janitor: {key}")
+    for line in repairs:
+        print(line)
+    if report.foreign:
+        print(f"{report.foreign} objects bear names that Segplane does not give")
+    print(
+        f"{report.streams} streams, {report.segments} segments, {report.babies} babies,"
+        f" {report.objects} objects, {report.footers} footers: {report.num_violations} violations,"
+        f" {report.num_orphans} orphans"
+    )

@@ -1,0 +1,95 @@
+"""segplane fsck --data: progress, findings and advice of the check of stored bytes."""
+
+import json
+import secrets
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from meta.client import MetaClient
+from segments.store.open import open_store
+from segplane.cli.connection import EXIT_REFUSED
+from segplane.cli.output import print_table, size_text
+from segplane.dataplane.location import ask_location
+from segplane.fsck import check_cursor
+from segplane.fsck.check_cursor import DataCursor
+from segplane.fsck.data_check import DataProgress, check_data
+from segplane.fsck.repair import advice
+
+PROGRESS_EVERY_SECS = 2.0
+
+
+def run(
+    client: MetaClient, sample: float, since: int, cursor_path: Path | None, *, as_json: bool
+) -> None:
+    """Check the bytes of the stored objects; raises typer.Exit where something is wrong.
+
+    Raises CursorRefused, StoreError.
+    """
+    cursor = DataCursor(sample=sample, since=since, seed=secrets.randbits(32))
+    if cursor_path is not None:
+        cursor = check_cursor.load(cursor_path, cursor, ("sample", "since"))
+    display = _Display()
+
+    def keep(cursor: DataCursor, progress: DataProgress) -> None:
+        if cursor_path is not None:
+            check_cursor.save(cursor_path, cursor)
+        display.show(progress)
+
+    check_data(client, open_store(ask_location(client, "fsck").store), cursor, keep)
+    if cursor_path is not None:
+        cursor_path.unlink(missing_ok=True)
+    if as_json:
+        print(json.dumps(_document(cursor), indent=2))
+    else:
+        _print(cursor)
+    if cursor.num_damaged or cursor.num_unread:
+        raise typer.Exit(EXIT_REFUSED)
+
+
+class _Display:
+    """Progress on stderr, a line every few seconds."""
+
+    def __init__(self) -> None:
+        self._shown = time.monotonic()
+
+    def show(self, progress: DataProgress) -> None:
+        """Print the progress unless that was done just now."""
+        if time.monotonic() - self._shown < PROGRESS_EVERY_SECS:
+            return
+        self._shown = time.monotonic()
+        left = "" if progress.left_secs is None else f", about {progress.left_secs:.0f} s left"
+        print(
+            f"{progress.objects} of {progress.total_objects} objects,"
+            f" {size_text(progress.size_bytes)} of {size_text(progress.total_size_bytes)},"
+            f" {progress.damaged} damaged{left}",
+            file=sys.stderr,
+        )
+
+
+def _document(cursor: DataCursor) -> dict[str, object]:
+    document = asdict(cursor)
+    for name in ("damaged", "unread"):
+        document[name] = [
+            {"object_key": key, "segment_id": segment_id, "message": text, "advice": advice(key)}
+            for key, segment_id, text in getattr(cursor, name)
+        ]
+    for name in ("after_key", "seed"):
+        del document[name]
+    return document
+
+
+def _print(cursor: DataCursor) -> None:
+    if cursor.damaged:
+        print_table(("object", "segment", "damage"), cursor.damaged)
+        for key, segment_id, _ in cursor.damaged:
+            print(f"{segment_id or key}: {advice(key, segment_id)}")
+    if cursor.unread:
+        print_table(("object", "segment", "the store gives no answer"), cursor.unread)
+    print(
+        f"{cursor.objects} objects, {size_text(cursor.size_bytes)}: {cursor.num_damaged} damaged,"
+        f" {cursor.num_unread} not read"
+    )

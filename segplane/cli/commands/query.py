@@ -1,0 +1,153 @@
+"""segplane query: datasets and views asked in KQL or SQL."""
+
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from meta.client import MetaClient
+from segplane.cli.connection import (
+    DEFAULT_ADDRESS,
+    EXIT_REFUSED,
+    MetaAddress,
+    complain,
+    connect,
+    usage,
+)
+
+if TYPE_CHECKING:
+    from segplane.query.output import Format
+    from segplane.query.runs import Ask
+    from segplane.query.sources import QueryPlace
+
+TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
+
+AsOf = Annotated[
+    str | None, typer.Option(help=f"Read at this version, or that of a time: {TIME_HELP}")
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
+]
+
+
+def query(
+    text: Annotated[
+        str | None, typer.Argument(help="The query; - reads it from standard input; none asks.")
+    ] = None,
+    kql: Annotated[bool, typer.Option("--kql", help="Read it as KQL.")] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Read it as DuckDB's SQL.")] = False,
+    format_: Annotated[
+        str, typer.Option("--format", help="table, json, csv, arrow or parquet.")
+    ] = "table",
+    output: Annotated[Path | None, typer.Option(help="Write to this new file.")] = None,
+    as_of: AsOf = None,
+    fresh: Fresh = False,
+    start: Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")] = None,
+    end: Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print what it would read, and do not run it.")
+    ] = False,
+    memory: Annotated[
+        int, typer.Option(min=64, help="MiB that the query may use before it is stopped.")
+    ] = 2_048,
+    timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds until the query is stopped.")
+    ] = 300.0,
+    max_rows: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Most rows of a table; other formats have all.")
+    ] = 1_000,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Ask datasets and views in KQL (docs/kql.md) or SQL; without a text, one query after another.
+
+    A text that begins with SELECT, WITH or FROM is SQL. One version of the catalog is read, and
+    nothing but the files of the datasets that the query names.
+    """
+    # DuckDB and sqlglot take long to import.
+    from segplane.query.engine import QueryLimits
+    from segplane.query.runs import Ask, Language
+
+    _check_options(format_, kql, sql, output)
+    language: Language | None = "kql" if kql else "sql" if sql else None
+    limits = QueryLimits(memory * 2**20, timeout)
+    place = _place(address, as_of, start, end, is_fresh=fresh)
+    ask = Ask(language, cast("Format", format_), place, limits, max_rows, explain)
+    with connect(address) as client:
+        if text is None:
+            from segplane.query.shell import shell
+
+            shell(client, ask)
+            return
+        _run_once(client, sys.stdin.read() if text == "-" else text, ask, output)
+
+
+def _check_options(format_: str, kql: bool, sql: bool, output: Path | None) -> None:
+    """Refuse options that make no sense together."""
+    from segplane.query.output import BINARY, FORMATS
+
+    if format_ not in FORMATS:
+        raise usage(f"--format is {format_!r}, not one of {', '.join(FORMATS)}")
+    if kql and sql:
+        raise usage("--kql and --sql exclude one another")
+    if format_ in BINARY and output is None and sys.stdout.isatty():
+        raise usage(f"--format {format_} is no text: name a file with --output, or use a pipe")
+
+
+def _place(
+    address: str, as_of: str | None, start: str | None, end: str | None, *, is_fresh: bool
+) -> "QueryPlace":
+    from segplane.query.sources import QueryPlace
+    from segplane.read import ReadError
+    from segplane.read.bounds import moment_nanos, time_bounds
+
+    if is_fresh and as_of is not None:
+        raise usage("--as-of and --fresh exclude one another: fresh records have no version yet")
+    try:
+        bounds = time_bounds(start, end)
+        if as_of is None or (as_of.isascii() and as_of.isdigit()):
+            return QueryPlace(address, None if as_of is None else _number(as_of), bounds, is_fresh)
+        # An age counts from here, for every dataset and query.
+        micros = moment_nanos("as_of", as_of) // 1_000
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+        return QueryPlace(address, moment, bounds)
+    except ReadError as error:
+        raise usage(str(error)) from None
+
+
+def _number(version: str) -> int:
+    if len(version) > 18:
+        raise usage(f"--as-of is {version}, which is no version")
+    return int(version)
+
+
+def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) -> None:
+    """Run one query; a file that could not be written whole is removed."""
+    from segplane.query.errors import QueryError
+    from segplane.query.runs import run
+
+    try:
+        with ExitStack() as stack:
+            file = None if output is None else stack.enter_context(output.open("xb"))
+            if output is not None:
+                stack.callback(output.unlink)
+            run(client, text, ask, datetime.now(UTC), file)
+            if output is not None:
+                stack.pop_all()
+                assert file is not None
+                file.close()
+    except QueryError as error:
+        complain(str(error))
+        if error.excerpt:
+            print(error.excerpt, file=sys.stderr)
+        raise typer.Exit(EXIT_REFUSED) from None
+    except KeyboardInterrupt:
+        complain("the query was interrupted")
+        raise typer.Exit(EXIT_REFUSED) from None
+    except FileExistsError:
+        raise usage(f"--output: {output} exists: name a new file") from None
+    except OSError as error:
+        complain(f"the result cannot be written: {error}")
+        raise typer.Exit(EXIT_REFUSED) from None

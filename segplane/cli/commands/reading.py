@@ -1,0 +1,255 @@
+"""segplane read, sql, datasets preview: the records of datasets."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from segments.signals import SIGNALS
+from segplane.cli.connection import (
+    DEFAULT_ADDRESS,
+    EXIT_REFUSED,
+    EXIT_UNREACHABLE,
+    MetaAddress,
+    complain,
+    connect,
+    usage,
+)
+from segplane.cli.output import NONE, print_table
+from segplane.read import (
+    MetaUnreachable,
+    OpenDataset,
+    OpenView,
+    ReadError,
+    open_dataset,
+    open_view,
+)
+from segplane.read.lookup import all_datasets, view_names
+
+AsJsonRows = Annotated[bool, typer.Option("--json", help="Print a JSON list of rows.")]
+Dataset = Annotated[str, typer.Argument(help="Dataset name.")]
+Signal = Annotated[
+    str | None, typer.Option(help=f"Only records of this signal: {', '.join(SIGNALS)}.")
+]
+_TIME = "RFC 3339, or an age such as 90m or 7d."
+Start = Annotated[str | None, typer.Option(help=f"From this event time on. {_TIME}")]
+End = Annotated[str | None, typer.Option(help=f"Up to this event time. {_TIME}")]
+AsOf = Annotated[int | None, typer.Option(help="Read at this version.")]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
+]
+# Shown of a record where there is no room for all of it.
+_SHORT = ("timestamp", "signal", "service_name")
+_TEXTS = ("body", "name", "metric_name")
+_CELL_CHARACTERS = 100
+_TABLE_ROWS = 1_000
+
+
+def preview(
+    name: Dataset,
+    signal: Signal = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most records.")] = 10,
+    fresh: Fresh = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJsonRows = False,
+) -> None:
+    """Show the newest records of a dataset; JSON has every column that is not null."""
+    with refusals(), open_dataset(name, signal, fresh=fresh, meta_address=address) as dataset:
+        rows = dataset.newest(limit).to_pylist()
+    if as_json:
+        _print_json({key: v for key, v in row.items() if v is not None} for row in rows)
+        return
+    shown = [[_cell(row[column]) for column in _SHORT] + [_record_text(row)] for row in rows]
+    print_table((*_SHORT, "record"), shown)
+
+
+def read(
+    name: Dataset,
+    output: Annotated[Path, typer.Option(help="File to write; - is the standard output.")],
+    file_format: Annotated[
+        str, typer.Option("--format", help="One of parquet, arrow, csv, json (an object a line).")
+    ] = "parquet",
+    signal: Signal = None,
+    start: Start = None,
+    end: End = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Only these columns, separated by commas.")
+    ] = None,
+    as_of: AsOf = None,
+    fresh: Fresh = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Write the records of a dataset to a file, which has its name once it is complete."""
+    from segplane.query.row_files import FORMATS, whole_file, write_rows
+
+    if file_format not in FORMATS:
+        raise usage(f"--format is {file_format!r}, expected one of {', '.join(FORMATS)}")
+    names = None if columns is None else [column.strip() for column in columns.split(",")]
+    with (
+        refusals(),
+        open_dataset(
+            name,
+            signal,
+            start,
+            end,
+            names,
+            as_of=as_of,
+            fresh=fresh,
+            meta_address=address,
+            progress=_progress(),
+        ) as dataset,
+    ):
+        if str(output) == "-":
+            rows = write_rows(dataset.to_reader(), file_format, sys.stdout.buffer)
+        else:
+            with whole_file(output) as file:
+                rows = write_rows(dataset.to_reader(), file_format, file)
+        print(f"{rows} records of {name} at version {dataset.version}", file=sys.stderr)
+
+
+def sql(
+    command: Annotated[
+        str | None, typer.Option("-c", "--command", help="Run one statement and end.")
+    ] = None,
+    start: Start = None,
+    end: End = None,
+    as_of: AsOf = None,
+    fresh: Fresh = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+    as_json: AsJsonRows = False,
+) -> None:
+    """Query datasets and views in DuckDB's SQL: `web`, and `web.logs` its logs. Nothing is written.
+
+    Beside DuckDB's functions there are attribute(attributes, 'user.id'), histogram_quantile(0.99,
+    bucket_counts, explicit_bounds), merge_buckets(bucket_counts), severity_name(n) and others.
+    """
+    from segplane.query.sql_session import SqlSession
+
+    with connect(address) as client:
+        views = frozenset[str]()
+
+        def names() -> list[str]:
+            nonlocal views
+            datasets = [one.name for one in all_datasets(client)]
+            # A dataset comes before a view of its name.
+            views = frozenset(view_names(client)).difference(datasets)
+            return [*datasets, *sorted(views)]
+
+        def open_one(name: str) -> OpenDataset | OpenView:
+            if name in views:
+                return open_view(name, start, end, as_of=as_of, fresh=fresh, meta_address=address)
+            return open_dataset(
+                name, None, start, end, as_of=as_of, fresh=fresh, meta_address=address
+            )
+
+        session = SqlSession(names, open_one)
+        try:
+            if command is not None:
+                with refusals():
+                    _run(session, command, as_json)
+                return
+            for statement in _statements():
+                try:
+                    _run(session, statement, as_json)
+                except ReadError as error:
+                    complain(str(error))
+        finally:
+            session.close()
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn a refusal to read, and a failure to write, into one line and an exit code."""
+    try:
+        yield
+    except MetaUnreachable as error:
+        complain(str(error))
+        raise typer.Exit(EXIT_UNREACHABLE) from None
+    except (ReadError, OSError) as error:
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None
+
+
+def _run(session: Any, statement: str, as_json: bool) -> None:
+    with session.query(statement) as reader:
+        rows = (row for batch in reader for row in batch.to_pylist())
+        if as_json:
+            _print_json(rows)
+            return
+        shown = [[_cell(value) for value in row.values()] for row in islice(rows, _TABLE_ROWS)]
+        print_table(reader.schema.names, shown)
+        if next(rows, None) is not None:
+            print(f"stopped after {_TABLE_ROWS} rows: --json prints all", file=sys.stderr)
+
+
+def _statements() -> Iterator[str]:
+    """Read statements from the standard input, each ended by a semicolon at the end of a line."""
+    is_terminal = sys.stdin.isatty()
+    if is_terminal:
+        import readline  # noqa: F401 - gives input() a history
+
+        print("SQL over datasets: end a statement with ;  Ctrl-D ends.")
+    lines: list[str] = []
+    while True:
+        try:
+            line = input(("segplane> " if not lines else "     ...> ") if is_terminal else "")
+        except EOFError:
+            break
+        except KeyboardInterrupt:
+            lines.clear()
+            print()
+            continue
+        lines.append(line)
+        if line.rstrip().endswith(";"):
+            yield "\n".join(lines)
+            lines.clear()
+    if "".join(lines).strip():
+        yield "\n".join(lines)
+
+
+def _print_json(rows: Iterator[dict[str, Any]]) -> None:
+    from segplane.query.row_files import json_row
+
+    is_empty = True
+    for row in rows:
+        print("[" if is_empty else ",")
+        print(f"  {json_row(row)}", end="")
+        is_empty = False
+    print("[]" if is_empty else "\n]")
+
+
+def _record_text(row: dict[str, Any]) -> str:
+    """Return the words of a record: a log's body, a span's name, a metric's name and value."""
+    text = next((row[name] for name in _TEXTS if row.get(name) is not None), None)
+    value = next(
+        (row[name] for name in ("value_double", "value_long") if row.get(name) is not None), None
+    )
+    return _cell(text) if value is None else f"{_cell(text)} = {value}"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return NONE
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= _CELL_CHARACTERS else f"{text[: _CELL_CHARACTERS - 3]}..."
+
+
+def _progress() -> Any:
+    """Return a function that shows the share that is read, on a terminal."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(rows: int, rows_max: int) -> None:
+        print(
+            f"\r{rows} records, {min(100, 100 * rows // max(1, rows_max))} %",
+            end="",
+            file=sys.stderr,
+        )
+
+    return show

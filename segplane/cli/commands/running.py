@@ -1,0 +1,202 @@
+"""segplane dev, serve and migrate: commands that run processes on this machine."""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meta.errors import MetaError
+from meta.process import ConfigError
+from segplane.cli.connection import DEFAULT_ADDRESS, refused, usage
+from segplane.cli.console import one_line_errors, run_until_signal
+from segplane.stack import config, preflight
+from segplane.stack.dev import Stack
+from segplane.stack.postgres import EmbeddedPostgres
+
+Port = Annotated[int, typer.Option(min=0, max=config.PORT_MAX, help="Port; 0 = any free one.")]
+MetaPort = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=config.PORT_MAX,
+        help="Port of meta, 0 = any free one; unset: META_BIND's, or 9500.",
+    ),
+]
+MetaHost = Annotated[
+    str | None,
+    typer.Option(help="Address that meta listens on; unset: META_BIND's, or 127.0.0.1."),
+]
+DataDir = Annotated[
+    Path,
+    typer.Option(
+        "--data-dir",
+        envvar="SEGPLANE_DATA_DIR",
+        help="Folder of database, objects, logs and token; kept over restarts.",
+    ),
+]
+DatabaseUrl = Annotated[
+    str,
+    typer.Option(
+        envvar="META_DATABASE_URL", help="libpq URL of a Postgres server; empty = the embedded one."
+    ),
+]
+StoreUrl = Annotated[
+    str,
+    typer.Option(
+        envvar="META_OBJECT_STORE_URL",
+        help="s3://bucket/path?endpoint=...; empty = a folder in --data-dir.",
+    ),
+]
+UnsafeGrace = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-short-grace",
+        help="Delete merged inputs after seconds, under running queries too.",
+    ),
+]
+DEV_BANNER = """
+Send OTLP to    {http}  (HTTP)
+                {grpc}  (gRPC)
+Ingest token    {token}
+                kept in {token_path}
+
+  export OTEL_EXPORTER_OTLP_ENDPOINT={http}
+  export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer {token}"
+
+Iceberg         http://{gateway}/iceberg
+                try: segplane iceberg info{gateway_hint}
+meta            {meta}
+                try: segplane segments find{hint}
+logs            {logs}
+Ctrl-C stops everything; the data stays in {data_dir}.
+"""
+SERVE_BANNER = """
+meta            {meta}
+                try: segplane datasets list{hint}
+logs            {logs}
+Ctrl-C stops it; the data stays in {data_dir}.
+"""
+
+
+def dev(
+    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    meta_port: MetaPort = None,
+    host: MetaHost = None,
+    otlp_grpc_port: Port = 4317,
+    otlp_http_port: Port = 4318,
+    gateway_port: Port = 9580,
+    database_url: DatabaseUrl = "",
+    object_store_url: StoreUrl = "",
+    unsafe_short_grace: UnsafeGrace = False,
+) -> None:
+    """Run Postgres, meta, a collector, a gateway and the workers on this machine until Ctrl-C.
+
+    Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
+    """
+    inherited = config.inherited_environment()
+    meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
+    settings = config.StackSettings(
+        data_dir=data_dir,
+        meta_host=meta_host,
+        meta_port=meta_port,
+        otlp_grpc_port=otlp_grpc_port,
+        otlp_http_port=otlp_http_port,
+        gateway_port=gateway_port,
+        database_url=database_url,
+        object_store_url=object_store_url,
+        is_unsafe_grace=unsafe_short_grace,
+        inherited=inherited,
+    )
+    with one_line_errors():
+        run_until_signal(lambda report, stop: Stack(settings, report, stop), _dev_banner)
+
+
+def serve(
+    data_dir: DataDir = config.DEFAULT_DATA_DIR,
+    meta_port: MetaPort = None,
+    host: MetaHost = None,
+    database_url: DatabaseUrl = "",
+    object_store_url: StoreUrl = "",
+) -> None:
+    """Run meta alone until Ctrl-C, on the embedded Postgres or META_DATABASE_URL."""
+    inherited = config.inherited_environment()
+    meta_host, meta_port = _meta_endpoint(inherited, host, meta_port)
+    settings = config.StackSettings(
+        data_dir=data_dir,
+        meta_host=meta_host,
+        meta_port=meta_port,
+        database_url=database_url,
+        object_store_url=object_store_url,
+        inherited=inherited,
+    )
+    with one_line_errors():
+        run_until_signal(lambda report, stop: Stack(settings, report, stop, ()), _serve_banner)
+
+
+def migrate(data_dir: DataDir = config.DEFAULT_DATA_DIR, database_url: DatabaseUrl = "") -> None:
+    """Upgrade the database to this release's schema, as meta does at start."""
+    with contextlib.ExitStack() as exits, one_line_errors():
+        if not database_url:
+            preflight.make_data_dir(data_dir)
+            postgres = EmbeddedPostgres(data_dir / "postgres", log=print)
+            database_url = exits.enter_context(postgres).url
+        print(f"schema is at revision {_upgrade(database_url)}")
+
+
+def _meta_endpoint(
+    inherited: Mapping[str, str], host: str | None, port: int | None
+) -> tuple[str, int]:
+    try:
+        return config.meta_endpoint(inherited, host, port)
+    except ConfigError as error:
+        raise usage(str(error)) from None
+
+
+def _upgrade(database_url: str) -> str:
+    # The `cli` extra does not install meta's server side.
+    from meta import migrations
+    from meta.store.engine.pool import Database, DatabaseSettings
+
+    try:
+        database = Database(DatabaseSettings(url=database_url))
+    except ValueError as error:
+        raise usage(f"META_DATABASE_URL: {error}") from None
+    try:
+        return migrations.upgrade(database)
+    except MetaError as error:
+        raise refused(error, database.url.render_as_string()) from None
+    finally:
+        database.close()
+
+
+def _dev_banner(stack: Stack) -> str:
+    settings = stack.settings
+    return DEV_BANNER.format(
+        http=settings.otlp_http_url,
+        grpc=settings.otlp_grpc_address,
+        token=stack.token,
+        token_path=settings.token_path,
+        gateway=settings.gateway_bind,
+        gateway_hint="" if settings.gateway_port == 9580 else f" {settings.gateway_bind}",
+        meta=settings.meta_address,
+        hint=_address_hint(stack),
+        logs=stack.log_dir,
+        data_dir=settings.data_dir,
+    )
+
+
+def _serve_banner(stack: Stack) -> str:
+    settings = stack.settings
+    return SERVE_BANNER.format(
+        meta=settings.meta_address,
+        hint=_address_hint(stack),
+        logs=stack.log_dir,
+        data_dir=settings.data_dir,
+    )
+
+
+def _address_hint(stack: Stack) -> str:
+    address = stack.settings.meta_address
+    return "" if address == DEFAULT_ADDRESS else f" --meta-address {address}"

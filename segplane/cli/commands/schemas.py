@@ -1,0 +1,69 @@
+"""segplane schemas: names and types of columns that views and projections promise."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, common_pb2
+from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.cli.output import AsJson, print_json, print_table
+from segplane.kql.types import ALIASES, TYPES
+
+app = typer.Typer(no_args_is_help=True, help="Create, list and delete schemas.")
+Name = Annotated[str, typer.Argument(help="The schema.")]
+
+
+@app.command()
+def create(
+    name: Name,
+    columns: Annotated[list[str], typer.Argument(help="Columns, as code:long.")],
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Create a schema of columns with the types of KQL."""
+    typed = [_column(column) for column in columns]
+    with connect(address) as client:
+        request = catalog_pb2.CreateSchemaRequest(name=name, columns=typed)
+        print(client.catalog.CreateSchema(request).id)
+
+
+@app.command("list")
+def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """List the schemas, oldest first."""
+    with connect(address) as client:
+        schemas = _all(client)
+        if as_json:
+            print_json(schemas)
+            return
+        rows = [(s.name, s.id, " ".join(map(_text, s.columns))) for s in schemas]
+    print_table(("name", "id", "columns"), rows)
+
+
+@app.command()
+def delete(name: Name, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+    """Delete a schema that nothing has."""
+    with connect(address) as client:
+        client.catalog.DeleteSchema(catalog_pb2.DeleteSchemaRequest(name=name))
+
+
+def _column(text: str) -> common_pb2.Column:
+    name, _, type_ = text.rpartition(":")
+    if not name or type_ not in ALIASES:
+        raise usage(f"column {text!r} is not name:type, with one of the types {', '.join(TYPES)}")
+    number = common_pb2.KqlType.ValueType(TYPES.index(ALIASES[type_]))
+    return common_pb2.Column(name=name, type=number)
+
+
+def _text(column: common_pb2.Column) -> str:
+    return f"{column.name}:{TYPES[column.type]}"
+
+
+def _all(client: MetaClient) -> Iterator[catalog_pb2.Schema]:
+    page = catalog_pb2.PaginationRequest(limit=1_000)
+    while True:
+        reply = client.catalog.ListSchemas(catalog_pb2.ListSchemasRequest(pagination=page))
+        yield from reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return
+        page.after = reply.pagination.next_cursor

@@ -1,0 +1,41 @@
+"""segplane spark-env: what the executors of a Spark cluster need."""
+
+import platform
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from segplane.cli import spark_archive as archive
+from segplane.cli.console import one_line_errors
+
+FOLDER = "segplane-env"
+ADVICE = """
+Executors run it with {python} for {machine} and a Spark of the driver's version:
+
+  export PYSPARK_PYTHON=python{minor}
+  export NURSERY_SPARK_CONF="{conf}"
+  export MERGE_WORKER_SPARK_CONF="$NURSERY_SPARK_CONF"
+"""
+
+
+def spark_env(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The archive.")] = Path(
+        "segplane-env.tar.gz"
+    ),
+) -> None:
+    """Pack this environment's packages for the executors of a Spark cluster."""
+    with one_line_errors():
+        packed = archive.build(output)
+    for package in packed:
+        print(f"{package.name} {package.version}")
+    print(f"{output}: {output.stat().st_size / 2**20:.0f} MiB")
+    conf = ",".join(
+        (
+            f"spark.archives={output.absolute()}#{FOLDER}",
+            f"spark.executorEnv.PYTHONPATH={FOLDER}",
+        )
+    )
+    minor = ".".join(platform.python_version_tuple()[:2])
+    machine = f"{platform.system()} on {platform.machine()}"
+    print(ADVICE.format(python=f"Python {minor}", machine=machine, minor=minor, conf=conf))

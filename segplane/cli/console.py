@@ -1,0 +1,72 @@
+"""Runs a stack in a terminal: reports events and stops it on Ctrl-C or SIGTERM."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+from segplane.cli.connection import EXIT_REFUSED, complain, usage
+from segplane.processes.children import ChildFailed
+from segplane.stack.dev import Interrupted, Report, Stack
+from segplane.stack.postgres_folder import PostgresError
+from segplane.stack.preflight import NotReady
+
+CHECK_EVERY_SECS = 0.2
+EXIT_AT_ONCE = 130
+
+
+def run_until_signal(
+    make: Callable[[Report, Callable[[], bool]], Stack], banner: Callable[[Stack], str]
+) -> None:
+    """Run a stack until SIGINT, SIGTERM or SIGHUP; a second signal ends us at once.
+
+    `make` receives the report function and a predicate that is true once a signal has arrived.
+    """
+    shutdown = threading.Event()
+
+    def on_signal(*_: object) -> None:
+        if shutdown.is_set():
+            # The kernel signals the children (PR_SET_PDEATHSIG): they stop in no order.
+            os._exit(EXIT_AT_ONCE)
+        shutdown.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, on_signal)
+    report = timed_report()
+    try:
+        with make(report, shutdown.is_set) as stack:
+            print(banner(stack), flush=True)
+            while not shutdown.wait(CHECK_EVERY_SECS):
+                stack.check()
+    except Interrupted:
+        pass
+    report("stopped")
+
+
+def timed_report() -> Report:
+    """Return a function that prints a line with the seconds since now."""
+    started = time.monotonic()
+
+    def report(line: str) -> None:
+        print(f"{time.monotonic() - started:7.1f}  {line}", flush=True)
+
+    return report
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn the errors of a stack into one line on stderr and an exit code."""
+    try:
+        yield
+    except (NotReady, PostgresError) as error:
+        raise usage(str(error)) from None
+    except ChildFailed as error:
+        if error.log_tail:
+            print(error.log_tail, file=sys.stderr)
+        complain(str(error))
+        raise typer.Exit(EXIT_REFUSED) from None

@@ -1,0 +1,1 @@
+"""Checks of catalog, footers and data, and repairs that need no judgement."""

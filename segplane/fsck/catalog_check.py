@@ -1,0 +1,201 @@
+"""Compares meta's catalog with the bucket: a stream of the listing against rows, both in key order.
+
+meta does the comparison (CheckConsistency). This side lists the bucket page by page, keeps the
+position and a bounded number of findings, and reads footers where it is asked to.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from meta.client import MetaClient
+from meta.v1 import operations_pb2 as pb
+from segments.errors import StoreError
+from segments.keys import BABIES_ROOT, DATASETS_ROOT, check_key
+from segments.store.interface import ObjectInfo, ObjectStore
+from segments.store.open import open_store
+from segplane.dataplane.location import ask_location
+from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor
+from segplane.fsck.footer_check import check_footers
+from segplane.fsck.invariants import Violation
+
+OBJECTS_PER_MESSAGE = 1_000
+INVARIANTS = {
+    "OBJECT_MISSING": "I9",
+    "BABY_MISSING": "I9",
+    "SIZE_MISMATCH": "I9",
+    "OBJECT_DAMAGED": "I9",
+    "OFFSET_CHAIN": "I7",
+    "OFFSET_ORDER": "I8",
+    "TASK_INPUT_DEAD": "I11",
+    "STATS": "I20",
+    "SEGMENT_IDENTITY": "I6",
+}
+UNREGISTERED = "OBJECT_UNREGISTERED"
+Row = TypeVar("Row")
+
+
+@dataclass(slots=True)
+class Report:
+    """Result of a check. Orphans are no violation: the janitor deletes them in time.
+
+    At most KEPT_MAX violations and orphans are kept; `num_violations` and `num_orphans` count all.
+    `foreign` are objects whose names Segplane does not give.
+    """
+
+    streams: int = 0
+    segments: int = 0
+    babies: int = 0
+    objects: int = 0
+    footers: int = 0
+    num_violations: int = 0
+    num_orphans: int = 0
+    foreign: int = 0
+    orphans: list[str] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    def add(self, violations: Iterator[Violation]) -> None:
+        """Add violations that were found beside those of the catalog."""
+        for violation in violations:
+            self.num_violations += 1
+            _keep(self.violations, violation)
+
+
+def check(client: MetaClient, *, is_deep: bool, orphan_age_secs: float) -> Report:
+    """Check everything that can be seen from outside; `is_deep` reads every segment's footer."""
+    store = open_store(ask_location(client, "fsck").store)
+    cursor = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
+    check_catalog(client, store, cursor, lambda _: None)
+    report = report_of(cursor)
+    if is_deep:
+        report.footers = check_footers(client, store, report.add)
+    return report
+
+
+def check_catalog(
+    client: MetaClient,
+    store: ObjectStore,
+    cursor: CatalogCursor,
+    keep: Callable[[CatalogCursor], None],
+) -> None:
+    """Check all keys behind the cursor, which moves on, then the rows by themselves.
+
+    `keep` is called as its key moves; what was found since then is found again after an
+    interruption. Raises StoreError, grpc.RpcError, MetaError.
+    """
+    listing = _Listing(store, cursor.after_key, cursor.orphan_age_secs)
+    try:
+        for reply in client.operations.CheckConsistency(listing.requests()):
+            listing.is_answered.set()
+            is_further = reply.checked_through != cursor.after_key
+            _advance(cursor, reply)
+            if is_further:
+                keep(cursor)
+    finally:
+        listing.is_over = True
+        listing.is_answered.set()
+        if listing.error is not None:
+            raise listing.error
+    if not cursor.is_complete:
+        raise StoreError("the check ended before its end")
+
+
+def report_of(cursor: CatalogCursor) -> Report:
+    """Give the findings their invariants."""
+    report = Report(
+        cursor.streams, cursor.segments, cursor.babies, cursor.objects, foreign=cursor.foreign
+    )
+    for kind, key, subject, message, _ in cursor.findings:
+        text = f"{key}: {message}" if key else message
+        report.violations.append(Violation(INVARIANTS.get(kind, kind), subject or key, text))
+    report.num_violations = cursor.num_findings
+    report.orphans, report.num_orphans = list(cursor.orphans), cursor.num_orphans
+    return report
+
+
+def _advance(cursor: CatalogCursor, reply: pb.CheckConsistencyResponse) -> None:
+    for finding in reply.findings:
+        kind = pb.FindingKind.Name(finding.kind).removeprefix("FINDING_KIND_")
+        if kind != UNREGISTERED:
+            cursor.num_findings += 1
+            row = [kind, finding.object_key, finding.subject_id, finding.message, finding.repair]
+            _keep(cursor.findings, row)
+        elif finding.repair:
+            cursor.num_orphans += 1
+            _keep(cursor.orphans, finding.object_key)
+        else:
+            cursor.foreign += 1
+    cursor.after_key = reply.checked_through
+    cursor.objects += reply.num_objects
+    cursor.segments += reply.num_segments
+    cursor.babies += reply.num_babies
+    cursor.streams += reply.num_streams
+    cursor.is_complete = reply.complete
+
+
+def _keep(rows: list[Row], row: Row) -> None:
+    if len(rows) < KEPT_MAX:
+        rows.append(row)
+
+
+class _Listing:
+    """The requests of a check: the bucket's listing from a key on, in messages.
+
+    gRPC reads them in a thread of its own, as fast as meta takes them.
+    """
+
+    def __init__(self, store: ObjectStore, after_key: str, orphan_age_secs: int) -> None:
+        self.is_answered = threading.Event()
+        self.is_over = False
+        self.error: StoreError | None = None
+        self._store = store
+        self._after_key = after_key
+        self._orphan_age_secs = orphan_age_secs
+
+    def requests(self) -> Iterator[pb.CheckConsistencyRequest]:
+        """The messages; the listing begins once meta has answered the first of them."""
+        yield pb.CheckConsistencyRequest(
+            resume_after=self._after_key, orphan_age_secs=self._orphan_age_secs
+        )
+        # What is registered before meta's clock was read, and only that, must be in the listing.
+        self.is_answered.wait()
+        try:
+            for root in (DATASETS_ROOT, BABIES_ROOT):
+                yield from self._below(root)
+        except StoreError as error:
+            # Raised where the replies are read; without an end the check is not complete.
+            self.error = error
+            return
+        yield pb.CheckConsistencyRequest(end_of_listing=True)
+
+    def _below(self, root: str) -> Iterator[pb.CheckConsistencyRequest]:
+        end = root[:-1] + chr(ord("/") + 1)
+        if self._after_key >= end:
+            return
+        start_after = self._after_key if self._after_key.startswith(root) else ""
+        message = pb.CheckConsistencyRequest()
+        for info in self._store.list(root, start_after):
+            if self.is_over:
+                return
+            if not _is_sendable(info):
+                continue
+            message.objects.add(
+                object_key=info.key,
+                size_bytes=info.size_bytes,
+                modified_at_nanos=info.modified_at_nanos,
+            )
+            if len(message.objects) == OBJECTS_PER_MESSAGE:
+                yield message
+                message = pb.CheckConsistencyRequest()
+        message.listed_through = end
+        yield message
+
+
+def _is_sendable(info: ObjectInfo) -> bool:
+    """False for a name that no writer of ours gives and that meta would refuse to look up."""
+    try:
+        check_key(info.key)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,139 @@
+"""Reads every stored object whole and compares it with its checksum, pages and messages included.
+
+Works page by page in key order, so that it can be interrupted at any object and needs no more
+memory for more objects.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import google_crc32c
+
+from meta.client import MetaClient
+from segments.errors import StoreError, StoreUnusable
+from segments.store.interface import ObjectStore
+from segplane.dataplane.object_checks import (
+    CheckedObject,
+    ObjectPage,
+    check_stored,
+    list_stored,
+    report,
+)
+from segplane.fsck.check_cursor import KEPT_MAX, DataCursor
+
+PAGE_OBJECTS = 1_000
+# Reported and kept at least so often, however large the objects are.
+KEEP_EVERY_SECS = 10.0
+# So many objects in a row without an answer: the store is away.
+UNANSWERED_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DataProgress:
+    """Progress of a check; totals are estimates, `left_secs` is None until there is one."""
+
+    objects: int
+    total_objects: int
+    size_bytes: int
+    total_size_bytes: int
+    damaged: int
+    left_secs: float | None
+
+
+def check_data(
+    client: MetaClient,
+    store: ObjectStore,
+    cursor: DataCursor,
+    keep: Callable[[DataCursor, DataProgress], None],
+) -> None:
+    """Check all objects behind the cursor, which moves on; `keep` is called now and then.
+
+    meta is told what was found. Raises StoreError if the store is away, MetaError.
+    """
+    unanswered = 0
+    totals: ObjectPage | None = None
+    started, began_secs = time.monotonic(), cursor.secs
+    while True:
+        page = list_stored(
+            client,
+            cursor.after_key,
+            limit=PAGE_OBJECTS,
+            since=cursor.since,
+            with_totals=totals is None,
+        )
+        totals = totals or page
+        for checked, is_last in _pieces(store, page, cursor):
+            unanswered = _add(cursor, checked, unanswered)
+            cursor.secs = began_secs + time.monotonic() - started
+            report(client, [one for one in checked if one.is_read])
+            if is_last:
+                cursor.after_key = page.next_after
+            keep(cursor, _progress(cursor, totals))
+        if not page.next_after:
+            return
+
+
+def is_sampled(key: str, share: float, seed: int) -> bool:
+    """True for about this share of all keys, always the same ones for one seed."""
+    return int(google_crc32c.value(f"{seed} {key}".encode())) < share * 2**32
+
+
+def _pieces(
+    store: ObjectStore, page: ObjectPage, cursor: DataCursor
+) -> Iterator[tuple[list[CheckedObject], bool]]:
+    """Check a page in pieces of about KEEP_EVERY_SECS; true comes with its last one."""
+    checked: list[CheckedObject] = []
+    started = time.monotonic()
+    for stored in page.objects:
+        if not is_sampled(stored.object_key, cursor.sample, cursor.seed):
+            continue
+        try:
+            checked.append(check_stored(store, stored, read_pages=True))
+        except StoreUnusable:
+            raise
+        except StoreError as error:
+            checked.append(CheckedObject(stored, 0, 0, str(error), is_read=False))
+        if time.monotonic() - started > KEEP_EVERY_SECS:
+            yield checked, False
+            checked, started = [], time.monotonic()
+    yield checked, True
+
+
+def _add(cursor: DataCursor, checked: list[CheckedObject], unanswered: int) -> int:
+    """Count a piece; answers how many objects in a row are without an answer at its end."""
+    for one in checked:
+        unanswered = 0 if one.is_read else unanswered + 1
+        if unanswered == UNANSWERED_MAX:
+            raise StoreError(one.damage)
+        row = [one.stored.object_key, one.stored.segment_id, one.damage]
+        if not one.is_read:
+            cursor.num_unread += 1
+            _keep(cursor.unread, row)
+        elif one.damage:
+            cursor.num_damaged += 1
+            _keep(cursor.damaged, row)
+        cursor.objects += 1
+        cursor.size_bytes += one.size_bytes
+        cursor.after_key = one.stored.object_key
+    return unanswered
+
+
+def _keep(rows: list[list[str]], row: list[str]) -> None:
+    if len(rows) < KEPT_MAX:
+        rows.append(row)
+
+
+def _progress(cursor: DataCursor, totals: ObjectPage) -> DataProgress:
+    size_bytes = int(totals.total_size_bytes * cursor.sample)
+    left_secs = None
+    if cursor.size_bytes:
+        left_secs = max(0.0, cursor.secs * (size_bytes / cursor.size_bytes - 1))
+    return DataProgress(
+        cursor.objects,
+        int(totals.total_objects * cursor.sample),
+        cursor.size_bytes,
+        size_bytes,
+        cursor.num_damaged,
+        left_secs,
+    )

@@ -1,0 +1,92 @@
+"""Repairs of a check's findings that need no judgement; the others are left, with advice."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from meta.client import MetaClient
+from meta.errors import MetaError
+from meta.v1 import operations_pb2 as pb
+from segments.keys import BabyKey, parse_key
+from segments.store.interface import ObjectStore
+from segplane.fsck.check_cursor import CatalogCursor
+
+
+def advice(key: str, segment_id: str = "ID") -> str:
+    """Say what can be done about a damaged or missing object."""
+    name = parse_key(key)
+    if isinstance(name, BabyKey):
+        return (
+            f"put a sound copy of the object back under {key}; without one, the nursery merges its"
+            " sound payloads, and `segplane streams skip"
+            f" {name.stream_id} {name.offset} --accept-loss` passes what cannot be read"
+        )
+    if not key:
+        return "report it: no command changes these rows"
+    return (
+        f"put a sound copy of the object back under {key}, or `segplane segments replace"
+        f" {segment_id or 'ID'} FILE`; without one, `segplane segments hide {segment_id or 'ID'}"
+        " --accept-loss` lets queries and merges go on without its records"
+    )
+
+
+REPAIRS_PER_CALL = 100
+KEYS_PER_CALL = 1_000
+_BY_META = ("STATS", "TASK_INPUT_DEAD")
+Item = TypeVar("Item")
+
+
+def repair(client: MetaClient, store: ObjectStore, cursor: CatalogCursor) -> Iterator[str]:
+    """Repair what was found; yields a line for each repair and for each finding that is left.
+
+    Raises MetaError, StoreError. May be interrupted anywhere and run again.
+    """
+    missing = {
+        name.stream_id: name.offset
+        for kind, key, *_ in reversed(cursor.findings)
+        if kind == "BABY_MISSING" and isinstance(name := parse_key(key), BabyKey)
+    }
+    registered: set[str] = set()
+    if missing and cursor.orphans:
+        # pyarrow is no part of a light install.
+        from segplane.fsck.orphan_batches import register_batches
+
+        for keys, line in register_batches(client, store, cursor.orphans, missing):
+            registered.update(keys)
+            yield line
+    yield from _condemn(client, [key for key in cursor.orphans if key not in registered])
+    yield from _by_meta(client, cursor.findings)
+    for kind, key, subject, message, _ in cursor.findings:
+        if kind not in _BY_META and key not in registered:
+            yield f"left: {subject or key}: {message}: {advice(key, subject)}"
+
+
+def _condemn(client: MetaClient, keys: Sequence[str]) -> Iterator[str]:
+    for batch in _batches(keys, KEYS_PER_CALL):
+        try:
+            reply = client.operations.CondemnObjects(pb.CondemnObjectsRequest(object_keys=batch))
+        except MetaError as error:
+            yield f"left: {len(batch)} orphans: {error.message}"
+            return
+        for key in reply.condemned_keys:
+            yield f"condemned: {key}: the janitor deletes it"
+
+
+def _by_meta(client: MetaClient, findings: Sequence[Sequence[str]]) -> Iterator[str]:
+    rows = [(kind, subject, message) for kind, _, subject, message, _ in findings]
+    known = [row for row in rows if row[0] in _BY_META]
+    for batch in _batches(known, REPAIRS_PER_CALL):
+        repairs = [
+            pb.Repair(kind=pb.FindingKind.Value(f"FINDING_KIND_{kind}"), subject_id=subject)
+            for kind, subject, _ in batch
+        ]
+        reply = client.operations.RepairCatalog(pb.RepairCatalogRequest(repairs=repairs))
+        for (kind, subject, message), is_repaired in zip(batch, reply.repaired, strict=True):
+            done = "recounted" if kind == "STATS" else "cancelled"
+            yield f"{done if is_repaired else 'resolved by itself'}: {subject}: {message}"
+
+
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

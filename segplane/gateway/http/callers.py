@@ -1,0 +1,82 @@
+"""Callers of the gateway: the gateway's own tokens, and who a request comes from."""
+
+import hmac
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from meta.client.file_changes import FileChanges
+from segplane.gateway.http.refusals import NotKnown
+
+CHECK_SECS = 5.0
+_OWN = "gateway"
+# Meta checks a token of this kind always, others only where it knows what they are.
+_ACCESS_PREFIX = "segp_"
+
+
+class OwnTokens:
+    """Tokens that stand for the gateway's own rights; safe for many threads.
+
+    A file may hold several, a line each: so a new one is valid before its holders use it.
+    """
+
+    def __init__(self, token: str, file: str = "") -> None:
+        self._tokens = tokens_of(token)
+        self._file = Path(file) if file else None
+        self._changes = FileChanges([file], CHECK_SECS) if file else None
+        # A file that is emptied later does not open the gateway to all.
+        self.are_required = bool(self._tokens)
+
+    def include(self, token: str) -> bool:
+        """True for a token of the gateway."""
+        self._follow()
+        return any(hmac.compare_digest(token.encode(), own) for own in self._tokens)
+
+    def _follow(self) -> None:
+        if self._file is None or self._changes is None or not self._changes.have_happened():
+            return
+        try:
+            tokens = tokens_of(self._file.read_text())
+        except (OSError, UnicodeDecodeError):
+            tokens = []
+        # Empty while it is being written.
+        if tokens:
+            self._tokens = tokens
+
+
+def tokens_of(text: str) -> list[bytes]:
+    """The tokens of a setting's value, one a line."""
+    return [line.strip().encode() for line in text.splitlines() if line.strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Name of an account, and the token to call meta with; "" = the gateway's own."""
+
+    name: str
+    token: str = field(default="", repr=False)
+
+    @property
+    def is_certain(self) -> bool:
+        """True if meta refuses the caller wherever its token is not valid."""
+        return not self.token or self.token.startswith(_ACCESS_PREFIX)
+
+
+def identify(header: str, own: OwnTokens) -> Caller:
+    """Return the caller of a request by its Authorization header. Raises NotKnown.
+
+    A token of the gateway's stands for its own rights in meta. Any other is a token of meta, which
+    is called with it, so that its holder sees what it may see and nothing else.
+    """
+    scheme, _, token = header.strip().partition(" ")
+    token = token.strip()
+    if not header and not own.are_required:
+        return Caller(_OWN)
+    if scheme.lower() != "bearer" or not token or not token.isascii() or not token.isprintable():
+        raise NotKnown(
+            "the request has no token: send `Authorization: Bearer` with the gateway's token, or"
+            " with one that `segplane access create --role reader` made"
+        )
+    if own.include(token):
+        return Caller(_OWN)
+    return Caller(sha256(token.encode()).hexdigest(), token)

@@ -1,0 +1,180 @@
+"""Callers of the gateway: meta's answers about their tokens, kept for a few seconds."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from anyio import CapacityLimiter, to_thread
+
+from meta.client import MetaClient
+from meta.errors import Unauthenticated
+from meta.process.failed_attempts import FailedAttempts
+from meta.v1.operations_pb2 import Caller as MetaCaller
+from meta.v1.operations_pb2 import GetServerStateRequest
+from segplane.gateway.http.callers import OwnTokens, identify
+from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow
+
+Metadata: TypeAlias = tuple[tuple[str, str], ...]
+# Meta learns of a revocation within 3 s, so that a revoked token is refused here after 5 s.
+TRUST_SECS = 2.0
+READERS_MAX = 1_000
+TOKEN_CHARACTERS_MAX = 8_192
+_READING_ROLES = ("reader", "gateway", "admin")
+# No token of any kind, and how long meta's refusal of it is relied on.
+_STRANGER = "stranger"
+_STRANGERS_SECS = 60.0
+_CALL_SECS = 10.0
+_THREADS = 8
+_RETRY_SECS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetScope:
+    """Datasets, by their ids; None = all."""
+
+    dataset_ids: frozenset[str] | None = None
+
+    def covers(self, dataset_id: str) -> bool:
+        """True for one of the datasets."""
+        return self.dataset_ids is None or dataset_id in self.dataset_ids
+
+
+ALL_DATASETS = DatasetScope()
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogReader:
+    """A caller, what it may read, and the metadata of calls of meta in its name."""
+
+    scope: DatasetScope = ALL_DATASETS
+    role: str = "gateway"
+    # None = calls are made in the gateway's own name.
+    metadata: Metadata | None = field(default=None, repr=False)
+
+
+_OWN = CatalogReader()
+
+
+class CatalogReaders:
+    """Tells callers apart by their `Authorization`; used on the event loop."""
+
+    def __init__(
+        self, meta: MetaClient, own: OwnTokens, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._meta = meta
+        self._own = own
+        self._monotonic = monotonic
+        self._attempts = FailedAttempts(monotonic)
+        self._threads = CapacityLimiter(_THREADS)
+        self._strangers_refused_until = float("-inf")
+        # By a digest of the token: when meta was asked last, and its answer. A token that meta
+        # refuses is in neither, so that no guess displaces a valid one.
+        self._known: OrderedDict[str, tuple[float, CatalogReader]] = OrderedDict()
+        self._checks: dict[str, asyncio.Task[CatalogReader]] = {}
+
+    async def find(self, header: str, host: str) -> CatalogReader:
+        """Return the caller that a host's request names.
+
+        Raises NotKnown, NotAllowed, NotNow, MetaError.
+        """
+        caller = identify(header, self._own)
+        if not caller.token:
+            return _OWN
+        if len(caller.token) > TOKEN_CHARACTERS_MAX:
+            raise NotKnown("the token is too long")
+        asked_at, reader = self._known.get(caller.name, (float("-inf"), _OWN))
+        if self._monotonic() - asked_at >= TRUST_SECS:
+            reader = await self._checked(caller.name, caller.token, host, caller.is_certain)
+        if reader.role not in _READING_ROLES:
+            raise NotAllowed(f"the role {reader.role} may not read tables: show a reader's token")
+        return reader
+
+    async def _checked(self, name: str, token: str, host: str, is_certain: bool) -> CatalogReader:
+        """Have meta check a token, once for all who show it at a time."""
+        # A token that was valid is checked again however much its host guesses.
+        is_guess = name not in self._known and name not in self._checks
+        if is_guess and not self._attempts.may_try(host):
+            raise NotNow("the token cannot be checked now: try again", "", _RETRY_SECS)
+        check = self._checks.get(name)
+        if check is None:
+            check = asyncio.create_task(self._check(name, token, is_certain))
+            self._checks[name] = check
+            check.add_done_callback(lambda done: self._end(name, done))
+        try:
+            reader = await asyncio.shield(check)
+        except NotKnown:
+            raise
+        except Exception:
+            # Meta is away, which is not the caller's doing.
+            if is_guess:
+                self._attempts.succeeded(host)
+            raise
+        if is_guess:
+            self._attempts.succeeded(host)
+        return reader
+
+    def _end(self, name: str, check: "asyncio.Task[CatalogReader]") -> None:
+        del self._checks[name]
+        if not check.cancelled():
+            # Looked at even if all who wait for it have left.
+            check.exception()
+
+    async def _check(self, name: str, token: str, is_certain: bool) -> CatalogReader:
+        # Before the call: a revocation may be committed while the answer travels.
+        asked_at = self._monotonic()
+        try:
+            if self._own.are_required and not is_certain:
+                await self._check_strangers()
+            metadata = (("authorization", f"Bearer {token}"),)
+            caller = await self._ask(metadata)
+            scope = await self._scope(caller)
+        except NotKnown:
+            self._known.pop(name, None)
+            raise
+        except Unauthenticated:
+            self._known.pop(name, None)
+            message = "the token is unknown, expired or revoked: create another one"
+            raise NotKnown(message) from None
+        # Whoever may read all gets what the gateway gets, from the same caches.
+        is_limited = scope.dataset_ids is not None
+        reader = CatalogReader(scope, caller.role, metadata if is_limited else None)
+        self._known[name] = asked_at, reader
+        self._known.move_to_end(name)
+        while len(self._known) > READERS_MAX:
+            self._known.popitem(last=False)
+        return reader
+
+    async def _scope(self, caller: MetaCaller) -> DatasetScope:
+        """Return what both the caller and the gateway may read."""
+        if not caller.dataset_ids:
+            return ALL_DATASETS
+        own = await self._ask(None)
+        ids = frozenset(caller.dataset_ids)
+        return DatasetScope(ids & frozenset(own.dataset_ids) if own.dataset_ids else ids)
+
+    async def _check_strangers(self) -> None:
+        """Raise NotKnown unless meta refuses tokens that it does not know.
+
+        One that asks for none, or knows this gateway by its certificate, would take any text.
+        """
+        if self._monotonic() < self._strangers_refused_until:
+            return
+        try:
+            await self._ask((("authorization", f"Bearer {_STRANGER}"),))
+        except Unauthenticated:
+            self._strangers_refused_until = self._monotonic() + _STRANGERS_SECS
+            return
+        raise NotKnown(
+            "the token is neither the gateway's nor one that `segplane access create` made"
+        )
+
+    async def _ask(self, metadata: Metadata | None) -> MetaCaller:
+        """Have meta name a caller; None = the gateway itself."""
+        request, call = GetServerStateRequest(), self._meta.operations.GetServerState
+        reply = await to_thread.run_sync(
+            lambda: call(request, timeout=_CALL_SECS, metadata=metadata), limiter=self._threads
+        )
+        return reply.caller

@@ -1,0 +1,1 @@
+"""Child processes: started, supervised, tied to their parent."""

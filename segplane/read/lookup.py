@@ -1,0 +1,89 @@
+"""Lookup of datasets, views, segments and of their URLs, as a query engine does it."""
+
+from collections.abc import Iterator
+
+from meta.client import MetaClient, location
+from meta.errors import MetaError, NotFound, RoleRefused
+from meta.v1 import catalog_pb2, common_pb2
+from meta.v1 import segment_lookup_pb2 as pb
+from segments.keys import join_key
+from segplane.terminal import suggestions
+
+
+def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
+    """Read every page of the datasets, oldest first."""
+    datasets: list[catalog_pb2.Dataset] = []
+    page = catalog_pb2.PaginationRequest(limit=1000)
+    while True:
+        reply = client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(pagination=page))
+        datasets += reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return datasets
+        page.after = reply.pagination.next_cursor
+
+
+def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:
+    """Read every page of the views, oldest first."""
+    page = catalog_pb2.PaginationRequest(limit=1_000)
+    while True:
+        reply = client.catalog.ListViews(catalog_pb2.ListViewsRequest(pagination=page))
+        yield from reply.items
+        if not reply.pagination.HasField("next_cursor"):
+            return
+        page.after = reply.pagination.next_cursor
+
+
+def view_names(client: MetaClient) -> list[str]:
+    """Read the names of all views; none to a caller who is limited to datasets."""
+    try:
+        return [view.name for view in all_views(client)]
+    except RoleRefused:
+        return []
+
+
+def with_suggestion(client: MetaClient, error: NotFound) -> NotFound:
+    """Name the dataset that was not found and the existing one whose name comes closest."""
+    name = suggestions.missing_dataset(error)
+    if not name:
+        return error
+    try:
+        if _is_view(client, name):
+            message = suggestions.it_is_a_view(name)
+        else:
+            names = [dataset.name for dataset in all_datasets(client)]
+            message = suggestions.did_you_mean(name, names)
+    except MetaError:
+        # The refusal is what the caller must see, not that it could not be explained.
+        message = suggestions.no_such_dataset(name)
+    return NotFound(message, **error.metadata)
+
+
+def _is_view(client: MetaClient, name: str) -> bool:
+    try:
+        client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
+    except MetaError:
+        # There is none, or the caller may not see any.
+        return False
+    return True
+
+
+def find_all(
+    client: MetaClient, request: pb.FindSegmentsRequest
+) -> Iterator[common_pb2.SegmentInfo]:
+    """Read every page; all of them come from the version of the first."""
+    while True:
+        reply = client.segment_lookup.FindSegments(request)
+        yield from reply.segments
+        if not reply.page.HasField("next_cursor"):
+            return
+        request.cursor = reply.page.next_cursor
+
+
+def segment_url(segment: common_pb2.SegmentInfo) -> str:
+    """Return the object's location for query engines: a path, or an s3:// URL."""
+    prefix = segment.cloud_object_key.prefix
+    store = location(prefix.bucket)
+    key = join_key(prefix.prefix, segment.cloud_object_key.key)
+    if store.provider == "file":
+        return f"/{join_key(store.path, key)}"
+    return f"{store.provider}://{join_key(store.bucket, store.path, key)}"

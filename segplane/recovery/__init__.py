@@ -1,0 +1,1 @@
+"""Quarantine, segment repairs, losses, and a catalog rebuilt from the bucket."""

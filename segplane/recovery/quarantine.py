@@ -1,0 +1,270 @@
+"""The quarantine as operators see it: listed from the bucket, replayed once, or dropped.
+
+Nothing is deleted from the bucket before meta has recorded what became of it, so each command may
+be repeated after a crash.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, operations_pb2
+from segments.errors import ObjectMissing, SegmentsError
+from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_note_key
+from segments.parquet.schema import SegmentSpec
+from segments.signals import Signal
+from segments.store.interface import ObjectInfo, ObjectStore
+from segments.store.open import open_store
+from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
+from segplane.dataplane.location import MetaLocation, ask_location
+from segplane.dataplane.registration import create_segment
+from segplane.recovery.object_attempts import register_once
+
+if TYPE_CHECKING:
+    from segplane.dataplane.babies.payload import Payload
+
+# Payloads whose notes one page reads at most, whatever the filter takes.
+READ_MAX = 10_000
+_READS_AT_ONCE = 16
+_GROUP = 128
+
+
+class ReplayRefused(Exception):
+    """The payload cannot be replayed as asked; the message is one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """One payload, or a whole baby segment, and its note.
+
+    `dataset_id` and `received_at_nanos` are "" and 0 in notes of release 0.1.0.
+    """
+
+    key: str
+    stream_id: str
+    offset: int
+    signal: str
+    size_bytes: int
+    modified_at_nanos: int
+    cause: str
+    dataset_id: str
+    received_at_nanos: int
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether its bytes are not those that were sent."""
+        return self.cause.startswith("corrupt_")
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineFilter:
+    """Selection of payloads; "" = all. `cause` is its first word."""
+
+    stream_id: str = ""
+    dataset_id: str = ""
+    cause: str = ""
+
+    def takes(self, item: Quarantined) -> bool:
+        """Whether a payload is of the filter's dataset and cause."""
+        return self.dataset_id in ("", item.dataset_id) and (
+            self.cause in ("", item.cause.partition(":")[0])
+        )
+
+
+def open_quarantine(client: MetaClient) -> tuple[MetaLocation, ObjectStore]:
+    """Find the bucket; raises MetaError."""
+    location = ask_location(client, "quarantine")
+    return location, open_store(location.store)
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinePage:
+    """Payloads in the order of keys; more may follow behind `next_after`, "" = there are none."""
+
+    items: Sequence[Quarantined]
+    next_after: str
+
+
+def list_page(
+    store: ObjectStore, chosen: QuarantineFilter, after: str, limit: int, read_max: int = READ_MAX
+) -> QuarantinePage:
+    """List up to `limit` payloads behind a key; the page also ends after `read_max` notes."""
+    items: list[Quarantined] = []
+    payloads = _payloads(store, chosen.stream_id, after)
+    with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
+        while group := list(islice(payloads, _group_size(limit - len(items), read_max))):
+            read_max -= len(group)
+            for item in pool.map(lambda one: _described(store, *one), group):
+                if chosen.takes(item):
+                    items.append(item)
+                if len(items) == limit:
+                    return QuarantinePage(items, item.key)
+            if read_max == 0:
+                return QuarantinePage(items, group[-1][0].key)
+    return QuarantinePage(items, "")
+
+
+def _group_size(wanted: int, read_max: int) -> int:
+    return min(max(wanted, _READS_AT_ONCE), _GROUP, read_max)
+
+
+def find(store: ObjectStore, key: str) -> Quarantined:
+    """Read what the bucket says of one payload; raises ObjectMissing, ReplayRefused."""
+    name = parse_key(key)
+    if not isinstance(name, QuarantineKey) or name.is_note:
+        raise ReplayRefused(f"{key} is no key of the quarantine")
+    return _described(store, store.head(key), name)
+
+
+def replay(
+    client: MetaClient,
+    key: str,
+    dataset_id: str,
+    acceptance: operations_pb2.LossAcceptance,
+    *,
+    file: Path | None = None,
+    is_as_is: bool = False,
+) -> operations_pb2.Replay:
+    """Register a payload's records in a dataset, once, then delete it from the quarantine.
+
+    `file` holds sound bytes of a damaged one; `is_as_is` takes the damaged ones. Raises
+    ReplayRefused, MetaError, SegmentsError.
+    """
+    location, store = open_quarantine(client)
+    try:
+        item = find(store, key)
+    except ObjectMissing:
+        raise ReplayRefused(
+            f"{key} is not in the quarantine: replayed, dropped or unknown"
+        ) from None
+    dataset_id = dataset_id or item.dataset_id
+    if not dataset_id:
+        raise ReplayRefused("its note names no dataset: choose one with --dataset")
+    if item.is_damaged and file is None and not is_as_is:
+        raise ReplayRefused(f"{item.cause}: give its sound bytes with --file, or add --as-is")
+    request = operations_pb2.BeginReplayRequest(
+        object_key=key, dataset_id=dataset_id, acceptance=acceptance
+    )
+    replayed = client.operations.BeginReplay(request).replay
+    if replayed.state != operations_pb2.REPLAY_STATE_REPLAYED:
+        body = store.get(key) if file is None else file.read_bytes()
+        replayed = _register(client, location, store, item, dataset_id, body)
+    _delete(store, key)
+    return replayed
+
+
+def drop(
+    client: MetaClient, key: str, acceptance: operations_pb2.LossAcceptance
+) -> operations_pb2.DropPayloadResponse:
+    """Write a payload off, then delete it. Raises MetaError, SegmentsError, ReplayRefused."""
+    _, store = open_quarantine(client)
+    item = find(store, key)
+    reply = client.operations.DropPayload(
+        operations_pb2.DropPayloadRequest(
+            object_key=key, dataset_id=item.dataset_id, acceptance=acceptance
+        )
+    )
+    _delete(store, key)
+    return reply
+
+
+def _register(
+    client: MetaClient,
+    location: MetaLocation,
+    store: ObjectStore,
+    item: Quarantined,
+    dataset_id: str,
+    body: bytes,
+) -> operations_pb2.Replay:
+    # pyarrow is no part of the `cli` extra; only a replay needs it.
+    from nursery.replay import replay_keys, write_payload
+    from segments.otlp.wire import UndecodableSlice
+
+    payload = _payload(item, body)
+
+    def attempt(number: int) -> operations_pb2.Replay:
+        with tempfile.TemporaryDirectory(prefix="segplane-replay-") as folder:
+            written = write_payload(
+                store, payload, item.key, dataset_id, spec, Path(folder), attempt=number
+            )
+        segments = [create_segment(dataset_id, location.bucket, one.key, one) for one in written]
+        request = operations_pb2.CompleteReplayRequest(object_key=item.key, segments=segments)
+        return client.operations.CompleteReplay(request).replay
+
+    try:
+        spec = _layout(client, dataset_id)
+        return register_once(
+            client, store, lambda number: replay_keys(item.key, dataset_id, number), attempt
+        )
+    except (UndecodableSlice, UnknownLayout) as error:
+        raise ReplayRefused(f"{item.key}: {error}") from None
+
+
+def _payload(item: Quarantined, body: bytes) -> "Payload":
+    from segplane.dataplane.babies.payload import Payload
+
+    name = cast(QuarantineKey, parse_key(item.key))
+    return Payload(
+        stream_id=name.stream_id,
+        offset=name.offset,
+        token_id=name.token_id or "",
+        signal=cast(Signal, name.signal),
+        slice_index=name.slice_index or 0,
+        body=body,
+        received_at=item.received_at_nanos or item.modified_at_nanos,
+        decoded_bytes=len(body),
+        is_validated=False,
+    )
+
+
+def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:
+    sharding = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=dataset_id))
+    settings = client.operations.GetDatasetSettings(
+        operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
+    ).settings
+    return read_layout(sharding.fields, settings.promoted_columns.columns)
+
+
+def _payloads(
+    store: ObjectStore, stream_id: str, after: str
+) -> Iterator[tuple[ObjectInfo, QuarantineKey]]:
+    prefix = f"{QUARANTINE_ROOT}{stream_id}/" if stream_id else QUARANTINE_ROOT
+    for info in store.list(prefix, after):
+        name = parse_key(info.key)
+        if isinstance(name, QuarantineKey) and not name.is_note:
+            yield info, name
+
+
+def _described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Quarantined:
+    note = _note(store, info.key)
+    received_at = note.get("received_at_nanos")
+    return Quarantined(
+        info.key,
+        name.stream_id,
+        name.offset,
+        name.signal or "",
+        info.size_bytes,
+        info.modified_at_nanos,
+        str(note.get("cause", "unknown")),
+        str(note.get("dataset_id", "")),
+        received_at if isinstance(received_at, int) else 0,
+    )
+
+
+def _note(store: ObjectStore, key: str) -> dict[str, object]:
+    """The note beside a payload; empty if a nursery died before it wrote it."""
+    try:
+        note = json.loads(store.get(quarantine_note_key(key)))
+    except (SegmentsError, ValueError):
+        return {}
+    return note if isinstance(note, dict) else {}
+
+
+def _delete(store: ObjectStore, key: str) -> None:
+    store.delete([key, quarantine_note_key(key)])

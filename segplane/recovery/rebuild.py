@@ -1,0 +1,163 @@
+"""Reconstructs the catalog from the bucket and writes it into an empty database."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+from meta import migrations
+from meta.services.messages.segment_facts import signal_mask
+from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
+from meta.store.engine.pool import Database
+from meta.store.recovery import rebuild as tables
+from meta.store.segments.segments import NewSegment
+from meta.v1.common_pb2 import AttributeScope, KqlType
+from segments.keys import split_key
+from segments.parquet.schema import PromotedColumn, SegmentSpec
+from segments.rebuild.batches import Dropped
+from segments.rebuild.inventory import read_inventory
+from segments.rebuild.plan import BabyFound, LiveSegment, Rebuild, RebuiltStream, plan
+from segments.store.interface import ObjectStore
+from segplane.dataplane.registration import segment_facts
+
+NAME_CHARACTERS_MAX = 255
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class NamesRefused(Exception):
+    """The file of dataset names cannot be used; the message is one line that says why."""
+
+
+def read_plan(store: ObjectStore) -> Rebuild:
+    """Read the whole bucket and decide what was live in it; changes nothing."""
+    inventory = read_inventory(store)
+    planned = plan(inventory.segments, inventory.babies)
+    live = [one for one in planned.segments if one.found.key not in inventory.hidden]
+    hidden = [Dropped(one.found.key, "hidden") for one in planned.segments if one not in live]
+    return replace(
+        planned, segments=tuple(live), dropped=(*inventory.unread, *hidden, *planned.dropped)
+    )
+
+
+def read_names(path: Path) -> dict[str, str]:
+    """Read a JSON object of dataset ids and their names; raises NamesRefused."""
+    try:
+        names = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise NamesRefused(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(names, dict):
+        raise NamesRefused(f"{path} must hold one JSON object: dataset ids and their names")
+    for dataset_id, name in names.items():
+        if (
+            not isinstance(name, str)
+            or not 1 <= len(name) <= NAME_CHARACTERS_MAX
+            or _CONTROL.search(name)
+        ):
+            raise NamesRefused(
+                f"{path}: the name of {dataset_id} must be text of 1 to {NAME_CHARACTERS_MAX}"
+                " characters without control characters"
+            )
+    return names
+
+
+def name_datasets(rebuilt: Rebuild, given: Mapping[str, str]) -> dict[str, str]:
+    """Give every dataset its name, made of its id where none is given; raises NamesRefused."""
+    unknown = sorted(given.keys() - set(rebuilt.dataset_ids))
+    if unknown:
+        raise NamesRefused(f"the bucket holds nothing of dataset {unknown[0]}")
+    names = {d: given.get(d, f"rebuilt-{d}") for d in rebuilt.dataset_ids}
+    if len(set(names.values())) < len(names):
+        raise NamesRefused("two datasets would have one name")
+    return names
+
+
+def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], default: str) -> int:
+    """Write a plan into an empty database, making its tables; answers the version that shows it.
+
+    The dataset named `default` becomes meta's default one. Raises DatabaseNotEmpty, MetaError.
+    """
+    migrations.upgrade(database)
+    catalog = tables.Catalog(
+        {UUID(dataset_id): name for dataset_id, name in names.items()},
+        tuple(_segment(one) for one in rebuilt.segments),
+        tuple(_stream(one) for one in rebuilt.streams),
+        {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
+        {
+            UUID(dataset_id): tuple(map(_promoted_row, columns))
+            for dataset_id, columns in rebuilt.numbered.items()
+        },
+    )
+    with database.write() as tx:
+        return tables.write(tx, catalog, default)
+
+
+def _layout(spec: SegmentSpec) -> Layout:
+    """The settings of a dataset. Weights are not in the bucket: only their order is."""
+    heaviest_first = enumerate(spec.sharding_fields)
+    return Layout(
+        tuple(ShardingField(n, float(len(spec.sharding_fields) - i)) for i, n in heaviest_first),
+        tuple(map(_promoted_row, spec.promoted)),
+    )
+
+
+def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
+    return PromotedColumnRow(
+        column.name,
+        KqlType.Value(f"KQL_TYPE_{column.kql_type.upper()}"),
+        AttributeScope.Value(f"ATTRIBUTE_SCOPE_{column.scope.upper()}"),
+        column.attribute,
+        column.field_id,
+    )
+
+
+def _segment(live: LiveSegment) -> tables.RestoredSegment:
+    found = live.found
+    prefix, name = split_key(found.key)
+    facts = segment_facts(found.content) if found.content else None
+    return tables.RestoredSegment(
+        NewSegment(
+            dataset_id=UUID(found.footer.dataset_id),
+            start_ns=found.start_time,
+            end_ns=found.end_time,
+            size_bytes=found.size_bytes,
+            compressed_size_bytes=found.compressed_size_bytes,
+            number_of_events=found.rows,
+            prefix=prefix,
+            object_name=name,
+            object_key=found.key,
+            facts=facts.SerializeToString(deterministic=True) if facts else None,
+            signals=signal_mask(item.signal for item in facts.signals) if facts else None,
+            format_version=found.footer.format_version,
+        ),
+        live.merge_count,
+        found.modified_at_nanos,
+        tuple((UUID(span.stream_id), span.start, span.end) for span in found.footer.ranges),
+    )
+
+
+def _stream(stream: RebuiltStream) -> tables.RestoredStream:
+    return tables.RestoredStream(
+        UUID(stream.stream_id),
+        stream.committed_offset,
+        stream.deleted_offset,
+        tuple(
+            tables.RestoredEntry(UUID(e.dataset_id), e.merged_offset, e.ingest_time_nanos)
+            for e in stream.entries
+        ),
+        tuple(_baby(baby) for baby in stream.babies),
+    )
+
+
+def _baby(baby: BabyFound) -> tables.RestoredBaby:
+    return tables.RestoredBaby(
+        baby.offset,
+        baby.start_time,
+        baby.end_time,
+        baby.size_bytes,
+        baby.num_records,
+        baby.flush_id,
+        tuple(UUID(dataset_id) for dataset_id in sorted(baby.dataset_ids or ())),
+        baby.modified_at_nanos,
+    )

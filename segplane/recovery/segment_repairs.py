@@ -1,0 +1,199 @@
+"""Ways out of a damaged segment: hide it, replace its object, or put a hidden one back.
+
+Each step may be repeated after a crash. A hidden segment is marked in the bucket after meta has
+hidden it: a rebuild in between brings it back, which loses nothing. A new object is marked as
+replacing the old one before it is there: a rebuild takes whichever of the two there is, the new one
+if both are, and never both.
+"""
+
+import hashlib
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import google_crc32c
+
+from meta.client import MetaClient
+from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
+from segments.errors import CorruptObject, ObjectExists, ObjectMissing
+from segments.keys import join_key
+from segments.markers import mark_hidden, mark_replaced
+from segments.parquet.content import read_local_content
+from segments.parquet.footer import SegmentContent, SegmentFacts
+from segments.parquet.reader import SegmentFile, read_footer
+from segments.parquet.upload import verify_segment
+from segments.store.interface import ObjectStore
+from segments.store.open import open_store
+from segplane.dataplane.location import ask_location
+from segplane.dataplane.registration import create_segment
+from segplane.recovery.object_attempts import register_once
+
+_BATCH_ROWS = 8_192
+_BLOCK_BYTES = 8 * 1024 * 1024
+
+
+class RepairRefused(Exception):
+    """The repair cannot be done; the message is one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A sound file: the facts that are registered, and its lineage."""
+
+    facts: SegmentFacts
+    dataset_id: str
+    batches: frozenset[tuple[str, int]]
+    ranges: tuple[operations_pb2.OffsetRange, ...]
+    has_content: bool
+
+
+def hide(
+    client: MetaClient, segment_id: str, acceptance: operations_pb2.LossAcceptance
+) -> operations_pb2.HideSegmentResponse:
+    """Hide a segment, then mark it in the bucket. Raises MetaError, StoreError."""
+    request = operations_pb2.HideSegmentRequest(segment_id=segment_id, acceptance=acceptance)
+    reply = client.operations.HideSegment(request)
+    mark_hidden(_store(client), _key(reply.segment))
+    return reply
+
+
+def replace(
+    client: MetaClient,
+    segment_id: str,
+    path: Path,
+    acceptance: operations_pb2.LossAcceptance,
+) -> operations_pb2.ReplaceSegmentResponse:
+    """Check a file, put it under a new key and let it take the segment's place.
+
+    Raises RepairRefused if it is not the segment's, MetaError, StoreError.
+    """
+    segment = _segment(client, segment_id)
+    bucket, store = ask_location(client, "segments").bucket, _store(client)
+    file = _read(path)
+    old_key = _key(segment)
+    _check(store, segment, old_key, file)
+
+    def new_key(attempt: int) -> str:
+        return _replacing_key(segment_id, old_key, file.facts, attempt)
+
+    def put(attempt: int) -> operations_pb2.ReplaceSegmentResponse:
+        key = new_key(attempt)
+        mark_replaced(store, old_key, key)
+        with suppress(ObjectExists):
+            store.put_file_if_absent(key, path)
+        # What a call before this one has put is compared like any other.
+        verify_segment(store, key, file.facts)
+        message = create_segment(segment.dataset_id, bucket, key, file.facts)
+        if not file.has_content:
+            message.ClearField("facts")
+        return client.operations.ReplaceSegment(
+            operations_pb2.ReplaceSegmentRequest(
+                segment_id=segment_id, segment=message, ranges=file.ranges, acceptance=acceptance
+            )
+        )
+
+    return register_once(client, store, lambda attempt: [new_key(attempt)], put)
+
+
+def _replacing_key(segment_id: str, old_key: str, facts: SegmentFacts, attempt: int) -> str:
+    """The same file gets the same key, so a repetition finds what the call before it has put."""
+    text = f"{segment_id} {facts.crc32c} {facts.compressed_size_bytes}"
+    name = hashlib.blake2b(
+        (text + (f" {attempt}" if attempt else "")).encode(), digest_size=16
+    ).digest()
+    return f"{old_key.rpartition('/')[0]}/{UUID(bytes=name)}.parquet"
+
+
+def unhide(
+    client: MetaClient, segment_id: str, acceptance: operations_pb2.LossAcceptance
+) -> operations_pb2.ReplaceSegmentResponse:
+    """Put a hidden segment back, as a copy of its object. Raises as `replace` does."""
+    segment = _segment(client, segment_id)
+    if not segment.HasField("tombstone_version"):
+        raise RepairRefused(f"segment {segment_id} is live, not hidden")
+    store = _store(client)
+    with tempfile.TemporaryDirectory(prefix="segplane-unhide-") as folder:
+        path = Path(folder, "segment.parquet")
+        try:
+            with store.open_input(_key(segment)) as source, path.open("wb") as target:
+                while block := source.read(_BLOCK_BYTES):
+                    target.write(block)
+        except ObjectMissing:
+            raise RepairRefused(f"object {_key(segment)} is missing") from None
+        return replace(client, segment_id, path, acceptance)
+
+
+def _store(client: MetaClient) -> ObjectStore:
+    return open_store(ask_location(client, "segments").store)
+
+
+def _segment(client: MetaClient, segment_id: str) -> common_pb2.SegmentInfo:
+    request = segment_lookup_pb2.GetSegmentsByIdsRequest(segment_ids=[segment_id])
+    for segment in client.segment_lookup.GetSegmentsByIds(request).segments:
+        return segment
+    raise RepairRefused(f"there is no segment {segment_id}")
+
+
+def _key(segment: common_pb2.SegmentInfo) -> str:
+    return join_key(segment.cloud_object_key.prefix.prefix, segment.cloud_object_key.key)
+
+
+def _read(path: Path) -> _File:
+    """Read the whole file, every page of it."""
+    try:
+        with SegmentFile(path) as segment:
+            for signal in segment.signals:
+                for _ in segment.batches(signal, _BATCH_ROWS):
+                    pass
+        read = read_local_content(path)
+    except (CorruptObject, OSError) as error:
+        raise RepairRefused(f"{path} is no sound segment: {error}") from None
+    crc32c, compressed_size_bytes = 0, 0
+    with path.open("rb") as source:
+        while block := source.read(_BLOCK_BYTES):
+            crc32c = google_crc32c.extend(crc32c, block)
+            compressed_size_bytes += len(block)
+    stored, content = read.stored, read.content
+    facts = SegmentFacts(
+        rows=stored.rows,
+        rows_by_signal=stored.rows_by_signal,
+        size_bytes=read.size_bytes,
+        compressed_size_bytes=compressed_size_bytes,
+        start_time=stored.start_time,
+        end_time=stored.end_time,
+        crc32c=crc32c,
+        content=content or SegmentContent(stored.footer.format_version, {}),
+    )
+    return _File(
+        facts,
+        stored.footer.dataset_id,
+        frozenset((batch.batch_id, batch.part) for batch in stored.footer.batches),
+        tuple(
+            operations_pb2.OffsetRange(
+                stream_id=span.stream_id, first_offset=span.start, last_offset=span.end
+            )
+            for span in stored.footer.ranges
+        ),
+        content is not None,
+    )
+
+
+def _check(store: ObjectStore, segment: common_pb2.SegmentInfo, old_key: str, file: _File) -> None:
+    """Compare a file with what is registered and, if it can be read, with the old footer."""
+    pairs = (
+        ("dataset", file.dataset_id, segment.dataset_id),
+        ("records", file.facts.rows, segment.number_of_events),
+        ("start time", file.facts.start_time, segment.time_range.start_time),
+        ("end time", file.facts.end_time, segment.time_range.end_time),
+    )
+    for name, in_file, registered in pairs:
+        if in_file != registered:
+            raise RepairRefused(f"{name} in the file is {in_file}, registered is {registered}")
+    try:
+        old = read_footer(store, old_key).footer
+    except (CorruptObject, ObjectMissing):
+        return  # meta compares the offsets.
+    if file.batches != {(batch.batch_id, batch.part) for batch in old.batches}:
+        raise RepairRefused("the file and the segment hold different nursery batches")

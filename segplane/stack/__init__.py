@@ -1,0 +1,1 @@
+"""The stack on one machine: its processes, embedded Postgres, settings, preflight."""

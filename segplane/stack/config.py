@@ -1,0 +1,189 @@
+"""Settings of `segplane dev` and `segplane serve`, and the environment of each child process.
+
+The caller's environment takes precedence, except for addresses and locations, which must agree
+between the processes.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from meta.client.channel import ClientTls
+from meta.process import ConfigError, Environment
+from segplane.dataplane.settings import client_tls
+
+HOST = "127.0.0.1"
+META_PORT = 9500
+PORT_MAX = 65_535
+# What a server listens on with all addresses, and where clients on this machine reach it.
+_LOOPBACK_OF = {"0.0.0.0": HOST, "[::]": "[::1]"}
+DEFAULT_DATA_DIR = Path("segplane-data")
+# Short intervals for interactive use: records are queryable in seconds, merged within a minute.
+DEV_PACE = {
+    "META_FLUSH_TIMEOUT_MS": "500",
+    "META_MERGE_FILES_MAX": "8",
+    "NURSERY_INTERVAL_SECS": "0.5",
+    "NURSERY_WAIT_SECS": "1",
+    "NURSERY_IDLE_ADVANCE_SECS": "2",
+    "NURSERY_REAP_INTERVAL_SECS": "5",
+    "MERGE_WORKER_INTERVAL_SECS": "0.5",
+    "MERGE_WORKER_INTERVAL_SECS_MAX": "2",
+    "JANITOR_MERGE_INTERVAL_SECS": "5",
+    "JANITOR_DELETION_INTERVAL_SECS": "5",
+}
+# Readers that take longer than this lose their files: for demonstrations and tests only.
+UNSAFE_GRACE = {
+    "META_UNSAFE_SHORT_GRACE": "true",
+    "META_CURSOR_LIFETIME_SECS": "2",
+    "META_CHECKPOINT_LIFETIME_SECS": "2",
+    "META_TOMBSTONE_GRACE_SECS": "3",
+    "META_MERGE_FILES_QUIET": "1",
+    "META_MERGE_QUIET_SECS": "2",
+    "JANITOR_MERGE_INTERVAL_SECS": "1",
+    "JANITOR_DELETION_INTERVAL_SECS": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StackSettings:
+    """Settings of a single-machine stack; an empty database or store means the embedded one."""
+
+    data_dir: Path
+    meta_host: str = HOST
+    meta_port: int = META_PORT
+    otlp_grpc_port: int = 4317
+    otlp_http_port: int = 4318
+    gateway_port: int = 9580
+    database_url: str = ""
+    object_store_url: str = ""
+    is_unsafe_grace: bool = False
+    inherited: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def meta_bind(self) -> str:
+        """Address that meta listens on."""
+        return f"{self.meta_host}:{self.meta_port}"
+
+    @property
+    def meta_address(self) -> str:
+        """Address of meta for clients on this machine."""
+        return f"{_LOOPBACK_OF.get(self.meta_host, self.meta_host)}:{self.meta_port}"
+
+    @property
+    def meta_auth_token(self) -> str:
+        """Bearer token of meta's clients; raises ConfigError if its file cannot be read."""
+        return Environment("META_", self.inherited).text("AUTH_TOKEN", "")
+
+    @property
+    def meta_tls(self) -> ClientTls | None:
+        """TLS settings of this meta's clients; raises ConfigError if that is not known."""
+        tls = client_tls(Environment("SEGPLANE_", self.inherited))
+        if Environment("META_", self.inherited).text("TLS_CERT_FILE", "") and tls is None:
+            raise ConfigError(
+                "META_TLS_CERT_FILE is set: name the CA that signed it with SEGPLANE_META_CA_FILE"
+            )
+        return tls
+
+    @property
+    def otlp_grpc_address(self) -> str:
+        """Address of the collector's OTLP over gRPC."""
+        return f"{HOST}:{self.otlp_grpc_port}"
+
+    @property
+    def otlp_http_url(self) -> str:
+        """URL of the collector's OTLP over HTTP."""
+        return f"http://{HOST}:{self.otlp_http_port}"
+
+    @property
+    def gateway_bind(self) -> str:
+        """Address that the gateway listens on."""
+        return f"{HOST}:{self.gateway_port}"
+
+    @property
+    def token_path(self) -> Path:
+        """File of the default ingest token, readable by its owner only."""
+        return self.data_dir / "ingest-token"
+
+
+def inherited_environment() -> dict[str, str]:
+    """Read the environment that child processes start from."""
+    return dict(os.environ)
+
+
+def meta_endpoint(
+    inherited: Mapping[str, str], host: str | None, port: int | None
+) -> tuple[str, int]:
+    """Host and port for meta: those given, or else META_BIND's, or else the defaults.
+
+    Raises ConfigError if META_BIND is not host:port.
+    """
+    bind = Environment("META_", inherited).text("BIND", f"{HOST}:{META_PORT}")
+    bind_host, _, bind_port = bind.rpartition(":")
+    if not bind_host or not bind_port.isdigit() or int(bind_port) > PORT_MAX:
+        raise ConfigError(f"META_BIND is {bind!r}, not host:port such as {HOST}:{META_PORT}")
+    return host or bind_host, int(bind_port) if port is None else port
+
+
+def objects_dir(settings: StackSettings) -> Path:
+    """The folder that is the object store where no other is given."""
+    return settings.data_dir / "objects"
+
+
+def check_tls(settings: StackSettings) -> None:
+    """Raise ConfigError if the processes could not reach one another."""
+    _ = settings.meta_tls
+    if Environment("COLLECTOR_", settings.inherited).text("TLS_CERT_FILE", ""):
+        raise ConfigError(
+            "COLLECTOR_TLS_CERT_FILE is set, but the collector of one machine takes plain text on"
+            " 127.0.0.1: unset it, or run `python -m collector`"
+        )
+
+
+def meta_environment(settings: StackSettings, database_url: str) -> dict[str, str]:
+    """Environment of meta."""
+    store = settings.object_store_url or objects_dir(settings).as_uri()
+    return _environment(settings) | {
+        "META_BIND": settings.meta_bind,
+        "META_DATABASE_URL": database_url,
+        "META_OBJECT_STORE_URL": store,
+    }
+
+
+def worker_environment(settings: StackSettings, prefix: str) -> dict[str, str]:
+    """Environment of a worker; `prefix` is that of its settings, such as NURSERY_."""
+    return _environment(settings) | {
+        f"{prefix}META_ADDRESS": settings.meta_address,
+        f"{prefix}META_AUTH_TOKEN": settings.meta_auth_token,
+        **_client_tls(settings.meta_tls, prefix),
+    }
+
+
+def _client_tls(tls: ClientTls | None, prefix: str) -> dict[str, str]:
+    if tls is None:
+        return {}
+    return {
+        f"{prefix}META_CA_FILE": tls.ca_file,
+        f"{prefix}META_CERT_FILE": tls.cert_file,
+        f"{prefix}META_KEY_FILE": tls.key_file,
+        f"{prefix}META_SERVER_NAME": tls.server_name,
+    }
+
+
+def collector_environment(settings: StackSettings) -> dict[str, str]:
+    """Environment of the collector."""
+    return worker_environment(settings, "COLLECTOR_") | {
+        "COLLECTOR_GRPC_BIND": settings.otlp_grpc_address,
+        "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",
+        "COLLECTOR_STATE_DIR": str(settings.data_dir / "collector"),
+    }
+
+
+def gateway_environment(settings: StackSettings) -> dict[str, str]:
+    """Environment of the gateway."""
+    return worker_environment(settings, "GATEWAY_") | {"GATEWAY_BIND": settings.gateway_bind}
+
+
+def _environment(settings: StackSettings) -> dict[str, str]:
+    grace = UNSAFE_GRACE if settings.is_unsafe_grace else {}
+    return {**DEV_PACE, **grace, **settings.inherited}

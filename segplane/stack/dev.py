@@ -1,0 +1,275 @@
+"""Single-machine stack: Postgres, meta, collector and workers as child processes.
+
+They start in order of dependency and stop in reverse: the collector first, so that its buffered
+exports are committed and its stream ends, Postgres last.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from meta.client import MetaClient
+from meta.errors import Unavailable
+from segplane.dataplane.location import Locator
+from segplane.dataplane.readiness import MetaReadiness, find_health, is_serving
+from segplane.processes.children import Child, ChildSpec
+from segplane.stack import config, preflight
+from segplane.stack.config import StackSettings
+from segplane.stack.ingest_token import ready_token
+from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
+from segplane.stack.preflight import PortTaken
+from segplane.stack.run_lock import RunLock
+
+COLLECTOR = "collector"
+GATEWAY = "gateway"
+WORKERS = ("nursery", "merge_worker", "janitor")
+SPARK_PARTS = ("nursery", "merge_worker")
+READY_POLL_SECS = 0.1
+PROGRESS_EVERY_SECS = 10.0
+META_STOP_SECS = 30.0
+# For the processes of a killed run to end: longer than any of them drains.
+PREDECESSOR_SECS_MAX = 60.0
+Report = Callable[[str], None]
+
+
+class Interrupted(Exception):
+    """A signal arrived during the start."""
+
+
+class Stack:
+    """A single-machine Segplane, running from enter to exit.
+
+    `report` gets one line for each thing that happens; `is_interrupted` ends a start with
+    Interrupted. `parts` run beside Postgres and meta. Enter it in a thread that outlives it.
+    """
+
+    def __init__(
+        self,
+        settings: StackSettings,
+        report: Report,
+        is_interrupted: Callable[[], bool] = lambda: False,
+        parts: Sequence[str] = (COLLECTOR, GATEWAY, *WORKERS),
+        telemetry: Mapping[str, str] | None = None,
+    ) -> None:
+        self.settings = replace(settings, data_dir=settings.data_dir.absolute())
+        self.token = ""
+        self._report = report
+        self._is_interrupted = is_interrupted
+        self._parts = tuple(parts)
+        self._telemetry = dict(telemetry or {})
+        self._postgres: EmbeddedPostgres | None = None
+        self._children: dict[str, Child] = {}
+        self._is_stopping = False
+        self._run_lock = RunLock(self.settings.data_dir)
+        self._was_killed = False
+
+    def __enter__(self) -> Self:
+        """Start all processes and wait until they are ready; on failure stop those that run."""
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop everything, in order."""
+        self.stop()
+
+    @property
+    def children(self) -> Mapping[str, Child]:
+        """The processes by name."""
+        return self._children
+
+    @property
+    def log_dir(self) -> Path:
+        """Folder of the processes' logs."""
+        return self.settings.data_dir / "logs"
+
+    def connect(self) -> MetaClient:
+        """Open a client of this meta."""
+        settings = self.settings
+        return MetaClient(
+            settings.meta_address, auth_token=settings.meta_auth_token, tls=settings.meta_tls
+        )
+
+    def start_parts(self, *names: str) -> None:
+        """Start processes beside meta and wait until they are ready."""
+        for name in names:
+            self._launch(self._spec(name))
+        self._await_ready(*names)
+
+    def check(self) -> None:
+        """Restart dead processes; call it often. Raises ChildFailed if a restart is useless."""
+        if self._postgres is not None and self._postgres.pid is None:
+            self._report("postgres died, starting it again")
+            self._postgres.start()
+        for child in self._children.values():
+            if event := child.check():
+                self._report(event)
+
+    def detach(self, name: str) -> Child:
+        """Hand a child over to the caller, who stops it; it is no longer restarted."""
+        return self._children.pop(name)
+
+    def stop(self) -> None:
+        """Stop from the top down; safe to call twice."""
+        if self._children and not self._is_stopping:
+            self._report("stopping (Ctrl-C again: stop at once; acknowledged records are kept)")
+        self._is_stopping = True
+        for names in ((COLLECTOR, GATEWAY), WORKERS, ("meta",)):
+            self._stop_children(names)
+        if self._postgres is not None:
+            self._postgres.stop()
+            self._postgres = None
+        self._run_lock.release()
+
+    def _start(self) -> None:
+        config.check_tls(self.settings)
+        if set(self._parts) & set(SPARK_PARTS):
+            preflight.check_java(self.settings.inherited)
+        preflight.make_data_dir(self.settings.data_dir)
+        self._was_killed = self._run_lock.take()
+        self._claim_ports()
+        self.log_dir.mkdir(exist_ok=True)
+        if not self.settings.object_store_url:
+            # A store never creates its own root: a missing one may be an unmounted disk.
+            config.objects_dir(self.settings).mkdir(exist_ok=True)
+        self._start_meta(self._database_url())
+        self.start_parts(*self._parts)
+
+    def _spec(self, name: str) -> ChildSpec:
+        if name == COLLECTOR:
+            self.token = self._ready_token()
+            environment = config.collector_environment(self.settings)
+            return ChildSpec(name, name, environment, self._collector_is_ready)
+        if name == GATEWAY:
+            environment = config.gateway_environment(self.settings)
+            return ChildSpec(name, "segplane.gateway", environment, _worker_is_ready)
+        environment = config.worker_environment(self.settings, f"{name.upper()}_")
+        return ChildSpec(name, name, environment, _worker_is_ready)
+
+    def _ready_token(self) -> str:
+        """Return the default token; meta may die meanwhile and is then started again."""
+        while True:
+            self._end_if_interrupted()
+            try:
+                with self.connect() as client:
+                    return ready_token(client, self.settings.token_path)
+            except Unavailable:
+                self.check()
+                time.sleep(READY_POLL_SECS)
+
+    def _claim_ports(self) -> None:
+        settings = self.settings
+        ports = {"--meta-port": settings.meta_port}
+        if COLLECTOR in self._parts:
+            ports["--otlp-grpc-port"] = settings.otlp_grpc_port
+            ports["--otlp-http-port"] = settings.otlp_http_port
+        if GATEWAY in self._parts:
+            ports["--gateway-port"] = settings.gateway_port
+        got = self._free_ports(ports)
+        self.settings = replace(
+            settings,
+            meta_port=got["--meta-port"],
+            otlp_grpc_port=got.get("--otlp-grpc-port", 0),
+            otlp_http_port=got.get("--otlp-http-port", 0),
+            gateway_port=got.get("--gateway-port", 0),
+        )
+
+    def _free_ports(self, ports: Mapping[str, int]) -> dict[str, int]:
+        """Claim ports; the processes of a killed run may need a while to give them back."""
+        hosts = {"--meta-port": self.settings.meta_host}
+        deadline = time.monotonic() + PREDECESSOR_SECS_MAX
+        is_reported = False
+        while True:
+            self._end_if_interrupted()
+            try:
+                return preflight.claim_ports(ports, hosts)
+            except PortTaken:
+                if not self._was_killed or time.monotonic() > deadline:
+                    raise
+            if not is_reported:
+                is_reported = True
+                self._report("waiting for the processes of a killed run to end")
+            time.sleep(READY_POLL_SECS)
+
+    def _database_url(self) -> str:
+        if self.settings.database_url:
+            return self.settings.database_url
+        started = time.monotonic()
+        self._postgres = EmbeddedPostgres(
+            self.settings.data_dir / "postgres",
+            log=self._progress,
+            lock_wait_secs=PREDECESSOR_SECS_MAX if self._was_killed else LOCK_WAIT_SECS,
+        )
+        self._postgres.start()
+        self._report(f"postgres ready, {time.monotonic() - started:.1f} s")
+        return self._postgres.url
+
+    def _start_meta(self, database_url: str) -> None:
+        environment = config.meta_environment(self.settings, database_url)
+        self._launch(ChildSpec("meta", "meta", environment, self._meta_is_ready, META_STOP_SECS))
+        self._await_ready("meta")
+
+    def _launch(self, spec: ChildSpec) -> None:
+        spec = replace(spec, environment={**spec.environment, **self._telemetry})
+        child = Child(spec, self.log_dir / f"{spec.name}.log")
+        self._children[spec.name] = child
+        child.start()
+
+    def _await_ready(self, *names: str) -> None:
+        """Wait without a deadline until each is ready; a crash loop ends the wait."""
+        started = reported = time.monotonic()
+        waiting = set(names)
+        while waiting:
+            self._end_if_interrupted()
+            self.check()
+            for name in sorted(waiting):
+                child = self._children[name]
+                if child.pid is not None and child.spec.is_ready(child):
+                    waiting.remove(name)
+                    self._report(f"{name} ready, {time.monotonic() - started:.1f} s")
+            if waiting and time.monotonic() - reported > PROGRESS_EVERY_SECS:
+                reported = time.monotonic()
+                self._report(f"waiting for {' and '.join(sorted(waiting))}")
+            if waiting:
+                time.sleep(READY_POLL_SECS)
+
+    def _progress(self, line: str) -> None:
+        self._report(line)
+        self._end_if_interrupted()
+
+    def _end_if_interrupted(self) -> None:
+        if self._is_interrupted():
+            raise Interrupted
+
+    def _stop_children(self, names: tuple[str, ...]) -> None:
+        children = [self._children.pop(name) for name in names if name in self._children]
+        started = time.monotonic()
+        for child in children:
+            child.stop()
+        for child in children:
+            if not child.wait_stopped(started + child.spec.stop_secs):
+                self._report(f"{child.spec.name} did not stop in {child.spec.stop_secs:.0f} s")
+
+    def _meta_is_ready(self, _: Child) -> bool:
+        with self.connect() as client:
+            check_health = partial(find_health, tls=self.settings.meta_tls)
+            return MetaReadiness(client.target, Locator(client, "dev"), check_health).check()
+
+    def _collector_is_ready(self, _: Child) -> bool:
+        return is_serving(self.settings.otlp_grpc_address)
+
+
+def _worker_is_ready(child: Child) -> bool:
+    return child.has_logged(f"{child.spec.name}_started")

@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 
 from meta.commits.change_feed import ChangeFeed
+from meta.commits.merge_registrar import MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
@@ -25,18 +26,19 @@ from meta.rpc import admission
 from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline
 from meta.server.database_start import open_database
+from meta.services import operations
 from meta.services.catalog.service import CatalogServicer
 from meta.services.deletion.segment_deletion import SegmentDeletionServicer
 from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.merging.janitor import JanitorServicer
 from meta.services.merging.merge_task import MergeTaskServicer
 from meta.services.messages import checks, cursors
-from meta.services.operations import OperationsServicer
-from meta.services.registration.merge_registrar import MergeRegistrar
 from meta.services.registration.nursery import NurseryServicer
+from meta.services.server_parts import ServerParts
 from meta.services.streams.ingest_token import IngestTokenServicer
 from meta.services.streams.ingestion import IngestionServicer
 from meta.store.access import token_secrets
+from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import datasets
 from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database, Transaction
@@ -47,7 +49,6 @@ from meta.v1 import (
     janitor_pb2_grpc,
     merge_task_pb2_grpc,
     nursery_pb2_grpc,
-    operations_pb2_grpc,
     segment_deletion_pb2_grpc,
     segment_lookup_pb2_grpc,
 )
@@ -234,6 +235,7 @@ def _register(
     """Add the nine services; returns their full names."""
     part = (transactions, settings)
     registrar = MergeRegistrar(transactions, settings.database.commit_batches)
+    parts = ServerParts(transactions, settings, feed, registrar, TokenHasher(settings.peppers))
     catalog_pb2_grpc.add_CatalogServiceServicer_to_server(CatalogServicer(*part), server)
     ingestion_pb2_grpc.add_IngestionServiceServicer_to_server(IngestionServicer(*part), server)
     ingest_token_pb2_grpc.add_IngestTokenServiceServicer_to_server(
@@ -248,9 +250,7 @@ def _register(
         SegmentLookupServicer(*part), server
     )
     janitor_pb2_grpc.add_JanitorServiceServicer_to_server(JanitorServicer(*part), server)
-    operations_pb2_grpc.add_OperationsServiceServicer_to_server(
-        OperationsServicer(*part, feed, registrar), server
-    )
+    operations.add_to_server(parts, server)
     return tuple(f"meta.v1.{name}Service" for name in SERVICES)
 
 

@@ -1,14 +1,23 @@
-"""The parts of OperationsService are joined by inheritance: none may hide a name of another."""
+"""The packages of services export the calls of OperationsService: each of them once."""
 
-from collections import Counter
-
-from meta.services.operations import OperationsServicer
-from meta.v1.operations_pb2_grpc import OperationsServiceServicer
+from meta.services.operations import PACKAGES
+from meta.v1 import operations_pb2
 
 
-def test_no_part_defines_a_name_of_another() -> None:
-    parts = OperationsServicer.__bases__
-    names = Counter(name for part in parts for name in vars(part) if not name.startswith("__"))
+def test_each_call_of_the_contract_is_exported_by_one_package() -> None:
+    names = [name for operations in PACKAGES for name in operations]
+    service = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"]
 
-    assert all(issubclass(part, OperationsServiceServicer) for part in parts)
-    assert [name for name, count in names.items() if count > 1 and "_abc" not in name] == []
+    assert sorted(names) == sorted(method.name for method in service.methods)
+
+
+def test_a_function_has_the_name_of_its_call() -> None:
+    names = {
+        name: function.__name__ for operations in PACKAGES for name, function in operations.items()
+    }
+
+    assert {
+        name: function
+        for name, function in names.items()
+        if function.replace("_", "") != name.lower()
+    } == {}

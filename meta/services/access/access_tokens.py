@@ -5,16 +5,15 @@ from datetime import UTC, datetime
 import grpc
 
 from meta.access import SCOPED_ROLES, Role
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import authors, checks, pages
+from meta.services.server_parts import ServerParts
 from meta.store.access import access_tokens, audit, token_secrets
 from meta.store.access.access_tokens import AccessToken, NewAccessToken
-from meta.store.access.token_secrets import HashFunction, TokenHasher
+from meta.store.access.token_secrets import HashFunction
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
-from meta.v1 import common_pb2, operations_pb2_grpc
+from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 
 ACCESS_TOKENS_MAX = 1_000
@@ -22,78 +21,72 @@ DATASETS_MAX = 100
 EXPIRES_SECS_MAX = 10 * 366 * 86_400
 
 
-class AccessCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about access."""
-
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
-        self._hasher = TokenHasher(settings.peppers)
-
-    def CreateAccessToken(
-        self, request: pb.CreateAccessTokenRequest, context: grpc.ServicerContext
-    ) -> pb.CreateAccessTokenResponse:
-        """Create a token; its plaintext is in this reply only."""
-        subject = checks.new_name(request.subject, "subject")
-        role = _role(request.role)
-        expires_secs = None
-        if request.HasField("expires_secs"):
-            expires_secs = checks.count(
-                request.expires_secs, "expires_secs", low=1, high=EXPIRES_SECS_MAX
-            )
-        names = _dataset_names(request, role)
-        plaintext = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
-
-        def work(tx: Transaction) -> AccessToken:
-            hashing = self._hasher.hash_function(tx)
-            new = NewAccessToken(
-                subject,
-                role.value,
-                hashing(plaintext).current,
-                token_secrets.hint(plaintext),
-                expires_secs,
-                hashing.fingerprint,
-                tuple(datasets.get(tx, name).id for name in names) or None,
-            )
-            token = access_tokens.create(
-                tx, new, tokens_max=ACCESS_TOKENS_MAX, kept_secs=self._settings.lifetimes.audit
-            )
-            limit = f", datasets {', '.join(map(repr, names))}" if names else ""
-            detail = f"subject {subject!r}, {role.value}{limit}"
-            audit.note(tx, "CreateAccessToken", token.id, detail)
-            return token
-
-        token = self._transactions.write(work)
-        return pb.CreateAccessTokenResponse(plaintext_token=plaintext, token=_message(token))
-
-    def ListAccessTokens(
-        self, request: pb.ListAccessTokensRequest, context: grpc.ServicerContext
-    ) -> pb.ListAccessTokensResponse:
-        """Page through the tokens, ended ones too."""
-        window = pages.window(request.pagination, "ListAccessTokens")
-        hashing, (page, by) = self._transactions.read(
-            lambda tx: (
-                self._hasher.hash_function(tx),
-                authors.of_page(tx, access_tokens.list_page(tx, window)),
-            )
+def create_access_token(
+    server: ServerParts, request: pb.CreateAccessTokenRequest, context: grpc.ServicerContext
+) -> pb.CreateAccessTokenResponse:
+    """Create a token; its plaintext is in this reply only."""
+    subject = checks.new_name(request.subject, "subject")
+    role = _role(request.role)
+    expires_secs = None
+    if request.HasField("expires_secs"):
+        expires_secs = checks.count(
+            request.expires_secs, "expires_secs", low=1, high=EXPIRES_SECS_MAX
         )
-        return pb.ListAccessTokensResponse(
-            tokens=[_message(token, hashing, by.get(token.id)) for token in page.items],
-            pagination=pages.answer(page, "ListAccessTokens"),
+    names = _dataset_names(request, role)
+    plaintext = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
+
+    def work(tx: Transaction) -> AccessToken:
+        hashing = server.hasher.hash_function(tx)
+        new = NewAccessToken(
+            subject,
+            role.value,
+            hashing(plaintext).current,
+            token_secrets.hint(plaintext),
+            expires_secs,
+            hashing.fingerprint,
+            tuple(datasets.get(tx, name).id for name in names) or None,
         )
+        token = access_tokens.create(
+            tx, new, tokens_max=ACCESS_TOKENS_MAX, kept_secs=server.settings.lifetimes.audit
+        )
+        limit = f", datasets {', '.join(map(repr, names))}" if names else ""
+        detail = f"subject {subject!r}, {role.value}{limit}"
+        audit.note(tx, "CreateAccessToken", token.id, detail)
+        return token
 
-    def RevokeAccessToken(
-        self, request: pb.RevokeAccessTokenRequest, context: grpc.ServicerContext
-    ) -> pb.RevokeAccessTokenResponse:
-        """End a token; servers refuse it within 3 s."""
-        token_id = checks.uuid(request.token_id, "token_id")
+    token = server.transactions.write(work)
+    return pb.CreateAccessTokenResponse(plaintext_token=plaintext, token=_message(token))
 
-        def work(tx: Transaction) -> AccessToken:
-            token = access_tokens.revoke(tx, token_id)
-            audit.note(tx, "RevokeAccessToken", token.id, f"subject {token.subject!r}")
-            return token
 
-        return pb.RevokeAccessTokenResponse(token=_message(self._transactions.write(work)))
+def list_access_tokens(
+    server: ServerParts, request: pb.ListAccessTokensRequest, context: grpc.ServicerContext
+) -> pb.ListAccessTokensResponse:
+    """Page through the tokens, ended ones too."""
+    window = pages.window(request.pagination, "ListAccessTokens")
+    hashing, (page, by) = server.transactions.read(
+        lambda tx: (
+            server.hasher.hash_function(tx),
+            authors.of_page(tx, access_tokens.list_page(tx, window)),
+        )
+    )
+    return pb.ListAccessTokensResponse(
+        tokens=[_message(token, hashing, by.get(token.id)) for token in page.items],
+        pagination=pages.answer(page, "ListAccessTokens"),
+    )
+
+
+def revoke_access_token(
+    server: ServerParts, request: pb.RevokeAccessTokenRequest, context: grpc.ServicerContext
+) -> pb.RevokeAccessTokenResponse:
+    """End a token; servers refuse it within 3 s."""
+    token_id = checks.uuid(request.token_id, "token_id")
+
+    def work(tx: Transaction) -> AccessToken:
+        token = access_tokens.revoke(tx, token_id)
+        audit.note(tx, "RevokeAccessToken", token.id, f"subject {token.subject!r}")
+        return token
+
+    return pb.RevokeAccessTokenResponse(token=_message(server.transactions.write(work)))
 
 
 def _role(name: str) -> Role:

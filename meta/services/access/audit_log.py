@@ -4,15 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.server_parts import ServerParts
 from meta.store.access import audit, denied_calls
 from meta.store.access.audit import AuditFilter, AuditRecord
 from meta.store.engine.pool import Transaction
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 LIMIT = 100
 LIMIT_MAX = 1_000
@@ -20,56 +18,51 @@ _TEXTS = ("rpc", "subject_id", "principal", "host", "request_id")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class AuditCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about the audit log and about denials."""
+def list_audit_records(
+    server: ServerParts, request: pb.ListAuditRecordsRequest, context: grpc.ServicerContext
+) -> pb.ListAuditRecordsResponse:
+    """Read the audit log, newest first, or what followed a record."""
+    limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
+    before_id = checks.count(request.before_id, "before_id")
+    after_id = checks.count(request.after_id, "after_id")
+    is_following = request.HasField("after_id")
+    if is_following and before_id:
+        raise InvalidArgument("after_id and before_id exclude each other", field="after_id")
+    filters = _filters(request)
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
+    def work(tx: Transaction) -> list[AuditRecord]:
+        if is_following:
+            return audit.list_after(tx, filters, after_id, limit)
+        return audit.list_newest(tx, filters, before_id, limit)
 
-    def ListAuditRecords(
-        self, request: pb.ListAuditRecordsRequest, context: grpc.ServicerContext
-    ) -> pb.ListAuditRecordsResponse:
-        """Read the audit log, newest first, or what followed a record."""
-        limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
-        before_id = checks.count(request.before_id, "before_id")
-        after_id = checks.count(request.after_id, "after_id")
-        is_following = request.HasField("after_id")
-        if is_following and before_id:
-            raise InvalidArgument("after_id and before_id exclude each other", field="after_id")
-        filters = _filters(request)
+    records = server.transactions.read(work)
+    return pb.ListAuditRecordsResponse(records=map(_message, records))
 
-        def work(tx: Transaction) -> list[AuditRecord]:
-            if is_following:
-                return audit.list_after(tx, filters, after_id, limit)
-            return audit.list_newest(tx, filters, before_id, limit)
 
-        records = self._transactions.read(work)
-        return pb.ListAuditRecordsResponse(records=map(_message, records))
-
-    def ListDeniedCalls(
-        self, request: pb.ListDeniedCallsRequest, context: grpc.ServicerContext
-    ) -> pb.ListDeniedCallsResponse:
-        """Read the numbers of denied calls, newest first."""
-        limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
-        before_id = checks.count(request.before_id, "before_id")
-        host, reason = (checks.text(getattr(request, name), name) for name in ("host", "reason"))
-        since = _moment(request.since_nanos, "since_nanos")
-        rows = self._transactions.read(
-            lambda tx: denied_calls.list_newest(
-                tx, before_id, host, reason, since and since.replace(second=0, microsecond=0), limit
-            )
+def list_denied_calls(
+    server: ServerParts, request: pb.ListDeniedCallsRequest, context: grpc.ServicerContext
+) -> pb.ListDeniedCallsResponse:
+    """Read the numbers of denied calls, newest first."""
+    limit = checks.limit(request.limit, default=LIMIT, most=LIMIT_MAX)
+    before_id = checks.count(request.before_id, "before_id")
+    host, reason = (checks.text(getattr(request, name), name) for name in ("host", "reason"))
+    since = _moment(request.since_nanos, "since_nanos")
+    rows = server.transactions.read(
+        lambda tx: denied_calls.list_newest(
+            tx, before_id, host, reason, since and since.replace(second=0, microsecond=0), limit
         )
-        messages = [
-            pb.DeniedCalls(
-                id=row.id,
-                minute=row.minute.astimezone(UTC).isoformat(),
-                host=row.host,
-                reason=row.reason,
-                calls=row.calls,
-            )
-            for row in rows
-        ]
-        return pb.ListDeniedCallsResponse(rows=messages)
+    )
+    messages = [
+        pb.DeniedCalls(
+            id=row.id,
+            minute=row.minute.astimezone(UTC).isoformat(),
+            host=row.host,
+            reason=row.reason,
+            calls=row.calls,
+        )
+        for row in rows
+    ]
+    return pb.ListDeniedCallsResponse(rows=messages)
 
 
 def _filters(request: pb.ListAuditRecordsRequest) -> AuditFilter:

@@ -5,53 +5,50 @@ from google.protobuf.duration_pb2 import Duration
 
 from meta import access
 from meta.access import Principal
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.services.messages import checks, convert
+from meta.services.server_parts import ServerParts
 from meta.store.access import server_state
 from meta.store.deletion import deletion_brakes
 from meta.store.deletion.deletion_brakes import DeletionBrake
-from meta.v1 import operations_pb2, operations_pb2_grpc
+from meta.v1 import operations_pb2
 
 
-class StateCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about the server itself."""
+def get_server_state(
+    server: ServerParts,
+    request: operations_pb2.GetServerStateRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.GetServerStateResponse:
+    """Read the version counter, the horizon and the limits."""
+    state, brakes = server.transactions.read(
+        lambda tx: (server_state.read(tx), deletion_brakes.list_visible(tx))
+    )
+    lifetimes = server.settings.lifetimes
+    return operations_pb2.GetServerStateResponse(
+        version=state.version,
+        deletion_horizon=state.deletion_horizon,
+        database_time_nanos=state.database_time_nanos,
+        tombstone_grace=_duration(lifetimes.tombstone_grace),
+        cursor_lifetime=_duration(lifetimes.cursor),
+        orphan_min_age=_duration(lifetimes.orphan_min_age),
+        bucket=convert.bucket(server.settings.location),
+        deletion_held=state.deletion_held,
+        caller=_caller(access.current.get()),
+        deletion_brakes=map(_brake, brakes),
+    )
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def GetServerState(
-        self, request: operations_pb2.GetServerStateRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.GetServerStateResponse:
-        """Read the version counter, the horizon and the limits."""
-        state, brakes = self._transactions.read(
-            lambda tx: (server_state.read(tx), deletion_brakes.list_visible(tx))
-        )
-        lifetimes = self._settings.lifetimes
-        return operations_pb2.GetServerStateResponse(
-            version=state.version,
-            deletion_horizon=state.deletion_horizon,
-            database_time_nanos=state.database_time_nanos,
-            tombstone_grace=_duration(lifetimes.tombstone_grace),
-            cursor_lifetime=_duration(lifetimes.cursor),
-            orphan_min_age=_duration(lifetimes.orphan_min_age),
-            bucket=convert.bucket(self._settings.location),
-            deletion_held=state.deletion_held,
-            caller=_caller(access.current.get()),
-            deletion_brakes=map(_brake, brakes),
-        )
-
-    def ReleaseDeletionHold(
-        self, request: operations_pb2.ReleaseDeletionHoldRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.ReleaseDeletionHoldResponse:
-        """Release the hold on deletion after a failover or restore, or the brake of a dataset."""
-        if request.dataset_name:
-            name = checks.name(request.dataset_name, "dataset_name")
-            released = self._transactions.write(lambda tx: deletion_brakes.release(tx, name))
-        else:
-            released = self._transactions.write(server_state.release_deletion_hold)
-        return operations_pb2.ReleaseDeletionHoldResponse(success=released)
+def release_deletion_hold(
+    server: ServerParts,
+    request: operations_pb2.ReleaseDeletionHoldRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.ReleaseDeletionHoldResponse:
+    """Release the hold on deletion after a failover or restore, or the brake of a dataset."""
+    if request.dataset_name:
+        name = checks.name(request.dataset_name, "dataset_name")
+        released = server.transactions.write(lambda tx: deletion_brakes.release(tx, name))
+    else:
+        released = server.transactions.write(server_state.release_deletion_hold)
+    return operations_pb2.ReleaseDeletionHoldResponse(success=released)
 
 
 def _brake(brake: DeletionBrake) -> operations_pb2.DeletionBrake:

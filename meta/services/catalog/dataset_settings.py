@@ -6,11 +6,11 @@ from uuid import UUID
 import grpc
 from google.protobuf.duration_pb2 import Duration
 
-from meta.commits.transactions import Transactions
-from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS, Settings
+from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
 from meta.errors import InvalidArgument
 from meta.services.catalog import promoted_columns
 from meta.services.messages import checks, convert
+from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.catalog import dataset_layouts, dataset_settings, datasets, link_columns
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -20,90 +20,92 @@ from meta.store.deletion import dataset_deletion
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
 from meta.store.versions import versions
-from meta.v1 import operations_pb2, operations_pb2_grpc
+from meta.v1 import operations_pb2
 
 # A hundred years; a longer time is a mistake in the unit.
 SECONDS_MAX = 3_155_760_000
 _PROMOTED_FIELD = "settings.promoted_columns.columns"
 
 
-class DatasetAdminCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The dataset calls of OperationsService."""
-
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
-
-    def UndeleteDataset(
-        self, request: operations_pb2.UndeleteDatasetRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.UndeleteDatasetResponse:
-        """Bring a deleted dataset back while its grace lasts and its name is free."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        dataset, success = self._transactions.write(
-            lambda tx: dataset_deletion.undelete(
-                tx,
-                dataset_id,
-                grace_secs=self._settings.lifetimes.dataset_grace,
-                live_max=self._settings.datasets_max,
-            )
+def undelete_dataset(
+    server: ServerParts,
+    request: operations_pb2.UndeleteDatasetRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.UndeleteDatasetResponse:
+    """Bring a deleted dataset back while its grace lasts and its name is free."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    dataset, success = server.transactions.write(
+        lambda tx: dataset_deletion.undelete(
+            tx,
+            dataset_id,
+            grace_secs=server.settings.lifetimes.dataset_grace,
+            live_max=server.settings.datasets_max,
         )
-        return operations_pb2.UndeleteDatasetResponse(
-            id=str(dataset.id), name=dataset.name, success=success
+    )
+    return operations_pb2.UndeleteDatasetResponse(
+        id=str(dataset.id), name=dataset.name, success=success
+    )
+
+
+def set_dataset_settings(
+    server: ServerParts,
+    request: operations_pb2.SetDatasetSettingsRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.SetDatasetSettingsResponse:
+    """Change the given settings of a dataset."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    changes = _changes(server, request.settings)
+    promoted = None
+    if request.settings.HasField("promoted_columns"):
+        promoted = promoted_columns.checked(
+            request.settings.promoted_columns.columns, _PROMOTED_FIELD
         )
-
-    def SetDatasetSettings(
-        self, request: operations_pb2.SetDatasetSettingsRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.SetDatasetSettingsResponse:
-        """Change the given settings of a dataset."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        changes = self._changes(request.settings)
-        promoted = None
-        if request.settings.HasField("promoted_columns"):
-            promoted = promoted_columns.checked(
-                request.settings.promoted_columns.columns, _PROMOTED_FIELD
-            )
-        allowed = None
-        if request.settings.HasField("excess_events_allowed"):
-            allowed = checks.count(
-                request.settings.excess_events_allowed, "settings.excess_events_allowed"
-            )
-        settings = self._transactions.write(
-            lambda tx: _change(tx, dataset_id, changes, promoted, allowed)
+    allowed = None
+    if request.settings.HasField("excess_events_allowed"):
+        allowed = checks.count(
+            request.settings.excess_events_allowed, "settings.excess_events_allowed"
         )
-        return operations_pb2.SetDatasetSettingsResponse(settings=settings)
+    settings = server.transactions.write(
+        lambda tx: _change(tx, dataset_id, changes, promoted, allowed)
+    )
+    return operations_pb2.SetDatasetSettingsResponse(settings=settings)
 
-    def GetDatasetSettings(
-        self, request: operations_pb2.GetDatasetSettingsRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.GetDatasetSettingsResponse:
-        """Read all settings of a dataset."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
 
-        def work(tx: Transaction) -> operations_pb2.DatasetSettings:
-            return _message(tx, datasets.get(tx, dataset_id).id)
+def get_dataset_settings(
+    server: ServerParts,
+    request: operations_pb2.GetDatasetSettingsRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.GetDatasetSettingsResponse:
+    """Read all settings of a dataset."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
 
-        return operations_pb2.GetDatasetSettingsResponse(settings=self._transactions.read(work))
+    def work(tx: Transaction) -> operations_pb2.DatasetSettings:
+        return _message(tx, datasets.get(tx, dataset_id).id)
 
-    def _changes(self, settings: operations_pb2.DatasetSettings) -> dict[str, int]:
-        """The given settings by the names of DatasetSettings' fields."""
-        changes: dict[str, int] = {}
-        for part in ("event_retention", "created_retention", "tombstone_grace"):
-            if settings.HasField(part):
-                value: Duration = getattr(settings, part)
-                changes[f"{part}_secs"] = _seconds(value, f"settings.{part}")
-        grace = changes.get("tombstone_grace_secs", 0)
-        floor = max(GRACE_FLOOR_SECS, self._settings.lifetimes.cursor + GRACE_OVER_CURSOR_SECS)
-        if 0 < grace < floor and not self._settings.is_unsafe_grace:
-            raise InvalidArgument(
-                f"tombstone_grace is {grace} s, below {floor:g}: readers would lose objects",
-                field="settings.tombstone_grace",
-            )
-        if settings.HasField("records_per_month"):
-            changes["records_per_month"] = checks.count(
-                settings.records_per_month, "settings.records_per_month", low=-1
-            )
-        if settings.HasField("ingest_limits"):
-            changes |= _ingest_limits(settings.ingest_limits)
-        return changes
+    return operations_pb2.GetDatasetSettingsResponse(settings=server.transactions.read(work))
+
+
+def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> dict[str, int]:
+    """The given settings by the names of DatasetSettings' fields."""
+    changes: dict[str, int] = {}
+    for part in ("event_retention", "created_retention", "tombstone_grace"):
+        if settings.HasField(part):
+            value: Duration = getattr(settings, part)
+            changes[f"{part}_secs"] = _seconds(value, f"settings.{part}")
+    grace = changes.get("tombstone_grace_secs", 0)
+    floor = max(GRACE_FLOOR_SECS, server.settings.lifetimes.cursor + GRACE_OVER_CURSOR_SECS)
+    if 0 < grace < floor and not server.settings.is_unsafe_grace:
+        raise InvalidArgument(
+            f"tombstone_grace is {grace} s, below {floor:g}: readers would lose objects",
+            field="settings.tombstone_grace",
+        )
+    if settings.HasField("records_per_month"):
+        changes["records_per_month"] = checks.count(
+            settings.records_per_month, "settings.records_per_month", low=-1
+        )
+    if settings.HasField("ingest_limits"):
+        changes |= _ingest_limits(settings.ingest_limits)
+    return changes
 
 
 def _ingest_limits(limits: operations_pb2.IngestLimits) -> dict[str, int]:

@@ -7,17 +7,15 @@ from datetime import datetime
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.event_loop import stepped
 from meta.services.messages import checks
+from meta.services.server_parts import ServerParts
 from meta.store.checks import consistency, ledger_checks
 from meta.store.checks.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, StreamFacts
 from meta.store.checks.ledger_checks import LedgerFinding, Position
 from meta.store.engine.pool import Transaction
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 from segments.keys import BabyKey, MarkerKey, ObjectKey, QuarantineKey, TableKey, parse_key
 
 OBJECTS_MAX = 1_000
@@ -37,112 +35,106 @@ class _Stretch:
     is_last: bool
 
 
-class ConsistencyCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The consistency check of OperationsService."""
+async def check_consistency(
+    server: ServerParts,
+    request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
+    context: grpc.ServicerContext,
+) -> AsyncIterator[pb.CheckConsistencyResponse]:
+    """Compare each page of the listing when it arrives, then check the rows by themselves.
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
-
-    async def CheckConsistency(
-        self,
-        request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
-        context: grpc.ServicerContext,
-    ) -> AsyncIterator[pb.CheckConsistencyResponse]:
-        """Compare each page of the listing when it arrives, then check the rows by themselves.
-
-        Begin the listing after the call: what is registered later is not missed in it.
-        """
-        began: datetime | None = None
-        through = ""
-        orphan_age = self._settings.lifetimes.orphan_min_age
-        async for request in request_iterator:
-            if began is None:
-                now = await asyncio.to_thread(self._transactions.read, consistency.clock)
-                began = now[0]
-                through = checks.text(request.resume_after, "resume_after")
-                if request.HasField("orphan_age_secs"):
-                    orphan_age = checks.count(
-                        request.orphan_age_secs, "orphan_age_secs", high=ORPHAN_AGE_SECS_MAX
-                    )
-            stretch = await asyncio.to_thread(_checked, request, through)
-            async for reply in stepped(self._compared(stretch, began, orphan_age)):
-                yield reply
-            through = stretch.through
-            if stretch.is_last:
-                async for page in stepped(self._ledger()):
-                    if page:
-                        yield pb.CheckConsistencyResponse(findings=page, checked_through=LAST_KEY)
-                streams = 0
-                async for counted in stepped(self._count_streams()):
-                    streams += counted
-                yield pb.CheckConsistencyResponse(
-                    checked_through=through, complete=True, num_streams=streams
+    Begin the listing after the call: what is registered later is not missed in it.
+    """
+    began: datetime | None = None
+    through = ""
+    orphan_age = server.settings.lifetimes.orphan_min_age
+    async for request in request_iterator:
+        if began is None:
+            now = await asyncio.to_thread(server.transactions.read, consistency.clock)
+            began = now[0]
+            through = checks.text(request.resume_after, "resume_after")
+            if request.HasField("orphan_age_secs"):
+                orphan_age = checks.count(
+                    request.orphan_age_secs, "orphan_age_secs", high=ORPHAN_AGE_SECS_MAX
                 )
-                return
+        stretch = await asyncio.to_thread(_checked, request, through)
+        async for reply in stepped(_compared(server, stretch, began, orphan_age)):
+            yield reply
+        through = stretch.through
+        if stretch.is_last:
+            async for page in stepped(_ledger(server)):
+                if page:
+                    yield pb.CheckConsistencyResponse(findings=page, checked_through=LAST_KEY)
+            streams = 0
+            async for counted in stepped(_count_streams(server)):
+                streams += counted
+            yield pb.CheckConsistencyResponse(
+                checked_through=through, complete=True, num_streams=streams
+            )
+            return
 
-    def _compared(
-        self, stretch: _Stretch, began: datetime, orphan_age: float
-    ) -> Iterator[pb.CheckConsistencyResponse]:
-        """The findings of a page of the listing, in bounded replies."""
-        strangers = dict(stretch.objects)
-        counts = []
-        for read in (consistency.expected_segments, consistency.expected_babies):
-            after, count = stretch.after, 0
-            while True:
-                expected = self._transactions.read(
-                    lambda tx, read=read, after=after: read(  # type: ignore[misc]
-                        tx, after, stretch.through, began
-                    )
-                )
-                count += len(expected)
-                findings = list(_matched(expected, strangers))
-                if findings:
-                    yield pb.CheckConsistencyResponse(
-                        findings=findings, checked_through=stretch.after
-                    )
-                if len(expected) < ROWS_AT_ONCE:
-                    break
-                after = expected[-1].object_key
-            counts.append(count)
-        findings = []
-        if strangers:
-            findings = self._transactions.read(lambda tx: _strangers(tx, strangers, orphan_age))
-        yield pb.CheckConsistencyResponse(
-            findings=findings,
-            checked_through=stretch.through,
-            num_objects=len(stretch.objects),
-            num_segments=counts[0],
-            num_babies=counts[1],
-        )
 
-    def _ledger(self) -> Iterator[list[pb.Finding]]:
-        """Findings among the rows, page by page; a page is a snapshot of its own."""
-        for kind in ledger_checks.KINDS:
-            left, position = ledger_checks.FINDINGS_MAX, None
-            while left:
-                page = self._transactions.read(
-                    lambda tx, kind=kind, position=position, left=left: (  # type: ignore[misc]
-                        ledger_checks.read_page(tx, kind, position, left)
-                    )
-                )
-                yield list(map(_ledger_finding, page.findings))
-                left -= len(page.findings)
-                position = page.next_position
-                if position is None:
-                    break
-
-    def _count_streams(self) -> Iterator[int]:
-        position: Position | None = None
+def _compared(
+    server: ServerParts, stretch: _Stretch, began: datetime, orphan_age: float
+) -> Iterator[pb.CheckConsistencyResponse]:
+    """The findings of a page of the listing, in bounded replies."""
+    strangers = dict(stretch.objects)
+    counts = []
+    for read in (consistency.expected_segments, consistency.expected_babies):
+        after, count = stretch.after, 0
         while True:
-            count, position = self._transactions.read(
-                lambda tx, position=position: (  # type: ignore[misc]
-                    ledger_checks.count_streams(tx, position)
+            expected = server.transactions.read(
+                lambda tx, read=read, after=after: read(  # type: ignore[misc]
+                    tx, after, stretch.through, began
                 )
             )
-            yield count
+            count += len(expected)
+            findings = list(_matched(expected, strangers))
+            if findings:
+                yield pb.CheckConsistencyResponse(findings=findings, checked_through=stretch.after)
+            if len(expected) < ROWS_AT_ONCE:
+                break
+            after = expected[-1].object_key
+        counts.append(count)
+    findings = []
+    if strangers:
+        findings = server.transactions.read(lambda tx: _strangers(tx, strangers, orphan_age))
+    yield pb.CheckConsistencyResponse(
+        findings=findings,
+        checked_through=stretch.through,
+        num_objects=len(stretch.objects),
+        num_segments=counts[0],
+        num_babies=counts[1],
+    )
+
+
+def _ledger(server: ServerParts) -> Iterator[list[pb.Finding]]:
+    """Findings among the rows, page by page; a page is a snapshot of its own."""
+    for kind in ledger_checks.KINDS:
+        left, position = ledger_checks.FINDINGS_MAX, None
+        while left:
+            page = server.transactions.read(
+                lambda tx, kind=kind, position=position, left=left: (  # type: ignore[misc]
+                    ledger_checks.read_page(tx, kind, position, left)
+                )
+            )
+            yield list(map(_ledger_finding, page.findings))
+            left -= len(page.findings)
+            position = page.next_position
             if position is None:
-                return
+                break
+
+
+def _count_streams(server: ServerParts) -> Iterator[int]:
+    position: Position | None = None
+    while True:
+        count, position = server.transactions.read(
+            lambda tx, position=position: (  # type: ignore[misc]
+                ledger_checks.count_streams(tx, position)
+            )
+        )
+        yield count
+        if position is None:
+            return
 
 
 def _strangers(

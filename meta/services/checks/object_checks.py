@@ -4,15 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.server_parts import ServerParts
 from meta.store.checks import object_checks, stored_objects
 from meta.store.checks.object_checks import ObjectCheck, ScrubPosition
 from meta.store.engine.pool import Transaction
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 OBJECTS_MAX = 1_000
 DAMAGE_CHARACTERS_MAX = 1_000
@@ -22,91 +20,87 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _TIME_NANOS_MAX = 253_402_300_799 * 10**9
 
 
-class ObjectCheckCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of those that read objects to check them."""
+def list_stored_objects(
+    server: ServerParts, request: pb.ListStoredObjectsRequest, context: grpc.ServicerContext
+) -> pb.ListStoredObjectsResponse:
+    """List what must exist, in key order."""
+    after = _key(request.after_key, "after_key")
+    most = checks.limit(request.limit, default=OBJECTS_MAX, most=OBJECTS_MAX)
+    since = checks.count(request.since_version, "since_version")
+    page = server.transactions.read(lambda tx: stored_objects.read_page(tx, after, since, most))
+    reply = pb.ListStoredObjectsResponse(
+        objects=[pb.StoredObject(**found._asdict()) for found in page.objects],
+        next_after_key=page.next_after,
+    )
+    if request.with_totals:
+        totals = server.transactions.read(lambda tx: stored_objects.count(tx, since))
+        reply.total_objects, reply.total_size_bytes = totals.objects, totals.size_bytes
+    return reply
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def ListStoredObjects(
-        self, request: pb.ListStoredObjectsRequest, context: grpc.ServicerContext
-    ) -> pb.ListStoredObjectsResponse:
-        """List what must exist, in key order."""
-        after = _key(request.after_key, "after_key")
-        most = checks.limit(request.limit, default=OBJECTS_MAX, most=OBJECTS_MAX)
-        since = checks.count(request.since_version, "since_version")
-        page = self._transactions.read(lambda tx: stored_objects.read_page(tx, after, since, most))
-        reply = pb.ListStoredObjectsResponse(
-            objects=[pb.StoredObject(**found._asdict()) for found in page.objects],
-            next_after_key=page.next_after,
+def report_object_checks(
+    server: ServerParts, request: pb.ReportObjectChecksRequest, context: grpc.ServicerContext
+) -> pb.ReportObjectChecksResponse:
+    """Record what reads found, and with it how far the scrub has come."""
+    checks.at_most(request.checks, "checks", OBJECTS_MAX)
+    found = [_check(check, index) for index, check in enumerate(request.checks)]
+    checks.distinct([check.object_key for check in found], "checks")
+    position = _position(request.position) if request.HasField("position") else None
+    holder = checks.text(request.holder, "holder", characters_max=HOLDER_CHARACTERS_MAX)
+
+    def work(tx: Transaction) -> pb.ReportObjectChecksResponse:
+        damaged = object_checks.record(tx, found)
+        is_saved = position is None or object_checks.save_position(tx, position, holder)
+        return pb.ReportObjectChecksResponse(
+            damaged_objects=object_checks.count_damaged(tx),
+            damaged_keys=damaged,
+            is_held_by_another=not is_saved,
         )
-        if request.with_totals:
-            totals = self._transactions.read(lambda tx: stored_objects.count(tx, since))
-            reply.total_objects, reply.total_size_bytes = totals.objects, totals.size_bytes
-        return reply
 
-    def ReportObjectChecks(
-        self, request: pb.ReportObjectChecksRequest, context: grpc.ServicerContext
-    ) -> pb.ReportObjectChecksResponse:
-        """Record what reads found, and with it how far the scrub has come."""
-        checks.at_most(request.checks, "checks", OBJECTS_MAX)
-        found = [_check(check, index) for index, check in enumerate(request.checks)]
-        checks.distinct([check.object_key for check in found], "checks")
-        position = _position(request.position) if request.HasField("position") else None
-        holder = checks.text(request.holder, "holder", characters_max=HOLDER_CHARACTERS_MAX)
+    return server.transactions.write(work)
 
-        def work(tx: Transaction) -> pb.ReportObjectChecksResponse:
-            damaged = object_checks.record(tx, found)
-            is_saved = position is None or object_checks.save_position(tx, position, holder)
-            return pb.ReportObjectChecksResponse(
-                damaged_objects=object_checks.count_damaged(tx),
-                damaged_keys=damaged,
-                is_held_by_another=not is_saved,
+
+def list_damaged_objects(
+    server: ServerParts, request: pb.ListDamagedObjectsRequest, context: grpc.ServicerContext
+) -> pb.ListDamagedObjectsResponse:
+    """List the objects whose damage is proven."""
+    after = _key(request.after_key, "after_key")
+    most = checks.limit(request.limit, default=OBJECTS_MAX, most=OBJECTS_MAX)
+    found = server.transactions.read(lambda tx: object_checks.list_damaged(tx, after, most))
+    return pb.ListDamagedObjectsResponse(
+        objects=[
+            pb.DamagedObject(
+                object_key=one.object_key,
+                segment_id=one.segment_id,
+                dataset_id=one.dataset_id,
+                damage=one.damage,
+                found_at_nanos=_nanos(one.found_at),
             )
+            for one in found
+        ],
+        next_after_key=found[-1].object_key if len(found) == most else "",
+    )
 
-        return self._transactions.write(work)
 
-    def ListDamagedObjects(
-        self, request: pb.ListDamagedObjectsRequest, context: grpc.ServicerContext
-    ) -> pb.ListDamagedObjectsResponse:
-        """List the objects whose damage is proven."""
-        after = _key(request.after_key, "after_key")
-        most = checks.limit(request.limit, default=OBJECTS_MAX, most=OBJECTS_MAX)
-        found = self._transactions.read(lambda tx: object_checks.list_damaged(tx, after, most))
-        return pb.ListDamagedObjectsResponse(
-            objects=[
-                pb.DamagedObject(
-                    object_key=one.object_key,
-                    segment_id=one.segment_id,
-                    dataset_id=one.dataset_id,
-                    damage=one.damage,
-                    found_at_nanos=_nanos(one.found_at),
-                )
-                for one in found
-            ],
-            next_after_key=found[-1].object_key if len(found) == most else "",
-        )
-
-    def GetScrubState(
-        self, request: pb.GetScrubStateRequest, context: grpc.ServicerContext
-    ) -> pb.GetScrubStateResponse:
-        """Read the scrub's position and how much damage is known."""
-        (position, holder), damaged = self._transactions.read(
-            lambda tx: (object_checks.find_position(tx), object_checks.count_damaged(tx))
-        )
-        reply = pb.GetScrubStateResponse(damaged_objects=damaged, holder=holder)
-        if position is not None:
-            reply.position.CopyFrom(
-                pb.ScrubPosition(
-                    checked_through=position.checked_through,
-                    objects=position.objects,
-                    size_bytes=position.size_bytes,
-                    is_complete=position.is_complete,
-                    began_at_nanos=_nanos(position.began_at),
-                )
+def get_scrub_state(
+    server: ServerParts, request: pb.GetScrubStateRequest, context: grpc.ServicerContext
+) -> pb.GetScrubStateResponse:
+    """Read the scrub's position and how much damage is known."""
+    (position, holder), damaged = server.transactions.read(
+        lambda tx: (object_checks.find_position(tx), object_checks.count_damaged(tx))
+    )
+    reply = pb.GetScrubStateResponse(damaged_objects=damaged, holder=holder)
+    if position is not None:
+        reply.position.CopyFrom(
+            pb.ScrubPosition(
+                checked_through=position.checked_through,
+                objects=position.objects,
+                size_bytes=position.size_bytes,
+                is_complete=position.is_complete,
+                began_at_nanos=_nanos(position.began_at),
             )
-        return reply
+        )
+    return reply
 
 
 def _check(message: pb.ObjectCheck, index: int) -> ObjectCheck:

@@ -4,15 +4,13 @@ from uuid import UUID
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.checks import recounts
 from meta.store.engine.pool import Transaction
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 REPAIRS_MAX = 100
 _REPAIRS = {
@@ -21,29 +19,23 @@ _REPAIRS = {
 }
 
 
-class RepairCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The repairs of OperationsService."""
+def repair_catalog(
+    server: ServerParts, request: pb.RepairCatalogRequest, context: grpc.ServicerContext
+) -> pb.RepairCatalogResponse:
+    """Repair each finding that still holds."""
+    checks.at_most(request.repairs, "repairs", REPAIRS_MAX)
+    checked = [_checked(repair, index) for index, repair in enumerate(request.repairs)]
+    return pb.RepairCatalogResponse(repaired=[_repair(server, *repair) for repair in checked])
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def RepairCatalog(
-        self, request: pb.RepairCatalogRequest, context: grpc.ServicerContext
-    ) -> pb.RepairCatalogResponse:
-        """Repair each finding that still holds."""
-        checks.at_most(request.repairs, "repairs", REPAIRS_MAX)
-        checked = [_checked(repair, index) for index, repair in enumerate(request.repairs)]
-        return pb.RepairCatalogResponse(repaired=[self._repair(*repair) for repair in checked])
+def _repair(server: ServerParts, kind: pb.FindingKind.ValueType, subject_id: UUID) -> bool:
+    def work(tx: Transaction) -> bool:
+        is_repaired = _REPAIRS[kind](tx, subject_id)
+        if is_repaired:
+            audit.note(tx, "RepairCatalog", str(subject_id), pb.FindingKind.Name(kind))
+        return is_repaired
 
-    def _repair(self, kind: pb.FindingKind.ValueType, subject_id: UUID) -> bool:
-        def work(tx: Transaction) -> bool:
-            is_repaired = _REPAIRS[kind](tx, subject_id)
-            if is_repaired:
-                audit.note(tx, "RepairCatalog", str(subject_id), pb.FindingKind.Name(kind))
-            return is_repaired
-
-        return self._transactions.write(work)
+    return server.transactions.write(work)
 
 
 def _checked(repair: pb.Repair, index: int) -> tuple[pb.FindingKind.ValueType, UUID]:

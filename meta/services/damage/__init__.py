@@ -1,1 +1,24 @@
 """Calls about damage: losses, parked streams, repaired segments, the quarantine."""
+
+from meta.services.damage.damage import (
+    hide_segment,
+    list_losses,
+    list_parked_streams,
+    park_stream,
+    replace_segment,
+    skip_offset,
+)
+from meta.services.damage.quarantine import begin_replay, complete_replay, drop_payload
+from meta.services.server_parts import Operations
+
+OPERATIONS: Operations = {
+    "ParkStream": park_stream,
+    "ListParkedStreams": list_parked_streams,
+    "SkipOffset": skip_offset,
+    "HideSegment": hide_segment,
+    "ReplaceSegment": replace_segment,
+    "ListLosses": list_losses,
+    "BeginReplay": begin_replay,
+    "CompleteReplay": complete_replay,
+    "DropPayload": drop_payload,
+}

@@ -2,14 +2,12 @@
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, pages
+from meta.services.server_parts import ServerParts
 from meta.store.damage import losses, parked_streams, segment_repairs
 from meta.store.damage.losses import Acceptance, Loss
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 from segments.offsets import OffsetSpan
 
 REASON_CHARACTERS_MAX = 1_000
@@ -17,105 +15,99 @@ REASON_CHARACTERS_MAX = 1_000
 RANGES_MAX = 50_000
 
 
-class DamageCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about damaged objects."""
+def park_stream(
+    server: ServerParts, request: pb.ParkStreamRequest, context: grpc.ServicerContext
+) -> pb.ParkStreamResponse:
+    """Record that a stream cannot pass a baby segment now."""
+    stream_id = checks.uuid(request.stream_id, "stream_id")
+    offset = checks.count(request.offset, "offset")
+    reason = checks.text(request.reason, "reason", characters_max=REASON_CHARACTERS_MAX, lines=True)
+    parking = server.transactions.write(
+        lambda tx: parked_streams.park(tx, stream_id, offset, reason)
+    )
+    return pb.ParkStreamResponse(
+        retry_secs=parking.retry_secs, merged=parking.is_merged, skipped=parking.is_skipped
+    )
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def ParkStream(
-        self, request: pb.ParkStreamRequest, context: grpc.ServicerContext
-    ) -> pb.ParkStreamResponse:
-        """Record that a stream cannot pass a baby segment now."""
-        stream_id = checks.uuid(request.stream_id, "stream_id")
-        offset = checks.count(request.offset, "offset")
-        reason = checks.text(
-            request.reason, "reason", characters_max=REASON_CHARACTERS_MAX, lines=True
-        )
-        parking = self._transactions.write(
-            lambda tx: parked_streams.park(tx, stream_id, offset, reason)
-        )
-        return pb.ParkStreamResponse(
-            retry_secs=parking.retry_secs, merged=parking.is_merged, skipped=parking.is_skipped
-        )
+def list_parked_streams(
+    server: ServerParts, request: pb.ListParkedStreamsRequest, context: grpc.ServicerContext
+) -> pb.ListParkedStreamsResponse:
+    """Page through the streams that cannot pass a baby segment."""
+    window = pages.window(request.pagination, "ListParkedStreams")
+    page = server.transactions.read(lambda tx: parked_streams.list_page(tx, window))
+    return pb.ListParkedStreamsResponse(
+        streams=[
+            pb.ParkedStream(
+                stream_id=str(parked.stream_id),
+                offset=parked.offset,
+                reason=parked.reason,
+                parked_at_nanos=parked.parked_at_nanos,
+            )
+            for parked in page.items
+        ],
+        pagination=pages.answer(page, "ListParkedStreams"),
+    )
 
-    def ListParkedStreams(
-        self, request: pb.ListParkedStreamsRequest, context: grpc.ServicerContext
-    ) -> pb.ListParkedStreamsResponse:
-        """Page through the streams that cannot pass a baby segment."""
-        window = pages.window(request.pagination, "ListParkedStreams")
-        page = self._transactions.read(lambda tx: parked_streams.list_page(tx, window))
-        return pb.ListParkedStreamsResponse(
-            streams=[
-                pb.ParkedStream(
-                    stream_id=str(parked.stream_id),
-                    offset=parked.offset,
-                    reason=parked.reason,
-                    parked_at_nanos=parked.parked_at_nanos,
-                )
-                for parked in page.items
-            ],
-            pagination=pages.answer(page, "ListParkedStreams"),
-        )
 
-    def SkipOffset(
-        self, request: pb.SkipOffsetRequest, context: grpc.ServicerContext
-    ) -> pb.SkipOffsetResponse:
-        """Move every entry of a stream past a baby segment that cannot be read."""
-        stream_id = checks.uuid(request.stream_id, "stream_id")
-        offset = checks.count(request.offset, "offset")
-        acceptance = acceptance_of(request.acceptance)
-        lost = self._transactions.write(
-            lambda tx: parked_streams.skip(tx, stream_id, offset, acceptance)
-        )
-        return pb.SkipOffsetResponse(version=lost[0].version, losses=map(_message, lost))
+def skip_offset(
+    server: ServerParts, request: pb.SkipOffsetRequest, context: grpc.ServicerContext
+) -> pb.SkipOffsetResponse:
+    """Move every entry of a stream past a baby segment that cannot be read."""
+    stream_id = checks.uuid(request.stream_id, "stream_id")
+    offset = checks.count(request.offset, "offset")
+    acceptance = acceptance_of(request.acceptance)
+    lost = server.transactions.write(
+        lambda tx: parked_streams.skip(tx, stream_id, offset, acceptance)
+    )
+    return pb.SkipOffsetResponse(version=lost[0].version, losses=map(_message, lost))
 
-    def HideSegment(
-        self, request: pb.HideSegmentRequest, context: grpc.ServicerContext
-    ) -> pb.HideSegmentResponse:
-        """Hide a live segment whose object is missing or damaged."""
-        segment_id = checks.uuid(request.segment_id, "segment_id")
-        acceptance = acceptance_of(request.acceptance)
-        segment, loss = self._transactions.write(
-            lambda tx: segment_repairs.hide(tx, segment_id, acceptance)
-        )
-        return pb.HideSegmentResponse(
-            version=loss.version,
-            loss=_message(loss),
-            segment=convert.segment_info(self._settings.location, segment),
-        )
 
-    def ReplaceSegment(
-        self, request: pb.ReplaceSegmentRequest, context: grpc.ServicerContext
-    ) -> pb.ReplaceSegmentResponse:
-        """Let a new object of the same records take a segment's place."""
-        segment_id = checks.uuid(request.segment_id, "segment_id")
-        acceptance = consent_of(request.acceptance)
-        new = convert.new_segment(self._settings.location, request.segment, "segment")
-        checks.at_most(request.ranges, "ranges", RANGES_MAX)
-        ranges = [_range(item, f"ranges[{i}]") for i, item in enumerate(request.ranges)]
-        replacement = self._transactions.write(
-            lambda tx: segment_repairs.replace(tx, segment_id, new, ranges, acceptance)
-        )
-        return pb.ReplaceSegmentResponse(
-            version=replacement.version, segment_id=str(replacement.segment_id)
-        )
+def hide_segment(
+    server: ServerParts, request: pb.HideSegmentRequest, context: grpc.ServicerContext
+) -> pb.HideSegmentResponse:
+    """Hide a live segment whose object is missing or damaged."""
+    segment_id = checks.uuid(request.segment_id, "segment_id")
+    acceptance = acceptance_of(request.acceptance)
+    segment, loss = server.transactions.write(
+        lambda tx: segment_repairs.hide(tx, segment_id, acceptance)
+    )
+    return pb.HideSegmentResponse(
+        version=loss.version,
+        loss=_message(loss),
+        segment=convert.segment_info(server.settings.location, segment),
+    )
 
-    def ListLosses(
-        self, request: pb.ListLossesRequest, context: grpc.ServicerContext
-    ) -> pb.ListLossesResponse:
-        """Page through the loss ledger."""
-        stream_id = checks.filter_uuid(request, "stream_id")
-        dataset_id = checks.filter_uuid(request, "dataset_id")
-        window = pages.window(request.pagination, "ListLosses", stream_id, dataset_id)
-        page = self._transactions.read(
-            lambda tx: losses.list_page(tx, window, stream_id, dataset_id)
-        )
-        return pb.ListLossesResponse(
-            losses=map(_message, page.items),
-            pagination=pages.answer(page, "ListLosses", stream_id, dataset_id),
-        )
+
+def replace_segment(
+    server: ServerParts, request: pb.ReplaceSegmentRequest, context: grpc.ServicerContext
+) -> pb.ReplaceSegmentResponse:
+    """Let a new object of the same records take a segment's place."""
+    segment_id = checks.uuid(request.segment_id, "segment_id")
+    acceptance = consent_of(request.acceptance)
+    new = convert.new_segment(server.settings.location, request.segment, "segment")
+    checks.at_most(request.ranges, "ranges", RANGES_MAX)
+    ranges = [_range(item, f"ranges[{i}]") for i, item in enumerate(request.ranges)]
+    replacement = server.transactions.write(
+        lambda tx: segment_repairs.replace(tx, segment_id, new, ranges, acceptance)
+    )
+    return pb.ReplaceSegmentResponse(
+        version=replacement.version, segment_id=str(replacement.segment_id)
+    )
+
+
+def list_losses(
+    server: ServerParts, request: pb.ListLossesRequest, context: grpc.ServicerContext
+) -> pb.ListLossesResponse:
+    """Page through the loss ledger."""
+    stream_id = checks.filter_uuid(request, "stream_id")
+    dataset_id = checks.filter_uuid(request, "dataset_id")
+    window = pages.window(request.pagination, "ListLosses", stream_id, dataset_id)
+    page = server.transactions.read(lambda tx: losses.list_page(tx, window, stream_id, dataset_id))
+    return pb.ListLossesResponse(
+        losses=map(_message, page.items),
+        pagination=pages.answer(page, "ListLosses", stream_id, dataset_id),
+    )
 
 
 def acceptance_of(message: pb.LossAcceptance) -> Acceptance:

@@ -2,68 +2,61 @@
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.damage.damage import acceptance_of, consent_of
 from meta.services.messages import checks, convert
+from meta.services.server_parts import ServerParts
 from meta.store.damage import replays
 from meta.store.damage.replays import QuarantinedPayload, Replay
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 from segments.keys import QuarantineKey, parse_key
 
 SEGMENTS_MAX = 100
 
 
-class QuarantineCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about the quarantine."""
-
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
-
-    def BeginReplay(
-        self, request: pb.BeginReplayRequest, context: grpc.ServicerContext
-    ) -> pb.BeginReplayResponse:
-        """Fix the dataset that a payload of the quarantine goes to."""
-        payload = _payload(request.object_key)
-        if payload.name.slice_index is None:
-            raise InvalidArgument(
-                "a whole baby segment cannot be decoded, so it is not replayed", field="object_key"
-            )
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        acceptance = consent_of(request.acceptance)
-        replay = self._transactions.write(
-            lambda tx: replays.begin(tx, payload, dataset_id, acceptance)
+def begin_replay(
+    server: ServerParts, request: pb.BeginReplayRequest, context: grpc.ServicerContext
+) -> pb.BeginReplayResponse:
+    """Fix the dataset that a payload of the quarantine goes to."""
+    payload = _payload(request.object_key)
+    if payload.name.slice_index is None:
+        raise InvalidArgument(
+            "a whole baby segment cannot be decoded, so it is not replayed", field="object_key"
         )
-        return pb.BeginReplayResponse(replay=_message(replay))
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    acceptance = consent_of(request.acceptance)
+    replay = server.transactions.write(
+        lambda tx: replays.begin(tx, payload, dataset_id, acceptance)
+    )
+    return pb.BeginReplayResponse(replay=_message(replay))
 
-    def CompleteReplay(
-        self, request: pb.CompleteReplayRequest, context: grpc.ServicerContext
-    ) -> pb.CompleteReplayResponse:
-        """Register the objects of a replay."""
-        payload = _payload(request.object_key)
-        checks.at_most(request.segments, "segments", SEGMENTS_MAX)
-        new = [
-            convert.new_segment(self._settings.location, segment, f"segments[{index}]")
-            for index, segment in enumerate(request.segments)
-        ]
-        checks.distinct([segment.object_key for segment in new], "segments")
-        replay = self._transactions.write(lambda tx: replays.complete(tx, payload, new))
-        return pb.CompleteReplayResponse(replay=_message(replay))
 
-    def DropPayload(
-        self, request: pb.DropPayloadRequest, context: grpc.ServicerContext
-    ) -> pb.DropPayloadResponse:
-        """Give a payload of the quarantine up."""
-        payload = _payload(request.object_key)
-        dataset_id = checks.optional_uuid(request.dataset_id, "dataset_id")
-        records = checks.count(request.records, "records") if request.HasField("records") else None
-        acceptance = acceptance_of(request.acceptance)
-        lost = replays.lost_payload(payload, dataset_id, records)
-        version = self._transactions.write(lambda tx: replays.drop(tx, payload, lost, acceptance))
-        return pb.DropPayloadResponse(version=version)
+def complete_replay(
+    server: ServerParts, request: pb.CompleteReplayRequest, context: grpc.ServicerContext
+) -> pb.CompleteReplayResponse:
+    """Register the objects of a replay."""
+    payload = _payload(request.object_key)
+    checks.at_most(request.segments, "segments", SEGMENTS_MAX)
+    new = [
+        convert.new_segment(server.settings.location, segment, f"segments[{index}]")
+        for index, segment in enumerate(request.segments)
+    ]
+    checks.distinct([segment.object_key for segment in new], "segments")
+    replay = server.transactions.write(lambda tx: replays.complete(tx, payload, new))
+    return pb.CompleteReplayResponse(replay=_message(replay))
+
+
+def drop_payload(
+    server: ServerParts, request: pb.DropPayloadRequest, context: grpc.ServicerContext
+) -> pb.DropPayloadResponse:
+    """Give a payload of the quarantine up."""
+    payload = _payload(request.object_key)
+    dataset_id = checks.optional_uuid(request.dataset_id, "dataset_id")
+    records = checks.count(request.records, "records") if request.HasField("records") else None
+    acceptance = acceptance_of(request.acceptance)
+    lost = replays.lost_payload(payload, dataset_id, records)
+    version = server.transactions.write(lambda tx: replays.drop(tx, payload, lost, acceptance))
+    return pb.DropPayloadResponse(version=version)
 
 
 def _payload(object_key: str) -> QuarantinedPayload:

@@ -2,44 +2,38 @@
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
+from meta.services.server_parts import ServerParts
 from meta.store.access import audit, server_state
 from meta.store.deletion import orphans
 from meta.store.engine.pool import Transaction
-from meta.v1 import operations_pb2, operations_pb2_grpc
+from meta.v1 import operations_pb2
 from segments.keys import check_key
 
 KEYS_MAX = 1_000
 
 
-class ObjectCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The object calls of OperationsService."""
+def condemn_objects(
+    server: ServerParts,
+    request: operations_pb2.CondemnObjectsRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.CondemnObjectsResponse:
+    """Condemn objects without a row and return those that may be deleted."""
+    checks.at_most(request.object_keys, "object_keys", KEYS_MAX)
+    keys = [_key(key, index) for index, key in enumerate(request.object_keys)]
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
+    def work(tx: Transaction) -> list[str]:
+        if not request.dry_run:
+            server_state.check_deletion_allowed(tx)
+        condemned = orphans.condemn(tx, keys, is_dry_run=request.dry_run)
+        if condemned and not request.dry_run:
+            shown = f"{condemned[0]} to {condemned[-1]}"
+            audit.note(tx, "CondemnObjects", "", f"{len(condemned)} keys, {shown}")
+        return condemned
 
-    def CondemnObjects(
-        self, request: operations_pb2.CondemnObjectsRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.CondemnObjectsResponse:
-        """Condemn objects without a row and return those that may be deleted."""
-        checks.at_most(request.object_keys, "object_keys", KEYS_MAX)
-        keys = [_key(key, index) for index, key in enumerate(request.object_keys)]
-
-        def work(tx: Transaction) -> list[str]:
-            if not request.dry_run:
-                server_state.check_deletion_allowed(tx)
-            condemned = orphans.condemn(tx, keys, is_dry_run=request.dry_run)
-            if condemned and not request.dry_run:
-                shown = f"{condemned[0]} to {condemned[-1]}"
-                audit.note(tx, "CondemnObjects", "", f"{len(condemned)} keys, {shown}")
-            return condemned
-
-        run = self._transactions.read if request.dry_run else self._transactions.write
-        return operations_pb2.CondemnObjectsResponse(condemned_keys=run(work))
+    run = server.transactions.read if request.dry_run else server.transactions.write
+    return operations_pb2.CondemnObjectsResponse(condemned_keys=run(work))
 
 
 def _key(key: str, index: int) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks, convert
+from meta.services.server_parts import ServerParts
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry, table_metadata
@@ -19,7 +18,6 @@ from meta.store.iceberg.table_metadata import (
 )
 from meta.store.lookup import lookup
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 DIGEST_BYTES = 32
 OBJECTS_MAX = 1_000
@@ -30,132 +28,125 @@ EXPIRED_DEFAULT = 1_000
 EXPIRED_MAX = 10_000
 
 
-class TableCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about tables."""
+def get_dataset_table(
+    server: ServerParts, request: pb.GetDatasetTableRequest, context: grpc.ServicerContext
+) -> pb.GetDatasetTableResponse:
+    """Read a dataset's columns and the snapshots of its table."""
+    name = checks.name(request.dataset_name, "dataset_name")
+    version = checks.count(request.version, "version")
+    requested = version if request.HasField("version") else None
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
+    def work(tx: Transaction) -> pb.GetDatasetTableResponse:
+        snapshot = lookup.snapshot(tx)
+        through = lookup.readable_version(tx, snapshot, requested, field="version")
+        dataset = datasets.find_by_name(tx, name)
+        if dataset is None:
+            raise NotFound("there is no such dataset", dataset_name=name)
+        layout = dataset_layouts.read(tx, [dataset.id])[dataset.id]
+        rows = table_metadata.list_snapshots(tx, dataset.key, through)
+        return pb.GetDatasetTableResponse(
+            dataset_id=str(dataset.id),
+            promoted_columns=convert.promoted_messages(layout.promoted_columns),
+            current_version=snapshot.version,
+            epoch=snapshot.now_secs,
+            snapshots=map(_snapshot_message, rows),
+        )
 
-    def GetDatasetTable(
-        self, request: pb.GetDatasetTableRequest, context: grpc.ServicerContext
-    ) -> pb.GetDatasetTableResponse:
-        """Read a dataset's columns and the snapshots of its table."""
-        name = checks.name(request.dataset_name, "dataset_name")
-        version = checks.count(request.version, "version")
-        requested = version if request.HasField("version") else None
+    return server.transactions.read(work)
 
-        def work(tx: Transaction) -> pb.GetDatasetTableResponse:
-            snapshot = lookup.snapshot(tx)
-            through = lookup.readable_version(tx, snapshot, requested, field="version")
-            dataset = datasets.find_by_name(tx, name)
-            if dataset is None:
-                raise NotFound("there is no such dataset", dataset_name=name)
-            layout = dataset_layouts.read(tx, [dataset.id])[dataset.id]
-            rows = table_metadata.list_snapshots(tx, dataset.key, through)
-            return pb.GetDatasetTableResponse(
-                dataset_id=str(dataset.id),
-                promoted_columns=convert.promoted_messages(layout.promoted_columns),
-                current_version=snapshot.version,
-                epoch=snapshot.now_secs,
-                snapshots=map(_snapshot_message, rows),
-            )
 
-        return self._transactions.read(work)
+def put_table_objects(
+    server: ServerParts, request: pb.PutTableObjectsRequest, context: grpc.ServicerContext
+) -> pb.PutTableObjectsResponse:
+    """Register objects of a table's metadata, or look them up."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    checks.at_most(request.objects, "objects", OBJECTS_MAX)
+    objects = [
+        TableObject(
+            _digest(one.digest, f"objects[{index}].digest"),
+            checks.text(
+                one.object_key,
+                f"objects[{index}].object_key",
+                characters_max=KEY_CHARACTERS_MAX,
+            ),
+            checks.size(one.size_bytes, f"objects[{index}].size_bytes"),
+        )
+        for index, one in enumerate(request.objects)
+    ]
+    checks.distinct([one.digest for one in objects], "objects")
+    checks.distinct([one.object_key for one in objects if one.object_key], "objects")
 
-    def PutTableObjects(
-        self, request: pb.PutTableObjectsRequest, context: grpc.ServicerContext
-    ) -> pb.PutTableObjectsResponse:
-        """Register objects of a table's metadata, or look them up."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        checks.at_most(request.objects, "objects", OBJECTS_MAX)
-        objects = [
-            TableObject(
-                _digest(one.digest, f"objects[{index}].digest"),
-                checks.text(
-                    one.object_key,
-                    f"objects[{index}].object_key",
-                    characters_max=KEY_CHARACTERS_MAX,
-                ),
-                checks.size(one.size_bytes, f"objects[{index}].size_bytes"),
-            )
-            for index, one in enumerate(request.objects)
+    def work(tx: Transaction) -> list[TableObject]:
+        dataset = datasets.get(tx, dataset_id)
+        return table_metadata.put_objects(tx, dataset.id, dataset.key, objects)
+
+    rows = server.transactions.write(work)
+    return pb.PutTableObjectsResponse(
+        objects=[
+            pb.TableObject(digest=row.digest, object_key=row.object_key, size_bytes=row.size_bytes)
+            for row in rows
         ]
-        checks.distinct([one.digest for one in objects], "objects")
-        checks.distinct([one.object_key for one in objects if one.object_key], "objects")
+    )
 
-        def work(tx: Transaction) -> list[TableObject]:
-            dataset = datasets.get(tx, dataset_id)
-            return table_metadata.put_objects(tx, dataset.id, dataset.key, objects)
 
-        rows = self._transactions.write(work)
-        return pb.PutTableObjectsResponse(
-            objects=[
-                pb.TableObject(
-                    digest=row.digest, object_key=row.object_key, size_bytes=row.size_bytes
-                )
-                for row in rows
-            ]
-        )
+def put_table_snapshot(
+    server: ServerParts, request: pb.PutTableSnapshotRequest, context: grpc.ServicerContext
+) -> pb.PutTableSnapshotResponse:
+    """Register a dataset at a version as a snapshot of its table."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    checks.at_most(request.manifest_digests, "manifest_digests", MANIFESTS_MAX)
+    new = NewSnapshot(
+        version=checks.count(request.version, "version"),
+        manifest_list=_digest(request.manifest_list_digest, "manifest_list_digest"),
+        manifests=tuple(_digests(request.manifest_digests, "manifest_digests")),
+        segments=checks.count(request.segments, "segments"),
+        number_of_events=checks.count(request.number_of_events, "number_of_events"),
+        size_bytes=checks.count(request.size_bytes, "size_bytes"),
+        manifest_keys_digest=_keys_digest(request.manifest_keys_digest),
+    )
+    checks.distinct([new.manifest_list, *new.manifests], "manifest_digests")
+    row = server.transactions.write(
+        lambda tx: table_metadata.put_snapshot(tx, datasets.get(tx, dataset_id).key, new)
+    )
+    return pb.PutTableSnapshotResponse(snapshot=_snapshot_message(row))
 
-    def PutTableSnapshot(
-        self, request: pb.PutTableSnapshotRequest, context: grpc.ServicerContext
-    ) -> pb.PutTableSnapshotResponse:
-        """Register a dataset at a version as a snapshot of its table."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        checks.at_most(request.manifest_digests, "manifest_digests", MANIFESTS_MAX)
-        new = NewSnapshot(
-            version=checks.count(request.version, "version"),
-            manifest_list=_digest(request.manifest_list_digest, "manifest_list_digest"),
-            manifests=tuple(_digests(request.manifest_digests, "manifest_digests")),
-            segments=checks.count(request.segments, "segments"),
-            number_of_events=checks.count(request.number_of_events, "number_of_events"),
-            size_bytes=checks.count(request.size_bytes, "size_bytes"),
-            manifest_keys_digest=_keys_digest(request.manifest_keys_digest),
-        )
-        checks.distinct([new.manifest_list, *new.manifests], "manifest_digests")
-        row = self._transactions.write(
-            lambda tx: table_metadata.put_snapshot(tx, datasets.get(tx, dataset_id).key, new)
-        )
-        return pb.PutTableSnapshotResponse(snapshot=_snapshot_message(row))
 
-    def HandOutTable(
-        self, request: pb.HandOutTableRequest, context: grpc.ServicerContext
-    ) -> pb.HandOutTableResponse:
-        """Keep snapshots and a document that lists them for a grace from now on."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        name = checks.name(request.dataset_name, "dataset_name")
-        checks.at_most(request.versions, "versions", SNAPSHOTS_LISTED)
-        versions = sorted(
-            {
-                checks.count(version, f"versions[{index}]")
-                for index, version in enumerate(request.versions)
-            }
-        )
-        if not versions:
-            raise InvalidArgument("versions is empty", field="versions")
-        document = _digest(request.document_digest, "document_digest")
+def hand_out_table(
+    server: ServerParts, request: pb.HandOutTableRequest, context: grpc.ServicerContext
+) -> pb.HandOutTableResponse:
+    """Keep snapshots and a document that lists them for a grace from now on."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    name = checks.name(request.dataset_name, "dataset_name")
+    checks.at_most(request.versions, "versions", SNAPSHOTS_LISTED)
+    versions = sorted(
+        {
+            checks.count(version, f"versions[{index}]")
+            for index, version in enumerate(request.versions)
+        }
+    )
+    if not versions:
+        raise InvalidArgument("versions is empty", field="versions")
+    document = _digest(request.document_digest, "document_digest")
 
-        def work(tx: Transaction) -> str:
-            dataset = datasets.get(tx, dataset_id)
-            if dataset.name != name:
-                raise NotFound("the dataset has another name", dataset_name=name)
-            return table_metadata.hand_out(tx, dataset.key, versions, document)
+    def work(tx: Transaction) -> str:
+        dataset = datasets.get(tx, dataset_id)
+        if dataset.name != name:
+            raise NotFound("the dataset has another name", dataset_name=name)
+        return table_metadata.hand_out(tx, dataset.key, versions, document)
 
-        return pb.HandOutTableResponse(object_key=self._transactions.write(work))
+    return pb.HandOutTableResponse(object_key=server.transactions.write(work))
 
-    def ExpireTableObjects(
-        self, request: pb.ExpireTableObjectsRequest, context: grpc.ServicerContext
-    ) -> pb.ExpireTableObjectsResponse:
-        """Remove rows of table metadata that was not handed out for a grace."""
-        most = checks.limit(request.limit, default=EXPIRED_DEFAULT, most=EXPIRED_MAX)
-        grace_secs = self._settings.lifetimes.tombstone_grace
-        expired = self._transactions.write(
-            lambda tx: table_expiry.expire(tx, grace_secs=grace_secs, most=most)
-        )
-        return pb.ExpireTableObjectsResponse(
-            object_keys=expired.object_keys, has_more=expired.has_more
-        )
+
+def expire_table_objects(
+    server: ServerParts, request: pb.ExpireTableObjectsRequest, context: grpc.ServicerContext
+) -> pb.ExpireTableObjectsResponse:
+    """Remove rows of table metadata that was not handed out for a grace."""
+    most = checks.limit(request.limit, default=EXPIRED_DEFAULT, most=EXPIRED_MAX)
+    grace_secs = server.settings.lifetimes.tombstone_grace
+    expired = server.transactions.write(
+        lambda tx: table_expiry.expire(tx, grace_secs=grace_secs, most=most)
+    )
+    return pb.ExpireTableObjectsResponse(object_keys=expired.object_keys, has_more=expired.has_more)
 
 
 def _digest(value: bytes, field: str) -> bytes:

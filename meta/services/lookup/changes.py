@@ -6,166 +6,167 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import grpc
 
-from meta.commits.change_feed import ChangeFeed
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import NotFound, Overloaded, ReplyTooLarge
 from meta.services.messages import checks, convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.services.server_parts import ServerParts
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import changes
 from meta.store.lookup.changes import ChangeBatch, SegmentChange, WatchedDataset
 from meta.store.versions import versions
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 PAGE_DEFAULT = 1_000
 PAGE_MAX = 5_000
 WAIT_SECS_MAX = 20
 
 
-class ChangeCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService that follow a dataset."""
+async def list_dataset_changes(
+    server: ServerParts, request: pb.ListDatasetChangesRequest, context: grpc.ServicerContext
+) -> pb.ListDatasetChangesResponse:
+    """Read changes of later versions; wait for the first one if there is none."""
+    name = checks.name(request.dataset_name, "dataset_name")
+    since = checks.count(request.since_version, "since_version")
+    most = checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX)
+    wait_secs = min(checks.count(request.wait_secs, "wait_secs"), WAIT_SECS_MAX)
+    deadline = time.monotonic() + wait_secs
+    while True:
+        dataset, batch, current = await _read_changes(server, name, since, most)
+        left_secs = deadline - time.monotonic()
+        if (
+            batch.changes
+            or left_secs <= 0
+            or not await _wait_for_change(server, dataset, left_secs)
+        ):
+            return await asyncio.to_thread(_changes_reply, server, batch, current)
+        since = batch.through
 
-    def __init__(self, transactions: Transactions, settings: Settings, feed: ChangeFeed) -> None:
-        self._transactions = transactions
-        self._settings = settings
-        self._feed = feed
 
-    async def ListDatasetChanges(
-        self, request: pb.ListDatasetChangesRequest, context: grpc.ServicerContext
-    ) -> pb.ListDatasetChangesResponse:
-        """Read changes of later versions; wait for the first one if there is none."""
-        name = checks.name(request.dataset_name, "dataset_name")
-        since = checks.count(request.since_version, "since_version")
-        most = checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX)
-        wait_secs = min(checks.count(request.wait_secs, "wait_secs"), WAIT_SECS_MAX)
-        deadline = time.monotonic() + wait_secs
-        while True:
-            dataset, batch, current = await self._read_changes(name, since, most)
-            left_secs = deadline - time.monotonic()
-            if (
-                batch.changes
-                or left_secs <= 0
-                or not await self._wait_for_change(dataset, left_secs)
-            ):
-                return await asyncio.to_thread(self._changes_reply, batch, current)
+async def watch_dataset(
+    server: ServerParts, request: pb.WatchDatasetRequest, context: grpc.ServicerContext
+) -> AsyncIterator[pb.WatchDatasetResponse]:
+    """Send changes of later versions as they happen, and heartbeats between them."""
+    name = checks.name(request.dataset_name, "dataset_name")
+    since = checks.count(request.since_version, "since_version")
+    with server.feed.place():
+        dataset, batch, current = await _read_changes(server, name, since, PAGE_DEFAULT)
+        while batch.through < current:
+            for message in await _change_messages(server, batch, since):
+                yield message
             since = batch.through
+            key = dataset.key
+            dataset, batch, current = await _read_changes(server, name, since, PAGE_DEFAULT)
+            if dataset.key != key:
+                raise NotFound("the dataset was deleted", dataset_name=name)
+        # At least one, by which the reader sees that it is up to date.
+        for message in await _change_messages(server, batch, since):
+            yield message
+        async for message in _live_changes(server, name, dataset):
+            yield message
 
-    async def WatchDataset(
-        self, request: pb.WatchDatasetRequest, context: grpc.ServicerContext
-    ) -> AsyncIterator[pb.WatchDatasetResponse]:
-        """Send changes of later versions as they happen, and heartbeats between them."""
-        name = checks.name(request.dataset_name, "dataset_name")
-        since = checks.count(request.since_version, "since_version")
-        with self._feed.place():
-            dataset, batch, current = await self._read_changes(name, since, PAGE_DEFAULT)
-            while batch.through < current:
-                for message in await self._change_messages(batch, since):
-                    yield message
-                since = batch.through
-                key = dataset.key
-                dataset, batch, current = await self._read_changes(name, since, PAGE_DEFAULT)
-                if dataset.key != key:
-                    raise NotFound("the dataset was deleted", dataset_name=name)
-            # At least one, by which the reader sees that it is up to date.
-            for message in await self._change_messages(batch, since):
+
+async def _live_changes(
+    server: ServerParts, name: str, dataset: WatchedDataset
+) -> AsyncIterator[pb.WatchDatasetResponse]:
+    """Send what the feed brings, from the version of the dataset on."""
+    position = dataset.since
+    watcher = server.feed.subscribe(dataset)
+    try:
+        # The feed may have gone on since the last read.
+        while position < watcher.position_at_start:
+            _, batch, _ = await _read_changes(server, name, position, PAGE_DEFAULT)
+            for message in await _change_messages(server, batch, position):
                 yield message
-            async for message in self._live_changes(name, dataset):
-                yield message
-
-    async def _live_changes(
-        self, name: str, dataset: WatchedDataset
-    ) -> AsyncIterator[pb.WatchDatasetResponse]:
-        """Send what the feed brings, from the version of the dataset on."""
-        position = dataset.since
-        watcher = self._feed.subscribe(dataset)
-        try:
-            # The feed may have gone on since the last read.
-            while position < watcher.position_at_start:
-                _, batch, _ = await self._read_changes(name, position, PAGE_DEFAULT)
-                for message in await self._change_messages(batch, position):
+            position = batch.through
+        while True:
+            queued = await watcher.next(server.settings.lifetimes.watch_heartbeat)
+            if queued is None:
+                position = max(position, watcher.position)
+                yield pb.WatchDatasetResponse(through_version=position)
+                continue
+            fresh = tuple(one for one in queued.changes if one.version > position)
+            if fresh:
+                for message in await _change_messages(
+                    server, ChangeBatch(fresh, queued.through), position
+                ):
                     yield message
-                position = batch.through
-            while True:
-                queued = await watcher.next(self._settings.lifetimes.watch_heartbeat)
-                if queued is None:
-                    position = max(position, watcher.position)
-                    yield pb.WatchDatasetResponse(through_version=position)
-                    continue
-                fresh = tuple(one for one in queued.changes if one.version > position)
-                if fresh:
-                    for message in await self._change_messages(
-                        ChangeBatch(fresh, queued.through), position
-                    ):
-                        yield message
-                position = max(position, queued.through)
-        finally:
-            self._feed.unsubscribe(dataset, watcher)
+            position = max(position, queued.through)
+    finally:
+        server.feed.unsubscribe(dataset, watcher)
 
-    async def _read_changes(
-        self, name: str, since: int, most: int
-    ) -> tuple[WatchedDataset, ChangeBatch, int]:
-        """The dataset as of the batch's end, a batch, and the current version."""
 
-        def work(tx: Transaction) -> tuple[WatchedDataset, ChangeBatch, int]:
-            current = int(versions.current(tx))
-            dataset = changes.resolve(tx, name, since)
-            batch = changes.read(tx, [dataset], current, most)[dataset.key]
-            return WatchedDataset(dataset.key, dataset.id, batch.through), batch, current
+async def _read_changes(
+    server: ServerParts, name: str, since: int, most: int
+) -> tuple[WatchedDataset, ChangeBatch, int]:
+    """The dataset as of the batch's end, a batch, and the current version."""
 
-        return await asyncio.to_thread(self._transactions.read, work)
+    def work(tx: Transaction) -> tuple[WatchedDataset, ChangeBatch, int]:
+        current = int(versions.current(tx))
+        dataset = changes.resolve(tx, name, since)
+        batch = changes.read(tx, [dataset], current, most)[dataset.key]
+        return WatchedDataset(dataset.key, dataset.id, batch.through), batch, current
 
-    async def _wait_for_change(self, dataset: WatchedDataset, wait_secs: float) -> bool:
-        """Wait for a change; False if there is none in time, or no place to wait."""
-        try:
-            with self._feed.place():
-                watcher = self._feed.subscribe(dataset)
-                try:
-                    is_behind = watcher.position_at_start > dataset.since
-                    return is_behind or await watcher.next(wait_secs) is not None
-                finally:
-                    self._feed.unsubscribe(dataset, watcher)
-        except Overloaded:
-            return False
+    return await asyncio.to_thread(server.transactions.read, work)
 
-    def _changes_reply(self, batch: ChangeBatch, current: int) -> pb.ListDatasetChangesResponse:
-        reply = pb.ListDatasetChangesResponse(
-            changes=self._change_infos(batch.changes),
-            through_version=batch.through,
-            current_version=current,
+
+async def _wait_for_change(server: ServerParts, dataset: WatchedDataset, wait_secs: float) -> bool:
+    """Wait for a change; False if there is none in time, or no place to wait."""
+    try:
+        with server.feed.place():
+            watcher = server.feed.subscribe(dataset)
+            try:
+                is_behind = watcher.position_at_start > dataset.since
+                return is_behind or await watcher.next(wait_secs) is not None
+            finally:
+                server.feed.unsubscribe(dataset, watcher)
+    except Overloaded:
+        return False
+
+
+def _changes_reply(
+    server: ServerParts, batch: ChangeBatch, current: int
+) -> pb.ListDatasetChangesResponse:
+    reply = pb.ListDatasetChangesResponse(
+        changes=_change_infos(server, batch.changes),
+        through_version=batch.through,
+        current_version=current,
+    )
+    if reply.ByteSize() > REPLY_BYTES_MAX:
+        raise ReplyTooLarge(f"{len(batch.changes)} changes: ask for less, or use WatchDataset")
+    return reply
+
+
+async def _change_messages(
+    server: ServerParts, batch: ChangeBatch, since: int
+) -> Sequence[pb.WatchDatasetResponse]:
+    return await asyncio.to_thread(lambda: list(_split_changes(server, batch, since)))
+
+
+def _split_changes(
+    server: ServerParts, batch: ChangeBatch, since: int
+) -> Iterator[pb.WatchDatasetResponse]:
+    """Messages of bounded size; only the last one is the end of a version."""
+    message, size_bytes = pb.WatchDatasetResponse(through_version=since), 0
+    for change in _change_infos(server, batch.changes):
+        size_bytes += change.ByteSize() + 8
+        if size_bytes > REPLY_BYTES_MAX and message.changes:
+            yield message
+            message = pb.WatchDatasetResponse(through_version=since)
+            size_bytes = change.ByteSize() + 8
+        message.changes.append(change)
+    message.through_version = batch.through
+    yield message
+
+
+def _change_infos(server: ServerParts, rows: Sequence[SegmentChange]) -> list[pb.DatasetChange]:
+    location = server.settings.location
+    return [
+        pb.DatasetChange(
+            version=row.version,
+            segment=convert.segment_info(location, row.segment),
+            is_removed=row.is_removed,
+            is_merge=row.is_merge,
+            replaced_by=row.replaced_by or "",
         )
-        if reply.ByteSize() > REPLY_BYTES_MAX:
-            raise ReplyTooLarge(f"{len(batch.changes)} changes: ask for less, or use WatchDataset")
-        return reply
-
-    async def _change_messages(
-        self, batch: ChangeBatch, since: int
-    ) -> Sequence[pb.WatchDatasetResponse]:
-        return await asyncio.to_thread(lambda: list(self._split_changes(batch, since)))
-
-    def _split_changes(self, batch: ChangeBatch, since: int) -> Iterator[pb.WatchDatasetResponse]:
-        """Messages of bounded size; only the last one is the end of a version."""
-        message, size_bytes = pb.WatchDatasetResponse(through_version=since), 0
-        for change in self._change_infos(batch.changes):
-            size_bytes += change.ByteSize() + 8
-            if size_bytes > REPLY_BYTES_MAX and message.changes:
-                yield message
-                message = pb.WatchDatasetResponse(through_version=since)
-                size_bytes = change.ByteSize() + 8
-            message.changes.append(change)
-        message.through_version = batch.through
-        yield message
-
-    def _change_infos(self, rows: Sequence[SegmentChange]) -> list[pb.DatasetChange]:
-        location = self._settings.location
-        return [
-            pb.DatasetChange(
-                version=row.version,
-                segment=convert.segment_info(location, row.segment),
-                is_removed=row.is_removed,
-                is_merge=row.is_merge,
-                replaced_by=row.replaced_by or "",
-            )
-            for row in rows
-        ]
+        for row in rows
+    ]

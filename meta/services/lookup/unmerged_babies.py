@@ -7,17 +7,16 @@ from uuid import UUID
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import CursorInvalid, ReplyTooLarge
 from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.services.server_parts import ServerParts
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup, unmerged_babies
 from meta.store.lookup.unmerged_babies import OffsetCut
 from meta.store.streams import stream_reads
 from meta.store.streams.stream_reads import BabyRow
-from meta.v1 import nursery_pb2, operations_pb2_grpc
+from meta.v1 import nursery_pb2
 from meta.v1 import operations_pb2 as pb
 
 PAGE_DEFAULT = 1_000
@@ -40,69 +39,62 @@ class BabyCursor:
     cuts: tuple[OffsetCut, ...]
 
 
-class UnmergedBabyCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The call of OperationsService for readers of fresh records."""
+def list_unmerged_babies(
+    server: ServerParts, request: pb.ListUnmergedBabiesRequest, context: grpc.ServicerContext
+) -> pb.ListUnmergedBabiesResponse:
+    """Page through babies beyond a version that were committed at the first page."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    version = checks.count(request.version, "version")
+    limit = checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX)
+    cursor = _decode(request.cursor, dataset_id) if request.cursor else None
+    return server.transactions.read(
+        lambda tx: _page(server, tx, dataset_id, version, cursor, limit)
+    )
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def ListUnmergedBabies(
-        self, request: pb.ListUnmergedBabiesRequest, context: grpc.ServicerContext
-    ) -> pb.ListUnmergedBabiesResponse:
-        """Page through babies beyond a version that were committed at the first page."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        version = checks.count(request.version, "version")
-        limit = checks.limit(request.limit, default=PAGE_DEFAULT, most=PAGE_MAX)
-        cursor = _decode(request.cursor, dataset_id) if request.cursor else None
-        return self._transactions.read(
-            lambda tx: self._page(tx, dataset_id, version, cursor, limit)
-        )
+def _page(
+    server: ServerParts,
+    tx: Transaction,
+    dataset_id: UUID,
+    version: int,
+    cursor: BabyCursor | None,
+    limit: int,
+) -> pb.ListUnmergedBabiesResponse:
+    lifetimes, now_secs = server.settings.lifetimes, lookup.snapshot(tx).now_secs
+    if cursor is None:
+        version, cuts = unmerged_babies.cut(tx, dataset_id, version)
+        if len(cuts) > STREAMS_MAX:
+            raise ReplyTooLarge(f"{len(cuts)} streams exceed the {STREAMS_MAX} of one cursor")
+        cursor = BabyCursor(version, now_secs, tuple(cuts))
+    elif not 0 <= now_secs - cursor.began_secs <= lifetimes.cursor:
+        raise CursorInvalid("the cursor is too old", field="cursor")
+    unmerged_babies.check_not_reapable(tx, dataset_id, cursor.version, lifetimes.tombstone_grace)
+    babies = unmerged_babies.read(tx, dataset_id, cursor.cuts, limit + 1)
+    reply = _reply(server, dataset_id, cursor, babies, limit)
+    reply.routing_history.extend(_routing(tx, dataset_id, reply))
+    return reply
 
-    def _page(
-        self,
-        tx: Transaction,
-        dataset_id: UUID,
-        version: int,
-        cursor: BabyCursor | None,
-        limit: int,
-    ) -> pb.ListUnmergedBabiesResponse:
-        lifetimes, now_secs = self._settings.lifetimes, lookup.snapshot(tx).now_secs
-        if cursor is None:
-            version, cuts = unmerged_babies.cut(tx, dataset_id, version)
-            if len(cuts) > STREAMS_MAX:
-                raise ReplyTooLarge(f"{len(cuts)} streams exceed the {STREAMS_MAX} of one cursor")
-            cursor = BabyCursor(version, now_secs, tuple(cuts))
-        elif not 0 <= now_secs - cursor.began_secs <= lifetimes.cursor:
-            raise CursorInvalid("the cursor is too old", field="cursor")
-        unmerged_babies.check_not_reapable(
-            tx, dataset_id, cursor.version, lifetimes.tombstone_grace
-        )
-        babies = unmerged_babies.read(tx, dataset_id, cursor.cuts, limit + 1)
-        reply = self._reply(dataset_id, cursor, babies, limit)
-        reply.routing_history.extend(_routing(tx, dataset_id, reply))
-        return reply
 
-    def _reply(
-        self, dataset_id: UUID, cursor: BabyCursor, babies: Sequence[BabyRow], limit: int
-    ) -> pb.ListUnmergedBabiesResponse:
-        reply = pb.ListUnmergedBabiesResponse(version=cursor.version)
-        size_bytes, location = _encoded_bytes(cursor), self._settings.location
-        for index, row in enumerate(babies):
-            info = convert.baby_info(row)
-            stream_id = str(row.stream_id)
-            if not reply.streams or reply.streams[-1].stream_id != stream_id:
-                place = convert.stream_place(location, row.stream_id)
-                size_bytes += place.ByteSize() + 64
-            size_bytes += info.ByteSize() + 8
-            if index == limit or (index and size_bytes > REPLY_BYTES_MAX):
-                last = babies[index - 1]
-                reply.next_cursor = _encode(_behind(cursor, last), dataset_id)
-                break
-            if not reply.streams or reply.streams[-1].stream_id != stream_id:
-                reply.streams.add(stream_id=stream_id, cloud_object_prefix=place)
-            reply.streams[-1].babies.append(info)
-        return reply
+def _reply(
+    server: ServerParts, dataset_id: UUID, cursor: BabyCursor, babies: Sequence[BabyRow], limit: int
+) -> pb.ListUnmergedBabiesResponse:
+    reply = pb.ListUnmergedBabiesResponse(version=cursor.version)
+    size_bytes, location = _encoded_bytes(cursor), server.settings.location
+    for index, row in enumerate(babies):
+        info = convert.baby_info(row)
+        stream_id = str(row.stream_id)
+        if not reply.streams or reply.streams[-1].stream_id != stream_id:
+            place = convert.stream_place(location, row.stream_id)
+            size_bytes += place.ByteSize() + 64
+        size_bytes += info.ByteSize() + 8
+        if index == limit or (index and size_bytes > REPLY_BYTES_MAX):
+            last = babies[index - 1]
+            reply.next_cursor = _encode(_behind(cursor, last), dataset_id)
+            break
+        if not reply.streams or reply.streams[-1].stream_id != stream_id:
+            reply.streams.add(stream_id=stream_id, cloud_object_prefix=place)
+        reply.streams[-1].babies.append(info)
+    return reply
 
 
 def _routing(

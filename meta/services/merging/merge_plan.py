@@ -9,11 +9,10 @@ from uuid import UUID
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.planning.planner import Candidate, DayKey, Eligibility, Policy, day_key, eligibilities
 from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.services.server_parts import ServerParts
 from meta.store.catalog import datasets
 from meta.store.catalog.datasets import Dataset
 from meta.store.engine.pool import Transaction
@@ -22,7 +21,6 @@ from meta.store.merging.explanations import ExplainedRow
 from meta.store.merging.merge_planning import DAY_NANOS, SegmentFilter
 from meta.store.segments.segments import SegmentRow
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 EXPLAINED_DEFAULT = 1_000
 EXPLAINED_MAX = 10_000
@@ -61,43 +59,36 @@ def _bound_to(position: bytes, name: str | None) -> bytes:
     return position + b"ExplainMergePlan" + ("" if name is None else f"/{name}").encode()
 
 
-class MergePlanCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The call of OperationsService that explains the merge plan."""
-
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
-
-    def ExplainMergePlan(
-        self, request: pb.ExplainMergePlanRequest, context: grpc.ServicerContext
-    ) -> pb.ExplainMergePlanResponse:
-        """For each live segment, why it is or is not in a merge task; one page."""
-        name = None
-        if request.HasField("dataset_name"):
-            name = checks.name(request.dataset_name, "dataset_name")
-        most = checks.limit(request.limit, default=EXPLAINED_DEFAULT, most=EXPLAINED_MAX)
-        behind = _Place.decode(checks.text(request.cursor, "cursor"), name)
-        policy = self._settings.merge_policy
-        explained = self._transactions.read(
-            lambda tx: list(_explain(tx, _chosen(tx, name, behind), behind, most + 1, policy))
+def explain_merge_plan(
+    server: ServerParts, request: pb.ExplainMergePlanRequest, context: grpc.ServicerContext
+) -> pb.ExplainMergePlanResponse:
+    """For each live segment, why it is or is not in a merge task; one page."""
+    name = None
+    if request.HasField("dataset_name"):
+        name = checks.name(request.dataset_name, "dataset_name")
+    most = checks.limit(request.limit, default=EXPLAINED_DEFAULT, most=EXPLAINED_MAX)
+    behind = _Place.decode(checks.text(request.cursor, "cursor"), name)
+    policy = server.settings.merge_policy
+    explained = server.transactions.read(
+        lambda tx: list(_explain(tx, _chosen(tx, name, behind), behind, most + 1, policy))
+    )
+    reply = pb.ExplainMergePlanResponse()
+    size_bytes = 0
+    for row, eligibility, reason in explained[:most]:
+        explanation = pb.SegmentExplanation(
+            segment=convert.segment_info(server.settings.location, row.segment),
+            eligibility=eligibility,
+            task_id="" if row.task_id is None else str(row.task_id),
+            reason=reason,
         )
-        reply = pb.ExplainMergePlanResponse()
-        size_bytes = 0
-        for row, eligibility, reason in explained[:most]:
-            explanation = pb.SegmentExplanation(
-                segment=convert.segment_info(self._settings.location, row.segment),
-                eligibility=eligibility,
-                task_id="" if row.task_id is None else str(row.task_id),
-                reason=reason,
-            )
-            size_bytes += explanation.ByteSize() + 8
-            if size_bytes > REPLY_BYTES_MAX:
-                break
-            reply.segments.append(explanation)
-        if 0 < len(reply.segments) < len(explained):
-            last, *_ = explained[len(reply.segments) - 1]
-            reply.next_cursor = _Place.of(last).encode(name)
-        return reply
+        size_bytes += explanation.ByteSize() + 8
+        if size_bytes > REPLY_BYTES_MAX:
+            break
+        reply.segments.append(explanation)
+    if 0 < len(reply.segments) < len(explained):
+        last, *_ = explained[len(reply.segments) - 1]
+        reply.next_cursor = _Place.of(last).encode(name)
+    return reply
 
 
 def _chosen(tx: Transaction, name: str | None, behind: _Place | None) -> list[Dataset]:

@@ -3,98 +3,88 @@
 import grpc
 
 from meta import access
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, pages
+from meta.services.server_parts import ServerParts
 from meta.store.access import audit
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pin_lists, pins
 from meta.store.pins.pins import NewPin, PinRow, Released
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 LEASE_SECS = 300
 LEASE_SECS_MAX = 10**9
 
 
-class PinCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about pins."""
+def pin_version(
+    server: ServerParts, request: pb.PinVersionRequest, context: grpc.ServicerContext
+) -> pb.PinVersionResponse:
+    """Keep a dataset readable at a version for a lease."""
+    version = checks.count(request.version, "version")
+    as_of_nanos = checks.count(request.as_of_nanos, "as_of_nanos")
+    if request.HasField("version") and request.HasField("as_of_nanos"):
+        raise InvalidArgument("version and as_of_nanos exclude one another", field="as_of_nanos")
+    new = NewPin(
+        id=checks.uuid(request.pin_id, "pin_id"),
+        owner=checks.name(request.owner, "owner"),
+        dataset_name=checks.name(request.dataset_name, "dataset_name"),
+        version=version if request.HasField("version") else None,
+        lease_secs=_lease_secs(request.lease_secs),
+        holds_changes=request.holds_changes,
+        as_of_nanos=as_of_nanos if request.HasField("as_of_nanos") else None,
+    )
+    limits, grace_secs = server.settings.pins, server.settings.lifetimes.tombstone_grace
+    pin = server.transactions.write(lambda tx: pins.take(tx, new, limits, grace_secs))
+    return pb.PinVersionResponse(pin=_message(pin))
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def PinVersion(
-        self, request: pb.PinVersionRequest, context: grpc.ServicerContext
-    ) -> pb.PinVersionResponse:
-        """Keep a dataset readable at a version for a lease."""
-        version = checks.count(request.version, "version")
-        as_of_nanos = checks.count(request.as_of_nanos, "as_of_nanos")
-        if request.HasField("version") and request.HasField("as_of_nanos"):
-            raise InvalidArgument(
-                "version and as_of_nanos exclude one another", field="as_of_nanos"
-            )
-        new = NewPin(
-            id=checks.uuid(request.pin_id, "pin_id"),
-            owner=checks.name(request.owner, "owner"),
-            dataset_name=checks.name(request.dataset_name, "dataset_name"),
-            version=version if request.HasField("version") else None,
-            lease_secs=_lease_secs(request.lease_secs),
-            holds_changes=request.holds_changes,
-            as_of_nanos=as_of_nanos if request.HasField("as_of_nanos") else None,
-        )
-        limits, grace_secs = self._settings.pins, self._settings.lifetimes.tombstone_grace
-        pin = self._transactions.write(lambda tx: pins.take(tx, new, limits, grace_secs))
-        return pb.PinVersionResponse(pin=_message(pin))
+def renew_pin(
+    server: ServerParts, request: pb.RenewPinRequest, context: grpc.ServicerContext
+) -> pb.RenewPinResponse:
+    """Extend the lease of a pin."""
+    pin_id = checks.uuid(request.pin_id, "pin_id")
+    lease_secs, limits = _lease_secs(request.lease_secs), server.settings.pins
+    pin = server.transactions.write(lambda tx: pins.renew(tx, pin_id, lease_secs, limits))
+    return pb.RenewPinResponse(pin=_message(pin))
 
-    def RenewPin(
-        self, request: pb.RenewPinRequest, context: grpc.ServicerContext
-    ) -> pb.RenewPinResponse:
-        """Extend the lease of a pin."""
-        pin_id = checks.uuid(request.pin_id, "pin_id")
-        lease_secs, limits = _lease_secs(request.lease_secs), self._settings.pins
-        pin = self._transactions.write(lambda tx: pins.renew(tx, pin_id, lease_secs, limits))
-        return pb.RenewPinResponse(pin=_message(pin))
 
-    def ReleasePin(
-        self, request: pb.ReleasePinRequest, context: grpc.ServicerContext
-    ) -> pb.ReleasePinResponse:
-        """End a pin at once."""
-        pin_id = checks.uuid(request.pin_id, "pin_id")
+def release_pin(
+    server: ServerParts, request: pb.ReleasePinRequest, context: grpc.ServicerContext
+) -> pb.ReleasePinResponse:
+    """End a pin at once."""
+    pin_id = checks.uuid(request.pin_id, "pin_id")
 
-        def work(tx: Transaction) -> bool:
-            pin = pins.find(tx, pin_id)
-            if pin is not None and not dataset_scope.is_visible(pin.dataset_id):
-                return False
-            released = pins.release(tx, pin_id)
-            if released is not None and (request.by_operator or _is_anothers(released)):
-                detail = f"owner {released.owner!r}, version {released.version}"
-                if released.principal:
-                    detail += f", principal {released.principal!r}"
-                audit.note(tx, "ReleasePin", pin_id, detail)
-            return released is not None
+    def work(tx: Transaction) -> bool:
+        pin = pins.find(tx, pin_id)
+        if pin is not None and not dataset_scope.is_visible(pin.dataset_id):
+            return False
+        released = pins.release(tx, pin_id)
+        if released is not None and (request.by_operator or _is_anothers(released)):
+            detail = f"owner {released.owner!r}, version {released.version}"
+            if released.principal:
+                detail += f", principal {released.principal!r}"
+            audit.note(tx, "ReleasePin", pin_id, detail)
+        return released is not None
 
-        return pb.ReleasePinResponse(success=self._transactions.write(work))
+    return pb.ReleasePinResponse(success=server.transactions.write(work))
 
-    def ListPins(
-        self, request: pb.ListPinsRequest, context: grpc.ServicerContext
-    ) -> pb.ListPinsResponse:
-        """Page through the pins whose lease lasts."""
-        dataset_name = owner = None
-        if request.HasField("dataset_name"):
-            dataset_name = checks.name(request.dataset_name, "dataset_name")
-        if request.HasField("owner"):
-            owner = checks.name(request.owner, "owner")
-        listed = ("ListPins", dataset_name, owner)
-        window = pages.window(request.pagination, *listed)
-        page = self._transactions.read(
-            lambda tx: pin_lists.list_page(tx, window, dataset_name, owner)
-        )
-        return pb.ListPinsResponse(
-            pins=map(_message, page.items), pagination=pages.answer(page, *listed)
-        )
+
+def list_pins(
+    server: ServerParts, request: pb.ListPinsRequest, context: grpc.ServicerContext
+) -> pb.ListPinsResponse:
+    """Page through the pins whose lease lasts."""
+    dataset_name = owner = None
+    if request.HasField("dataset_name"):
+        dataset_name = checks.name(request.dataset_name, "dataset_name")
+    if request.HasField("owner"):
+        owner = checks.name(request.owner, "owner")
+    listed = ("ListPins", dataset_name, owner)
+    window = pages.window(request.pagination, *listed)
+    page = server.transactions.read(lambda tx: pin_lists.list_page(tx, window, dataset_name, owner))
+    return pb.ListPinsResponse(
+        pins=map(_message, page.items), pagination=pages.answer(page, *listed)
+    )
 
 
 def _lease_secs(value: int) -> int:

@@ -1,1 +1,8 @@
 """NurseryService and bulk registration: merged segments become visible and offsets move."""
+
+from meta.services.registration.registrations import register_merged_segments
+from meta.services.server_parts import Operations
+
+OPERATIONS: Operations = {
+    "RegisterMergedSegments": register_merged_segments,
+}

@@ -11,11 +11,11 @@ import grpc
 
 from meta import access
 from meta.commits.group_commit import Committer
+from meta.commits.merge_registrar import QUICK_MOVES, MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, VersionExpired
 from meta.services.messages import checks, convert
-from meta.services.registration.merge_registrar import QUICK_MOVES, MergeRegistrar
 from meta.services.registration.registration_checks import checked_merge
 from meta.services.streams import poll_reply as replies
 from meta.services.streams.poll_pages import PageRequest, Pages

@@ -7,17 +7,14 @@ from typing import TypeAlias
 import grpc
 
 from meta import access
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError
 from meta.services.messages import checks
 from meta.services.messages.convert import REPLY_BYTES_MAX
-from meta.services.registration.merge_registrar import MergeRegistrar
 from meta.services.registration.registration_checks import MOVES_MAX, checked_merge
+from meta.services.server_parts import ServerParts
 from meta.store.registration.registrations import Merge
 from meta.store.versions.versions import Version
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import operations_pb2_grpc
 
 REGISTRATIONS_MAX = 1_000
 SEGMENTS_MAX = 1_000
@@ -26,43 +23,36 @@ MESSAGE_CHARACTERS_MAX = 500
 _Outcome: TypeAlias = Version | MetaError
 
 
-class RegistrationCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService that register merged segments."""
+async def register_merged_segments(
+    server: ServerParts, request: pb.RegisterMergedSegmentsRequest, context: grpc.ServicerContext
+) -> pb.RegisterMergedSegmentsResponse:
+    """Register each registration as if it had come alone."""
+    checked = await asyncio.to_thread(_checked, server, request)
+    merges = [item for item in checked if isinstance(item, Merge)]
+    outcomes = iter(await server.registrar.register_each(merges))
+    return _response([next(outcomes) if isinstance(c, Merge) else c for c in checked])
 
-    def __init__(
-        self, transactions: Transactions, settings: Settings, registrar: MergeRegistrar
-    ) -> None:
-        self._transactions = transactions
-        self._settings = settings
-        self._registrar = registrar
 
-    async def RegisterMergedSegments(
-        self, request: pb.RegisterMergedSegmentsRequest, context: grpc.ServicerContext
-    ) -> pb.RegisterMergedSegmentsResponse:
-        """Register each registration as if it had come alone."""
-        checked = await asyncio.to_thread(self._checked, request)
-        merges = [item for item in checked if isinstance(item, Merge)]
-        outcomes = iter(await self._registrar.register_each(merges))
-        return _response([next(outcomes) if isinstance(c, Merge) else c for c in checked])
-
-    def _checked(self, request: pb.RegisterMergedSegmentsRequest) -> list[Merge | InvalidArgument]:
-        """Check the call, and each registration by itself. Raises InvalidArgument for the call."""
-        items = request.registrations
-        if not items:
-            raise InvalidArgument("registrations must not be empty", field="registrations")
-        checks.at_most(items, "registrations", REGISTRATIONS_MAX)
-        segments = sum([item.HasField("segment") + len(item.more_segments) for item in items])
-        checks.count(segments, "registrations.segments", high=SEGMENTS_MAX)
-        moves = sum([len(item.stream_offsets) for item in items])
-        checks.count(moves, "registrations.stream_offsets", high=MOVES_MAX)
-        caller, location = access.caller(), self._settings.location
-        checked: list[Merge | InvalidArgument] = []
-        for item in items:
-            try:
-                checked.append(checked_merge(item, location, caller))
-            except InvalidArgument as refusal:
-                checked.append(refusal)
-        return checked
+def _checked(
+    server: ServerParts, request: pb.RegisterMergedSegmentsRequest
+) -> list[Merge | InvalidArgument]:
+    """Check the call, and each registration by itself. Raises InvalidArgument for the call."""
+    items = request.registrations
+    if not items:
+        raise InvalidArgument("registrations must not be empty", field="registrations")
+    checks.at_most(items, "registrations", REGISTRATIONS_MAX)
+    segments = sum([item.HasField("segment") + len(item.more_segments) for item in items])
+    checks.count(segments, "registrations.segments", high=SEGMENTS_MAX)
+    moves = sum([len(item.stream_offsets) for item in items])
+    checks.count(moves, "registrations.stream_offsets", high=MOVES_MAX)
+    caller, location = access.caller(), server.settings.location
+    checked: list[Merge | InvalidArgument] = []
+    for item in items:
+        try:
+            checked.append(checked_merge(item, location, caller))
+        except InvalidArgument as refusal:
+            checked.append(refusal)
+    return checked
 
 
 def _response(outcomes: Sequence[_Outcome]) -> pb.RegisterMergedSegmentsResponse:

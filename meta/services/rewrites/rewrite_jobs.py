@@ -2,13 +2,12 @@
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert
+from meta.services.server_parts import ServerParts
 from meta.store.rewrites import rewrite_jobs
 from meta.store.rewrites.rewrite_jobs import JOBS_LISTED_MAX, JobState, NewRewriteJob, RewriteJobRow
-from meta.v1 import common_pb2, operations_pb2_grpc
+from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 
 TASKS_DEFAULT = 16
@@ -22,77 +21,73 @@ _CHANGES = {
 }
 
 
-class RewriteCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about rewrites."""
+def create_rewrite_job(
+    server: ServerParts, request: pb.CreateRewriteJobRequest, context: grpc.ServicerContext
+) -> pb.CreateRewriteJobResponse:
+    """Begin to write the segments of a dataset anew."""
+    start_ns = end_ns = None
+    if request.HasField("time_range"):
+        start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")
+    tasks_max = checks.count(request.tasks_max, "tasks_max", high=TASKS_MAX)
+    new = NewRewriteJob(
+        id=checks.uuid(request.id, "id"),
+        dataset_id=checks.uuid(request.dataset_id, "dataset_id"),
+        format_version=checks.count(request.format_version, "format_version") or None,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        tasks_max=tasks_max or TASKS_DEFAULT,
+        bytes_per_sec=checks.size(request.bytes_per_sec, "bytes_per_sec") or None,
+    )
+    job = server.transactions.write(lambda tx: rewrite_jobs.create(tx, new))
+    return pb.CreateRewriteJobResponse(rewrite=_message(job))
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def CreateRewriteJob(
-        self, request: pb.CreateRewriteJobRequest, context: grpc.ServicerContext
-    ) -> pb.CreateRewriteJobResponse:
-        """Begin to write the segments of a dataset anew."""
-        start_ns = end_ns = None
-        if request.HasField("time_range"):
-            start_ns, end_ns = checks.half_open_range(request.time_range, "time_range")
-        tasks_max = checks.count(request.tasks_max, "tasks_max", high=TASKS_MAX)
-        new = NewRewriteJob(
-            id=checks.uuid(request.id, "id"),
-            dataset_id=checks.uuid(request.dataset_id, "dataset_id"),
-            format_version=checks.count(request.format_version, "format_version") or None,
-            start_ns=start_ns,
-            end_ns=end_ns,
-            tasks_max=tasks_max or TASKS_DEFAULT,
-            bytes_per_sec=checks.size(request.bytes_per_sec, "bytes_per_sec") or None,
-        )
-        job = self._transactions.write(lambda tx: rewrite_jobs.create(tx, new))
-        return pb.CreateRewriteJobResponse(rewrite=_message(job))
+def update_rewrite_job(
+    server: ServerParts, request: pb.UpdateRewriteJobRequest, context: grpc.ServicerContext
+) -> pb.UpdateRewriteJobResponse:
+    """Pause, resume, cancel or bound a rewrite."""
+    job_id = checks.uuid(request.id, "id")
+    state = tasks_max = bytes_per_sec = None
+    if request.HasField("state"):
+        state = _CHANGES.get(request.state)
+        if state is None:
+            raise InvalidArgument("state must be RUNNING, PAUSED or CANCELLED", field="state")
+    if request.HasField("tasks_max"):
+        tasks_max = checks.count(request.tasks_max, "tasks_max", low=1, high=TASKS_MAX)
+    if request.HasField("bytes_per_sec"):
+        bytes_per_sec = checks.size(request.bytes_per_sec, "bytes_per_sec")
+    job = server.transactions.write(
+        lambda tx: rewrite_jobs.change(tx, job_id, state, tasks_max, bytes_per_sec)
+    )
+    return pb.UpdateRewriteJobResponse(rewrite=_message(job))
 
-    def UpdateRewriteJob(
-        self, request: pb.UpdateRewriteJobRequest, context: grpc.ServicerContext
-    ) -> pb.UpdateRewriteJobResponse:
-        """Pause, resume, cancel or bound a rewrite."""
-        job_id = checks.uuid(request.id, "id")
-        state = tasks_max = bytes_per_sec = None
-        if request.HasField("state"):
-            state = _CHANGES.get(request.state)
-            if state is None:
-                raise InvalidArgument("state must be RUNNING, PAUSED or CANCELLED", field="state")
-        if request.HasField("tasks_max"):
-            tasks_max = checks.count(request.tasks_max, "tasks_max", low=1, high=TASKS_MAX)
-        if request.HasField("bytes_per_sec"):
-            bytes_per_sec = checks.size(request.bytes_per_sec, "bytes_per_sec")
-        job = self._transactions.write(
-            lambda tx: rewrite_jobs.change(tx, job_id, state, tasks_max, bytes_per_sec)
-        )
-        return pb.UpdateRewriteJobResponse(rewrite=_message(job))
 
-    def ListRewriteJobs(
-        self, request: pb.ListRewriteJobsRequest, context: grpc.ServicerContext
-    ) -> pb.ListRewriteJobsResponse:
-        """List rewrites with their progress."""
-        dataset_id = checks.filter_uuid(request, "dataset_id")
-        most = checks.limit(request.limit, default=JOBS_DEFAULT, most=JOBS_LISTED_MAX)
-        jobs = self._transactions.read(lambda tx: rewrite_jobs.list_newest(tx, dataset_id, most))
-        return pb.ListRewriteJobsResponse(rewrites=map(_message, jobs))
+def list_rewrite_jobs(
+    server: ServerParts, request: pb.ListRewriteJobsRequest, context: grpc.ServicerContext
+) -> pb.ListRewriteJobsResponse:
+    """List rewrites with their progress."""
+    dataset_id = checks.filter_uuid(request, "dataset_id")
+    most = checks.limit(request.limit, default=JOBS_DEFAULT, most=JOBS_LISTED_MAX)
+    jobs = server.transactions.read(lambda tx: rewrite_jobs.list_newest(tx, dataset_id, most))
+    return pb.ListRewriteJobsResponse(rewrites=map(_message, jobs))
 
-    def GetSegmentFormats(
-        self, request: pb.GetSegmentFormatsRequest, context: grpc.ServicerContext
-    ) -> pb.GetSegmentFormatsResponse:
-        """Count the live segments of a dataset by format."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        counts = self._transactions.read(lambda tx: rewrite_jobs.count_formats(tx, dataset_id))
-        return pb.GetSegmentFormatsResponse(
-            formats=[
-                pb.SegmentFormatCount(
-                    format_version=count.format_version or 0,
-                    segments=count.segments,
-                    bytes=count.bytes,
-                )
-                for count in counts
-            ]
-        )
+
+def get_segment_formats(
+    server: ServerParts, request: pb.GetSegmentFormatsRequest, context: grpc.ServicerContext
+) -> pb.GetSegmentFormatsResponse:
+    """Count the live segments of a dataset by format."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    counts = server.transactions.read(lambda tx: rewrite_jobs.count_formats(tx, dataset_id))
+    return pb.GetSegmentFormatsResponse(
+        formats=[
+            pb.SegmentFormatCount(
+                format_version=count.format_version or 0,
+                segments=count.segments,
+                bytes=count.bytes,
+            )
+            for count in counts
+        ]
+    )
 
 
 def _message(job: RewriteJobRow) -> pb.RewriteJob:

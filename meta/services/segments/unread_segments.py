@@ -4,16 +4,15 @@ from uuid import UUID
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, segment_facts
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.services.server_parts import ServerParts
 from meta.store.engine.pool import Transaction
 from meta.store.segments import unread_segments
 from meta.store.segments.segments import SegmentRow
 from meta.store.segments.unread_segments import ID_MIN, UNTOLD, FactsRow
-from meta.v1 import common_pb2, operations_pb2_grpc
+from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 
 LISTED_DEFAULT = 100
@@ -21,56 +20,50 @@ LISTED_MAX = 1_000
 READ_MAX = 1_000
 
 
-class UnreadSegmentCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The calls of OperationsService about segments without facts."""
+def list_unread_segments(
+    server: ServerParts, request: pb.ListUnreadSegmentsRequest, context: grpc.ServicerContext
+) -> pb.ListUnreadSegmentsResponse:
+    """Page through the live segments without facts."""
+    after = ID_MIN
+    if request.after_segment_id:
+        after = checks.uuid(request.after_segment_id, "after_segment_id")
+    most = checks.limit(request.limit, default=LISTED_DEFAULT, most=LISTED_MAX)
+    rows = server.transactions.read(lambda tx: unread_segments.list_unread(tx, after, most + 1))
+    reply = pb.ListUnreadSegmentsResponse()
+    size_bytes = 0
+    for row in rows[:most]:
+        segment = convert.segment_info(server.settings.location, row)
+        size_bytes += segment.ByteSize() + 8
+        if size_bytes > REPLY_BYTES_MAX and reply.segments:
+            break
+        reply.segments.append(segment)
+    if len(reply.segments) < len(rows):
+        reply.next_after_segment_id = reply.segments[-1].id
+    return reply
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
 
-    def ListUnreadSegments(
-        self, request: pb.ListUnreadSegmentsRequest, context: grpc.ServicerContext
-    ) -> pb.ListUnreadSegmentsResponse:
-        """Page through the live segments without facts."""
-        after = ID_MIN
-        if request.after_segment_id:
-            after = checks.uuid(request.after_segment_id, "after_segment_id")
-        most = checks.limit(request.limit, default=LISTED_DEFAULT, most=LISTED_MAX)
-        rows = self._transactions.read(lambda tx: unread_segments.list_unread(tx, after, most + 1))
-        reply = pb.ListUnreadSegmentsResponse()
-        size_bytes = 0
-        for row in rows[:most]:
-            segment = convert.segment_info(self._settings.location, row)
-            size_bytes += segment.ByteSize() + 8
-            if size_bytes > REPLY_BYTES_MAX and reply.segments:
-                break
-            reply.segments.append(segment)
-        if len(reply.segments) < len(rows):
-            reply.next_after_segment_id = reply.segments[-1].id
-        return reply
+def set_segment_facts(
+    server: ServerParts, request: pb.SetSegmentFactsRequest, context: grpc.ServicerContext
+) -> pb.SetSegmentFactsResponse:
+    """Record facts where there are none; refuses all if one disagrees with its segment."""
+    checks.at_most(request.segments, "segments", READ_MAX)
+    ids = [
+        checks.uuid(item.segment_id, f"segments[{index}].segment_id")
+        for index, item in enumerate(request.segments)
+    ]
+    checks.distinct(ids, "segments")
+    facts = {
+        segment_id: (item.facts if item.HasField("facts") else None, f"segments[{index}]")
+        for index, (segment_id, item) in enumerate(zip(ids, request.segments, strict=True))
+    }
 
-    def SetSegmentFacts(
-        self, request: pb.SetSegmentFactsRequest, context: grpc.ServicerContext
-    ) -> pb.SetSegmentFactsResponse:
-        """Record facts where there are none; refuses all if one disagrees with its segment."""
-        checks.at_most(request.segments, "segments", READ_MAX)
-        ids = [
-            checks.uuid(item.segment_id, f"segments[{index}].segment_id")
-            for index, item in enumerate(request.segments)
-        ]
-        checks.distinct(ids, "segments")
-        facts = {
-            segment_id: (item.facts if item.HasField("facts") else None, f"segments[{index}]")
-            for index, (segment_id, item) in enumerate(zip(ids, request.segments, strict=True))
-        }
+    def work(tx: Transaction) -> int:
+        locked = unread_segments.lock(tx, ids)
+        rows = [_facts_row(row, *facts[UUID(row.id)]) for row in locked]
+        unread_segments.store(tx, rows)
+        return len(rows)
 
-        def work(tx: Transaction) -> int:
-            locked = unread_segments.lock(tx, ids)
-            rows = [_facts_row(row, *facts[UUID(row.id)]) for row in locked]
-            unread_segments.store(tx, rows)
-            return len(rows)
-
-        return pb.SetSegmentFactsResponse(recorded=self._transactions.write(work))
+    return pb.SetSegmentFactsResponse(recorded=server.transactions.write(work))
 
 
 def _facts_row(row: SegmentRow, facts: common_pb2.SegmentFacts | None, field: str) -> FactsRow:

@@ -5,17 +5,16 @@ from uuid import UUID
 
 import grpc
 
-from meta.commits.transactions import Transactions
-from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
 from meta.services.messages import checks, convert, cursors
+from meta.services.server_parts import ServerParts
 from meta.store.catalog import usage
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
 from meta.store.streams import commits, streams
 from meta.store.streams.stream_reads import NO_ID
-from meta.v1 import operations_pb2, operations_pb2_grpc
+from meta.v1 import operations_pb2
 
 DATASETS_MAX = 1_000
 FLUSHES_MAX = 1_000
@@ -25,120 +24,117 @@ OFFSETS_MAX = 60_000
 _OFFSETS_POSITION = struct.Struct("!q16s")
 
 
-class StreamCalls(operations_pb2_grpc.OperationsServiceServicer):
-    """The stream calls of OperationsService."""
-
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
-        self._transactions = transactions
-        self._settings = settings
-
-    def GetOffsetsAt(
-        self, request: operations_pb2.GetOffsetsAtRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.GetOffsetsAtResponse:
-        """Per stream, the last offset whose records a dataset shows at a version."""
-        dataset_id = checks.uuid(request.dataset_id, "dataset_id")
-        at_version = checks.count(request.version, "version")
-        after = NO_ID
-        if request.page_cursor:
-            at_version, after = _offsets_position(request)
-        version, offsets = self._transactions.read(
-            lambda tx: lineage.offsets_at(tx, dataset_id, at_version)
+def get_offsets_at(
+    server: ServerParts, request: operations_pb2.GetOffsetsAtRequest, context: grpc.ServicerContext
+) -> operations_pb2.GetOffsetsAtResponse:
+    """Per stream, the last offset whose records a dataset shows at a version."""
+    dataset_id = checks.uuid(request.dataset_id, "dataset_id")
+    at_version = checks.count(request.version, "version")
+    after = NO_ID
+    if request.page_cursor:
+        at_version, after = _offsets_position(request)
+    version, offsets = server.transactions.read(
+        lambda tx: lineage.offsets_at(tx, dataset_id, at_version)
+    )
+    if not request.paged and len(offsets) > OFFSETS_MAX:
+        raise ReplyTooLarge(
+            f"{len(offsets)} streams exceed the {OFFSETS_MAX} of one reply; ask for pages"
         )
-        if not request.paged and len(offsets) > OFFSETS_MAX:
-            raise ReplyTooLarge(
-                f"{len(offsets)} streams exceed the {OFFSETS_MAX} of one reply; ask for pages"
+    stream_ids = sorted(stream_id for stream_id in offsets if stream_id > after)
+    reply = operations_pb2.GetOffsetsAtResponse(
+        version=version,
+        offsets=[
+            operations_pb2.StreamOffsetAt(stream_id=str(i), stream_offset=offsets[i])
+            for i in stream_ids[:OFFSETS_MAX]
+        ],
+    )
+    if len(stream_ids) > OFFSETS_MAX:
+        position = _OFFSETS_POSITION.pack(version, stream_ids[OFFSETS_MAX - 1].bytes)
+        reply.next_page_cursor = cursors.encode(position, _bound_to(position, dataset_id))
+    return reply
+
+
+def locate_offset(
+    server: ServerParts, request: operations_pb2.LocateOffsetRequest, context: grpc.ServicerContext
+) -> operations_pb2.LocateOffsetResponse:
+    """The segments that hold the records of one baby, through all merges."""
+    stream_id = checks.uuid(request.stream_id, "stream_id")
+    offset = checks.count(request.offset, "offset")
+    whereabouts: Whereabouts = server.transactions.read(
+        lambda tx: lineage.locate(tx, stream_id, offset)
+    )
+    return operations_pb2.LocateOffsetResponse(
+        committed=whereabouts.is_committed,
+        reaped=whereabouts.is_reaped,
+        baby=None if whereabouts.baby is None else convert.baby_info(whereabouts.baby),
+        locations=[_place(server, place) for place in whereabouts.places],
+    )
+
+
+def get_committed_flushes(
+    server: ServerParts,
+    request: operations_pb2.GetCommittedFlushesRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.GetCommittedFlushesResponse:
+    """Read the committed flush ids of a range of offsets; unknown ones are left out."""
+    stream_id = checks.uuid(request.stream_id, "stream_id")
+    first = checks.count(request.first_offset, "first_offset")
+    last = checks.count(request.last_offset, "last_offset")
+    if not first <= last < first + FLUSHES_MAX:
+        raise InvalidArgument(
+            f"last_offset is {last}, expected {first} to {first + FLUSHES_MAX - 1}",
+            field="last_offset",
+        )
+
+    def work(tx: Transaction) -> list[tuple[int, bytes]]:
+        streams.check_owner(tx, stream_id)
+        return commits.list_flushes(tx, stream_id, first, last)
+
+    flushes = server.transactions.read(work)
+    return operations_pb2.GetCommittedFlushesResponse(
+        flushes=[
+            operations_pb2.CommittedFlush(offset=offset, flush_id=flush_id)
+            for offset, flush_id in flushes
+        ],
+        kept_secs=int(server.settings.lifetimes.baby_row),
+    )
+
+
+def get_usage(
+    server: ServerParts, request: operations_pb2.GetUsageRequest, context: grpc.ServicerContext
+) -> operations_pb2.GetUsageResponse:
+    """Read the records of datasets this month, and their limits; -1 = unlimited."""
+    checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)
+    dataset_ids = [checks.uuid(d, "dataset_ids") for d in request.dataset_ids]
+    checks.distinct(dataset_ids, "dataset_ids")
+
+    def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
+        used_by_id = usage.read(tx, dataset_ids)
+        reply = operations_pb2.GetUsageResponse()
+        for dataset_id in dataset_ids or used_by_id:
+            if dataset_id not in used_by_id:
+                raise NotFound("there is no such dataset", dataset_id=dataset_id)
+            used = used_by_id[dataset_id]
+            reply.usage.add(
+                dataset_id=str(dataset_id),
+                month=used.month,
+                records=used.records,
+                limit=used.limit or server.settings.records_per_month,
+                dataset_name=used.name,
+                ingest_limits=convert.ingest_limits(used.ingest_limits),
             )
-        stream_ids = sorted(stream_id for stream_id in offsets if stream_id > after)
-        reply = operations_pb2.GetOffsetsAtResponse(
-            version=version,
-            offsets=[
-                operations_pb2.StreamOffsetAt(stream_id=str(i), stream_offset=offsets[i])
-                for i in stream_ids[:OFFSETS_MAX]
-            ],
-        )
-        if len(stream_ids) > OFFSETS_MAX:
-            position = _OFFSETS_POSITION.pack(version, stream_ids[OFFSETS_MAX - 1].bytes)
-            reply.next_page_cursor = cursors.encode(position, _bound_to(position, dataset_id))
         return reply
 
-    def LocateOffset(
-        self, request: operations_pb2.LocateOffsetRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.LocateOffsetResponse:
-        """The segments that hold the records of one baby, through all merges."""
-        stream_id = checks.uuid(request.stream_id, "stream_id")
-        offset = checks.count(request.offset, "offset")
-        whereabouts: Whereabouts = self._transactions.read(
-            lambda tx: lineage.locate(tx, stream_id, offset)
-        )
-        return operations_pb2.LocateOffsetResponse(
-            committed=whereabouts.is_committed,
-            reaped=whereabouts.is_reaped,
-            baby=None if whereabouts.baby is None else convert.baby_info(whereabouts.baby),
-            locations=[self._place(place) for place in whereabouts.places],
-        )
+    return server.transactions.read(work)
 
-    def GetCommittedFlushes(
-        self,
-        request: operations_pb2.GetCommittedFlushesRequest,
-        context: grpc.ServicerContext,
-    ) -> operations_pb2.GetCommittedFlushesResponse:
-        """Read the committed flush ids of a range of offsets; unknown ones are left out."""
-        stream_id = checks.uuid(request.stream_id, "stream_id")
-        first = checks.count(request.first_offset, "first_offset")
-        last = checks.count(request.last_offset, "last_offset")
-        if not first <= last < first + FLUSHES_MAX:
-            raise InvalidArgument(
-                f"last_offset is {last}, expected {first} to {first + FLUSHES_MAX - 1}",
-                field="last_offset",
-            )
 
-        def work(tx: Transaction) -> list[tuple[int, bytes]]:
-            streams.check_owner(tx, stream_id)
-            return commits.list_flushes(tx, stream_id, first, last)
-
-        flushes = self._transactions.read(work)
-        return operations_pb2.GetCommittedFlushesResponse(
-            flushes=[
-                operations_pb2.CommittedFlush(offset=offset, flush_id=flush_id)
-                for offset, flush_id in flushes
-            ],
-            kept_secs=int(self._settings.lifetimes.baby_row),
-        )
-
-    def GetUsage(
-        self, request: operations_pb2.GetUsageRequest, context: grpc.ServicerContext
-    ) -> operations_pb2.GetUsageResponse:
-        """Read the records of datasets this month, and their limits; -1 = unlimited."""
-        checks.at_most(request.dataset_ids, "dataset_ids", DATASETS_MAX)
-        dataset_ids = [checks.uuid(d, "dataset_ids") for d in request.dataset_ids]
-        checks.distinct(dataset_ids, "dataset_ids")
-
-        def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
-            used_by_id = usage.read(tx, dataset_ids)
-            reply = operations_pb2.GetUsageResponse()
-            for dataset_id in dataset_ids or used_by_id:
-                if dataset_id not in used_by_id:
-                    raise NotFound("there is no such dataset", dataset_id=dataset_id)
-                used = used_by_id[dataset_id]
-                reply.usage.add(
-                    dataset_id=str(dataset_id),
-                    month=used.month,
-                    records=used.records,
-                    limit=used.limit or self._settings.records_per_month,
-                    dataset_name=used.name,
-                    ingest_limits=convert.ingest_limits(used.ingest_limits),
-                )
-            return reply
-
-        return self._transactions.read(work)
-
-    def _place(self, place: Place) -> operations_pb2.OffsetLocation:
-        location = self._settings.location
-        return operations_pb2.OffsetLocation(
-            dataset_id=str(place.dataset_id),
-            merged=place.is_merged,
-            segments=[convert.segment_info(location, s) for s in place.segments],
-        )
+def _place(server: ServerParts, place: Place) -> operations_pb2.OffsetLocation:
+    location = server.settings.location
+    return operations_pb2.OffsetLocation(
+        dataset_id=str(place.dataset_id),
+        merged=place.is_merged,
+        segments=[convert.segment_info(location, s) for s in place.segments],
+    )
 
 
 def _offsets_position(request: operations_pb2.GetOffsetsAtRequest) -> tuple[int, UUID]:

@@ -1,10 +1,7 @@
-"""Composition of one collector process: servers, intake, flusher, start and shutdown.
-
-The ports are opened first; exports are refused as UNAVAILABLE until meta has given the location of
-the object store and the store has passed its probe.
-"""
+"""Composition of one collector process: servers, intake, flusher, start and shutdown."""
 
 import asyncio
+import gc
 import signal
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -23,13 +20,11 @@ from collector.dedupe import CommittedDigests
 from collector.flusher import Flusher
 from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
-from collector.memory import spare_collections
 from collector.memory_budget import MemoryBudget
 from collector.otlp_grpc import SERVICES, OtlpHandler
 from collector.otlp_http import OtlpHttp
-from collector.quotas import Quotas
 from collector.retry import Backoff
-from collector.token_activity import TokenLimits
+from collector.token_limits import Quotas, TokenLimits
 from meta import metrics
 from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
@@ -40,6 +35,17 @@ from segplane.dataplane import meta_connection
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.location import Locator
 from segplane.dataplane.readiness import MetaReadiness, find_health
+
+# Exports under way make a few thousand objects, and leave no cycles in the ordinary course.
+_COLLECT_OBJECTS = 20_000
+
+
+def spare_collections() -> None:
+    """Collect garbage less often, and never what exists now: saves 3 % of the CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECT_OBJECTS, 20, 20)
+
 
 log = structlog.get_logger()
 

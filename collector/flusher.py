@@ -1,30 +1,72 @@
-"""Flushes the buffer to the collector's current stream: register, stamp, write, stop.
-
-A flush whose stream has ended is stamped again for the next stream, with the routing of that
-moment; none of its exports was acknowledged before.
-"""
+"""Flushes the buffer to the current stream: a baby of payloads by token and signal, with stamps."""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from os import urandom
 
 import structlog
 
 from collector.auth import UNKNOWN, TokenCache
 from collector.babies import StreamBabies
-from collector.baby_builder import baby_of, stop_baby
 from collector.buffer import Buffer, PendingExport
 from collector.config import Settings
 from collector.dedupe import CommittedDigests
 from collector.ingestion import Ingestion, Registration, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
-from collector.stream import Displaced, StreamWriter, Written
-from collector.stream_recovery import StreamEnded, StreamTail, read_recent_digests
+from collector.stream import (
+    FLUSH_ID_BYTES,
+    Displaced,
+    StreamEnded,
+    StreamTail,
+    StreamWriter,
+    Written,
+    read_recent_digests,
+)
 from meta.errors import Code, MetaError, TokenUnknown
-from segments.baby import Baby
+from segments.baby import Baby, BabyKind, Export, TokenPart
+from segments.signals import Signal
 from segments.store.open import open_store
+
+
+def baby_of(
+    exports: Sequence[PendingExport], tokens: Mapping[str, ValidToken], received_at: int
+) -> Baby:
+    """Build a data baby; `tokens` says by token_secret where each token routes now."""
+    groups: dict[tuple[str, Signal], list[PendingExport]] = {}
+    for export in exports:
+        groups.setdefault((export.token_secret, export.signal), []).append(export)
+    return Baby(
+        parts=tuple(
+            _part(tokens[token_secret], signal, members)
+            for (token_secret, signal), members in groups.items()
+        ),
+        kind=BabyKind.DATA,
+        flush_id=urandom(FLUSH_ID_BYTES),
+        received_at=received_at,
+    )
+
+
+def stop_baby(received_at: int) -> Baby:
+    """Build the last message of a stream."""
+    return Baby((), BabyKind.STOP, urandom(FLUSH_ID_BYTES), received_at)
+
+
+def _part(token: ValidToken, signal: Signal, exports: Sequence[PendingExport]) -> TokenPart:
+    bounds = [export.facts.time_bounds(export.received_at) for export in exports]
+    return TokenPart(
+        token_id=token.token_id,
+        signal=signal,
+        slices=tuple(export.payload for export in exports),
+        dataset_id=token.routing.dataset_id(signal),
+        num_records=sum(export.facts.num_records for export in exports),
+        start_time=min(start for start, _ in bounds),
+        end_time=max(end for _, end in bounds),
+        exports=tuple(Export(export.digest, export.received_at) for export in exports),
+    )
+
 
 log = structlog.get_logger()
 

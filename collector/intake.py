@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
-from collector import repeats
+from collector import dedupe
 from collector.auth import TokenCache
 from collector.buffer import OVERHEAD_BYTES, Buffer, PendingExport
 from collector.conversion import ConversionPool
@@ -20,9 +20,8 @@ from collector.flusher import not_routed
 from collector.ingestion import IngestLimits, ValidToken
 from collector.memory_budget import Charge, MemoryBudget
 from collector.partial_success import PartialSuccess
-from collector.quotas import Quotas
 from collector.refusal import Refusal, Refused, unavailable
-from collector.token_activity import Activities, TokenActivity, TokenLimits
+from collector.token_limits import Activities, Quotas, TokenActivity, TokenLimits
 from meta.errors import Code
 from meta.metrics import OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
@@ -106,7 +105,7 @@ class Intake:
     is_meta_reachable: bool = True
     _pending: dict[bytes, PendingExport] = field(default_factory=dict)
     _activities: Activities = field(default_factory=Activities)
-    _repeats: repeats.RepeatLog = field(default_factory=repeats.RepeatLog)
+    _repeats: dedupe.RepeatLog = field(default_factory=dedupe.RepeatLog)
     _deadlines: Deadlines = field(init=False)
 
     def __post_init__(self) -> None:
@@ -167,7 +166,7 @@ class Intake:
         outcome = await self._accept(admission, valid.payload, digest, facts)
         if outcome == "duplicate":
             self._repeats.add(signal, admission.token.token_id)
-            told = repeats.warning(signal, facts.num_records, self.digests.keep_secs)
+            told = dedupe.warning(signal, facts.num_records, self.digests.keep_secs)
             valid = replace(valid, warning=told)
         count_taken(signal, outcome, len(payload))
         if valid.num_rejected:

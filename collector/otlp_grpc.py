@@ -18,8 +18,8 @@ import grpc
 
 from collector.export_counters import count_refused
 from collector.intake import AdmittedExport, Intake
+from collector.partial_success import protobuf_answer
 from collector.refusal import Refused, malformed, unavailable
-from collector.responses import protobuf_answer
 from meta.client.addresses import host_of
 from segments.signals import TRAITS, Signal
 

@@ -14,14 +14,12 @@ from google.protobuf.json_format import MessageToJson
 
 from collector.decompress import DECOMPRESSORS
 from collector.export_counters import count_refused
-from collector.http_conventions import Cors, json_errors, name_server
+from collector.http_conventions import Cors, UnreadBodies, json_errors, name_server
 from collector.intake import Intake
 from collector.memory_budget import Charge
 from collector.otlp_grpc import token_of
-from collector.partial_success import PartialSuccess
+from collector.partial_success import PartialSuccess, json_answer, protobuf_answer
 from collector.refusal import TOKEN_LIMIT, Refusal, Refused, malformed, too_large, unavailable
-from collector.responses import json_answer, protobuf_answer
-from collector.unread_bodies import UnreadBodies
 from meta.client.addresses import network_of
 from meta.errors import Code, QuotaExceeded
 from segments.signals import TRAITS, Signal

@@ -1,16 +1,16 @@
-"""Partial success: rejects the damaged records of an export and keeps the others as sent.
-
-One string that is not UTF-8 makes the official classes refuse an export of thousands of records.
-This module splits the export along its frames and rejects what does not parse by itself: a record,
-or a scope or resource with all its records where its own fields are damaged. Where the frames are
-broken the rejected records cannot be counted, and the whole export is refused.
-"""
+"""Partial success: damaged records of an export are rejected, and the response that says so."""
 
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from google.protobuf.message import DecodeError
+from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import DecodeError, Message
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -18,7 +18,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from collector.refusal import malformed
 from segments import protowire
 from segments.otlp.validation import check
-from segments.signals import Signal
+from segments.signals import TRAITS, Signal
 
 # Bounds the time that one damaged export may take.
 FIELDS_MAX = 100_000
@@ -189,3 +189,37 @@ def event_time(signal: Signal, body: bytes) -> int:
 
 def _broken() -> Exception:
     return malformed("payload is not an OTLP export request: its frames are broken")
+
+
+_RESPONSES: dict[Signal, type[Message]] = {
+    "logs": ExportLogsServiceResponse,
+    "metrics": ExportMetricsServiceResponse,
+    "traces": ExportTraceServiceResponse,
+}
+
+
+def protobuf_answer(signal: Signal, result: PartialSuccess) -> bytes:
+    """The Export...ServiceResponse; nothing in it means full success."""
+    return _response(signal, result).SerializeToString() if _message(signal, result) else b""
+
+
+def json_answer(signal: Signal, result: PartialSuccess) -> bytes:
+    """The same in OTLP/JSON."""
+    if not _message(signal, result):
+        return b"{}"
+    return MessageToJson(_response(signal, result), indent=None).encode()
+
+
+def _response(signal: Signal, result: PartialSuccess) -> Message:
+    # By OTLP's rules, a message beside a number of 0 is a warning.
+    rejected = f"rejected_{TRAITS[signal].records.replace(' ', '_')}"
+    return _RESPONSES[signal](
+        partial_success={rejected: result.num_rejected, "error_message": _message(signal, result)}
+    )
+
+
+def _message(signal: Signal, result: PartialSuccess) -> str:
+    if not result.num_rejected:
+        return result.warning
+    text = f"{result.num_rejected} {TRAITS[signal].records} were not stored: {result.cause}"
+    return f"{text}; {result.warning}" if result.warning else text

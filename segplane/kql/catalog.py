@@ -4,7 +4,7 @@ A signature is written `int long -> real: template`. Words before the arrow are 
 `number`, `ordered`, `any`, or `T`, which all arguments of that word share. `const` means that the
 argument is known before the query runs, `regex` that it is a regular expression, `?` that it may be
 left out, `...` that the last may be repeated. The template is the name of an SQL pattern of each
-engine, by default the function's own name; a rule of `segplane.kql.rules` stands for what no
+engine, by default the function's own name; a rule of `segplane.kql.functions` stands for what no
 signature says.
 """
 

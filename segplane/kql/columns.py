@@ -5,10 +5,8 @@ from dataclasses import replace
 
 from segplane.kql import syntax
 from segplane.kql.errors import KqlError, quoted
-from segplane.kql.naming import implied_name
 from segplane.kql.scalars import argument
-from segplane.kql.scope import Scope
-from segplane.kql.state import CheckedQuery, Context, fresh
+from segplane.kql.scope import CheckedQuery, Context, Scope, fresh, implied_name
 from segplane.kql.typed import Expression
 from segplane.kql.walks import references
 

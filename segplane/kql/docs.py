@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from segplane.kql import lexer, parser, relations, scope, token_stream
+from segplane.kql import parser, relations, scope, tokens
 from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS, Function
 from segplane.kql.dataset_table import FORMAT_COLUMNS
 from segplane.kql.types import TYPES, UNIT_NANOS
@@ -86,11 +86,11 @@ On Spark, `mv-expand` and dynamic values that are not converted need Spark 4. Tr
 def page() -> str:
     """Return the whole page."""
     bounds = {
-        "characters of a text": lexer.TEXT_CHARACTERS_MAX,
-        "tokens": lexer.TOKENS_MAX,
+        "characters of a text": tokens.TEXT_CHARACTERS_MAX,
+        "tokens": tokens.TOKENS_MAX,
         "operators": parser.OPERATORS_MAX,
         "tables": parser.SOURCES_MAX,
-        "levels of brackets, operators in a row": token_stream.NESTING_MAX,
+        "levels of brackets, operators in a row": tokens.NESTING_MAX,
         "levels of expressions, with what let named": scope.LEVELS_MAX,
         "nested steps": relations.LEVELS_MAX,
     }

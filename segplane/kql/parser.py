@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from segplane.kql.catalog import OPERATORS, SYNONYMS
 from segplane.kql.errors import KqlError, quoted, suggestion
-from segplane.kql.expressions import ExpressionParser
 from segplane.kql.syntax import (
     Capture,
+    ExpressionParser,
     Item,
     Key,
     Name,
@@ -15,7 +15,7 @@ from segplane.kql.syntax import (
     ParsedQuery,
     QueryPipeline,
 )
-from segplane.kql.token_stream import TokenStream
+from segplane.kql.tokens import TokenStream
 from segplane.kql.types import ALIASES, KqlType
 
 # Each is a nested SELECT, and engines and generators recurse over those.

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from segplane.kql import relations
+from segplane.kql.arithmetic import convert
 from segplane.kql.catalog import OPERATORS
-from segplane.kql.conversions import convert
 from segplane.kql.errors import KqlError
 from segplane.kql.parser import parse_projection, parse_query
-from segplane.kql.state import CheckedQuery, Context
+from segplane.kql.scope import CheckedQuery, Context
 from segplane.kql.syntax import ParsedQuery
 from segplane.kql.typed import Columns, ColumnValue, Scan, Select, Table, Union
 from segplane.kql.types import fits

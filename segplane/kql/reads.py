@@ -1,13 +1,139 @@
-"""Needs of a checked query: the stored columns of each dataset, and the times that matter."""
+"""Needs of a checked query: stored columns of each dataset, and the times that matter."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from segplane.kql.bounds import ANY, Interval, Intervals, time_bounds
 from segplane.kql.dataset_table import TIME_COLUMN
-from segplane.kql.pruning import pruned
-from segplane.kql.state import CheckedQuery
-from segplane.kql.typed import Relation, Scan, inputs
+from segplane.kql.scope import CheckedQuery
+from segplane.kql.typed import (
+    Aggregate,
+    ColumnValue,
+    ConstantRows,
+    Distinct,
+    Expand,
+    Expression,
+    Join,
+    Limit,
+    Relation,
+    RowFilter,
+    Scan,
+    Select,
+    Union,
+    inputs,
+)
+from segplane.kql.walks import references
+
+
+def used_columns(relation: Relation, outputs: frozenset[str]) -> frozenset[str]:
+    """Return the columns without which a projection fails, or lacks one of the outputs.
+
+    A column that only passes through is used where it is one of them.
+    """
+    match relation:
+        case Scan():
+            return outputs & set(relation.columns)
+        case RowFilter():
+            return used_columns(relation.input, outputs | references(relation.condition))
+        case Expand():
+            below = (outputs - {relation.name}) | references(relation.array)
+            return used_columns(relation.input, below)
+        case Select():
+            below = frozenset(relation.mentions)
+            for name, value in relation.values.items():
+                if name in outputs or relation.is_named or not _passes(name, value):
+                    below |= references(value)
+            return used_columns(relation.input, below)
+        case _:
+            raise AssertionError(f"a projection has no {type(relation).__name__}")
+
+
+def _passes(name: str, value: Expression) -> bool:
+    return isinstance(value, ColumnValue) and value.name == name
+
+
+Item = TypeVar("Item")
+Names = frozenset[str]
+
+
+def pruned(state: CheckedQuery) -> CheckedQuery:
+    """Return a query that computes its visible columns and its order alone."""
+    needed = frozenset([*state.columns, *(ordering.column for ordering in state.order)])
+    return replace(state, relation=_pruned(state.relation, needed))
+
+
+def _pruned(relation: Relation, needed: Names) -> Relation:
+    """Return a relation with these columns; with its first one if none is asked for."""
+    if isinstance(relation, RowFilter):
+        # Its condition names a column; if nothing else is asked for, that one is enough.
+        source = _pruned(relation.input, needed | references(relation.condition))
+        return replace(relation, input=source, columns=source.columns)
+    if not needed & set(relation.columns):
+        needed = frozenset([next(iter(relation.columns))])
+    columns = _only(relation.columns, needed)
+    match relation:
+        case Scan():
+            return replace(relation, columns=columns)
+        case Select():
+            values = _only(relation.values, needed)
+            below = _references(values.values())
+            return replace(
+                relation, input=_pruned(relation.input, below), values=values, columns=columns
+            )
+        case Limit():
+            below = needed | {ordering.column for ordering in relation.order}
+            return replace(relation, input=_pruned(relation.input, below), columns=columns)
+        case Expand():
+            below = (needed - {relation.name}) | references(relation.array)
+            kept = _only(relation.columns, needed | {relation.name})
+            return replace(relation, input=_pruned(relation.input, below), columns=kept)
+        case Union():
+            inputs = tuple(_pruned(each, needed) for each in relation.inputs)
+            return replace(relation, inputs=inputs, columns=columns)
+        case _:
+            return _pruned_groups(relation, needed)
+
+
+def _pruned_groups(relation: ConstantRows | Aggregate | Distinct | Join, needed: Names) -> Relation:
+    columns = _only(relation.columns, needed)
+    match relation:
+        case Aggregate():
+            values = _only(relation.values, needed)
+            below = _references([*relation.by.values(), *values.values()])
+            kept = _only(relation.columns, frozenset([*relation.by, *values]))
+            return replace(
+                relation, input=_pruned(relation.input, below), values=values, columns=kept
+            )
+        case Distinct():
+            # Without keys, rows differ by all of their columns.
+            below = needed | set(relation.on) if relation.on else frozenset(relation.columns)
+            kept = _only(relation.columns, below)
+            return replace(relation, input=_pruned(relation.input, below), columns=kept)
+        case Join():
+            outputs = _only(relation.outputs, needed)
+            left = _references(a for a, _ in relation.keys)
+            right = _references(b for _, b in relation.keys)
+            left |= {column for side, column in outputs.values() if side == "left"}
+            right |= {column for side, column in outputs.values() if side == "right"}
+            return replace(
+                relation,
+                left=_pruned(relation.left, left),
+                right=_pruned(relation.right, right),
+                outputs=outputs,
+                columns=columns,
+            )
+        case ConstantRows():
+            return relation
+
+
+def _only(items: Mapping[str, Item], names: Names) -> dict[str, Item]:
+    return {name: item for name, item in items.items() if name in names}
+
+
+def _references(expressions: Iterable[Expression]) -> Names:
+    return frozenset().union(*(references(expression) for expression in expressions))
+
 
 _NANOS_PER_MICRO = 1_000
 _EVERYTHING: Intervals = {}

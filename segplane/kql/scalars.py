@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from segplane.kql import arithmetic, rules, signatures, syntax
-from segplane.kql.arithmetic import Operands
+from segplane.kql import arithmetic, functions, syntax
+from segplane.kql.arithmetic import Operands, convert, or_empty
 from segplane.kql.catalog import FUNCTIONS, INFIX
-from segplane.kql.conversions import convert, or_empty
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from segplane.kql.promotion import with_promoted
 from segplane.kql.regex import escape, group_count
@@ -121,8 +120,8 @@ def _call(call: syntax.Call, scope: Scope) -> Expression:
     inner = scope.plain() if function.is_aggregate else scope
     arguments = [argument(a, inner) for a in _without_star(call)]
     if function.rule:
-        return rules.typed(call.name, function.rule, arguments, call.offset)
-    typed = signatures.applied(call.name, function.signatures, arguments, call.offset)
+        return functions.typed(call.name, function.rule, arguments, call.offset)
+    typed = functions.applied(call.name, function.signatures, arguments, call.offset)
     return _normalized(typed)
 
 
@@ -175,7 +174,7 @@ def _time(call: syntax.Call, scope: Scope) -> Expression:
         raise KqlError(call.offset, f"a projection's rows do not depend on {call.name}()", hint)
     arguments = [argument(a, scope) for a in call.arguments]
     signature = FUNCTIONS[call.name].signatures
-    checked = signatures.applied(call.name, signature, arguments, call.offset)
+    checked = functions.applied(call.name, signature, arguments, call.offset)
     assert isinstance(checked, Apply)
     shift = checked.arguments[0] if checked.arguments else Constant(0, "timespan")
     assert isinstance(shift, Constant)
@@ -234,7 +233,7 @@ def _equal_texts(left: Argument, right: Argument, name: str, offset: int) -> Exp
 def _test(
     signature: tuple[str, ...], name: str, base: str, arguments: list[Argument], offset: int
 ) -> Expression:
-    tested = signatures.applied(name, signature, arguments, offset)
+    tested = functions.applied(name, signature, arguments, offset)
     assert isinstance(tested, Apply)
     value, wanted = tested.arguments
     assert isinstance(wanted, Constant)
@@ -248,7 +247,7 @@ def _test(
             wanted = Constant(text.lower(), "string")
         return Apply(kind, (value, wanted), "bool", offset, name)
     term = _term(text, kind) if cased else f"(?i){_term(text, kind)}"
-    return Apply("match", (value, signatures.pattern(term, arguments[1])), "bool", offset, name)
+    return Apply("match", (value, functions.pattern(term, arguments[1])), "bool", offset, name)
 
 
 def _term(text: str, kind: str) -> str:

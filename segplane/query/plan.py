@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
 from segplane.kql.reads import DatasetRead, reads_of
+from segplane.kql.scope import CheckedQuery
 from segplane.kql.sql.relations import to_sql
-from segplane.kql.state import CheckedQuery
 from segplane.kql.typed import Columns, Table
 from segplane.query.errors import QueryError
 

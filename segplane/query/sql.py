@@ -11,8 +11,8 @@ from sqlglot.errors import SqlglotError
 
 from segplane.kql.dataset_table import STORED, TIME_COLUMN
 from segplane.kql.reads import DatasetRead, reads_of
+from segplane.kql.scope import CheckedQuery
 from segplane.kql.sql.relations import to_sql
-from segplane.kql.state import CheckedQuery
 from segplane.kql.typed import Table
 from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan

@@ -6,7 +6,7 @@ from typing import TypeVar
 from meta.client import MetaClient
 from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2
-from segplane.kql.state import CheckedQuery
+from segplane.kql.scope import CheckedQuery
 from segplane.kql.typed import Table
 from segplane.query.errors import QueryError
 from segplane.read.lookup import all_datasets, view_names

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from segplane.kql.sql.engines import EngineName
-    from segplane.kql.state import CheckedQuery
+    from segplane.kql.scope import CheckedQuery
+    from segplane.kql.sql.expressions import EngineName
     from segplane.kql.types import KqlType
 
 _BATCH_ROWS = 10_000

@@ -18,7 +18,7 @@ from segplane.read.opening import open_dataset, version_at
 from segplane.read.view import OpenView
 
 if TYPE_CHECKING:
-    from segplane.kql.state import CheckedQuery
+    from segplane.kql.scope import CheckedQuery
 
 
 def open_view(

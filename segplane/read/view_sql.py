@@ -8,9 +8,9 @@ from meta.v1 import operations_pb2 as ops
 from segplane.kql import queries
 from segplane.kql.dataset_table import dataset_table, promoted
 from segplane.kql.errors import KqlError
-from segplane.kql.sql.engines import EngineName
+from segplane.kql.scope import CheckedQuery
+from segplane.kql.sql.expressions import EngineName
 from segplane.kql.sql.relations import to_sql
-from segplane.kql.state import CheckedQuery
 from segplane.kql.typed import Columns, Table
 from segplane.kql.types import TYPES
 

@@ -7,8 +7,7 @@ import psycopg
 import pytest
 
 from collector.dedupe import CommittedDigests
-from collector.stream import StreamWriter
-from collector.stream_recovery import StreamEnded
+from collector.stream import StreamEnded, StreamWriter
 from meta.v1 import ingestion_pb2, nursery_pb2
 from nursery import dead_streams
 from nursery.snapshot import StreamInfo, read_snapshot

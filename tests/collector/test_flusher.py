@@ -17,9 +17,8 @@ from collector.flusher import Flusher
 from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
 from collector.memory_budget import MemoryBudget
-from collector.quotas import Quotas
 from collector.refusal import Refused
-from collector.token_activity import TokenLimits
+from collector.token_limits import Quotas, TokenLimits
 from meta.errors import Code
 from meta.process import Environment
 from meta.v1 import ingest_token_pb2

@@ -10,7 +10,7 @@ from collector.intake import AdmittedExport
 from collector.memory_budget import MemoryBudget
 from collector.otlp_grpc import Context, ReadTimes, read_in_time
 from collector.refusal import TOKEN_LIMIT, Refused
-from collector.token_activity import Activities, TokenLimits
+from collector.token_limits import Activities, TokenLimits
 from meta.errors import Code
 from tests.support.collector.seat import run
 

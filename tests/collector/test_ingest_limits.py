@@ -10,7 +10,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from collector.ingestion import IngestLimits
 from collector.partial_success import reject_outside
 from collector.refusal import Refused
-from collector.token_activity import TokenActivity, TokenLimits
+from collector.token_limits import TokenActivity, TokenLimits
 from meta.v1 import operations_pb2
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken

@@ -8,10 +8,7 @@ from uuid import uuid4
 import pytest
 
 from collector.ingestion import Ingestion
-from collector.stream import Displaced, FlushTooOld, StreamWriter
-from collector.stream_recovery import (
-    StreamEnded,
-)
+from collector.stream import Displaced, FlushTooOld, StreamEnded, StreamWriter
 from meta.errors import Unavailable
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable

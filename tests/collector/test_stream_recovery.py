@@ -6,7 +6,7 @@ import pytest
 
 from collector.babies import ListedBaby
 from collector.dedupe import CommittedDigests
-from collector.stream_recovery import HOLE_OFFSETS_MAX, end_of_tail, read_recent_digests
+from collector.stream import HOLE_OFFSETS_MAX, end_of_tail, read_recent_digests
 from segments.baby import encode_baby
 from segments.keys import baby_key
 from segments.store.interface import ObjectInfo

@@ -10,9 +10,10 @@ from meta.store.catalog.link_columns import LinkColumn, TypedLink
 from meta.store.catalog.schemas import SchemaColumn
 from meta.store.engine.pool import Transaction
 from meta.v1 import common_pb2
-from segplane.kql import queries, usage
+from segplane.kql import queries
 from segplane.kql.dataset_table import any_dataset, dataset_table, promoted
 from segplane.kql.errors import KqlError
+from segplane.kql.reads import used_columns
 from segplane.kql.typed import Columns, Promoted
 from segplane.kql.types import TYPES
 
@@ -44,9 +45,9 @@ def typed_link(
             queries.check_output(text, state.columns, schema)
     except KqlError as error:
         raise InvalidArgument(str(error), field="projection_id") from None
-    reads = usage.used_columns(state.relation, frozenset())
+    reads = used_columns(state.relation, frozenset())
     passes = {row.name for row in rows if row.name in state.columns and row.name not in reads}
-    passes = {n for n in passes if n in usage.used_columns(state.relation, frozenset([n]))}
+    passes = {n for n in passes if n in used_columns(state.relation, frozenset([n]))}
     return TypedLink(
         tuple(LinkColumn(row.name, row.kql_type) for row in rows if row.name in reads),
         tuple(

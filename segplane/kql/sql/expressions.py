@@ -1,14 +1,20 @@
-"""Typed expressions as sqlglot's, for one engine."""
+"""Typed expressions as sqlglot's, and the generators that write them for each engine."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from math import isinf, isnan
+from typing import Any, ClassVar, Literal
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
-from segplane.kql.errors import NotOnEngine
-from segplane.kql.sql.common import PAIRS, PLAIN, TOTAL
-from segplane.kql.sql.engines import Engine
-from segplane.kql.sql.generator import Raw, SqlPattern
+from segplane.kql import regex
+from segplane.kql.errors import KqlError, NotOnEngine
+from segplane.kql.sql import duckdb, spark, trino
+from segplane.kql.sql.common import COMMON, PAIRS, PLAIN, TOTAL
 from segplane.kql.typed import (
     Among,
     Apply,
@@ -20,6 +26,152 @@ from segplane.kql.typed import (
     Member,
     Not,
 )
+from segplane.kql.types import KqlType
+
+EngineName = Literal["duckdb", "spark", "trino"]
+_REFERENCE = re.compile(r"\\(\\|[0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One SQL dialect; `types` are its names for the nine types."""
+
+    name: EngineName
+    patterns: Mapping[str, str]
+    types: Mapping[KqlType, str]
+    regex: Callable[[str], str]
+    rewrite: Callable[[str], str]
+    time: Callable[[int], str]
+    path: Callable[[tuple[str | int, ...]], str]
+
+
+def _types(**others: str) -> dict[KqlType, str]:
+    names: dict[KqlType, str] = {
+        "bool": "BOOLEAN",
+        "int": "INT",
+        "long": "BIGINT",
+        "real": "DOUBLE",
+        "string": "VARCHAR",
+        "datetime": "TIMESTAMPTZ",
+        "timespan": "BIGINT",
+        "guid": "VARCHAR",
+        "dynamic": "VARCHAR",
+    }
+    text = others.get("string", "VARCHAR")
+    return {**names, "string": text, "guid": text, "dynamic": text,
+            "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
+
+
+def _clock(micros: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    return f"{moment.year:04}-{moment:%m-%d %H:%M:%S.%f}"
+
+
+def _java_rewrite(text: str) -> str:
+    r"""Return a rewrite with `$1` for `\1`, and with what Java takes as a sign escaped."""
+    pieces = re.split(r"(\\\\|\\[0-9])", text)
+    return "".join(
+        "\\\\" if p == "\\\\" else f"${p[1]}" if _REFERENCE.fullmatch(p)
+        else p.replace("\\", "\\\\").replace("$", "\\$")
+        for p in pieces
+    )  # fmt: skip
+
+
+def _dotted_path(keys: tuple[str | int, ...]) -> str:
+    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f'."{key}"' for key in keys)
+
+
+def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
+    def path(keys: tuple[str | int, ...]) -> str:
+        steps = (f"[{k}]" if isinstance(k, int) else f"[{quote}{k}{quote}]" for k in keys)
+        return "$" + "".join(steps)
+
+    return path
+
+
+ENGINES: dict[EngineName, Engine] = {
+    "duckdb": Engine(
+        "duckdb",
+        {**COMMON, **duckdb.PATTERNS},
+        _types(),
+        regex.to_re2,
+        str,
+        lambda micros: f"TIMESTAMPTZ '{_clock(micros)}+00'",
+        _dotted_path,
+    ),
+    "spark": Engine(
+        "spark",
+        {**COMMON, **spark.PATTERNS},
+        _types(string="STRING", datetime="TIMESTAMP"),
+        regex.to_java,
+        _java_rewrite,
+        lambda micros: f"TIMESTAMP '{_clock(micros)}Z'",
+        _bracket_path("'"),
+    ),
+    "trino": Engine(
+        "trino",
+        {**COMMON, **trino.PATTERNS},
+        _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
+        regex.to_trino,
+        _java_rewrite,
+        lambda micros: f"TIMESTAMP '{_clock(micros)} UTC'",
+        _bracket_path('"'),
+    ),
+}
+
+
+SQL_CHARACTERS_MAX = 200_000
+_ARGUMENT = re.compile(r"<(\d+|\*)>")
+
+
+class SqlPattern(exp.Expression):
+    """An SQL pattern with arguments; `this` is its text."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False}
+
+
+class Raw(exp.Expression):
+    """A piece of SQL as it stands, of an engine's own: a constant of a time."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+def _write(generator: Any, node: exp.Expression) -> str:
+    arguments = [generator.sql(argument) for argument in node.expressions]
+
+    def argument(match: re.Match[str]) -> str:
+        return ", ".join(arguments) if match[1] == "*" else arguments[int(match[1])]
+
+    text = _ARGUMENT.sub(argument, str(node.args["this"]))
+    # Patterns name an argument more than once, so nested ones may double at every level.
+    if len(text) > SQL_CHARACTERS_MAX:
+        hint = f"at most {SQL_CHARACTERS_MAX:,} are written: compute parts of it with extend"
+        raise KqlError(0, "an expression has too many characters in SQL", hint)
+    return text
+
+
+@cache
+def _generator(engine: EngineName) -> Any:
+    base = Dialect.get_or_raise(engine).generator_class
+    transforms = {
+        **base.TRANSFORMS,
+        SqlPattern: _write,
+        Raw: lambda _, node: str(node.args["this"]),
+    }
+    return type(f"{engine}Generator", (base,), {"TRANSFORMS": transforms})
+
+
+def to_text(
+    tree: exp.Expression | exp.Query, engine: EngineName, *, is_pretty: bool = False
+) -> str:
+    """Return the SQL text of a tree for an engine."""
+    assert engine in ENGINES
+    generator = _generator(engine)(
+        dialect=Dialect.get_or_raise(engine), identify=True, pretty=is_pretty
+    )
+    text: str = generator.generate(tree)
+    return text
+
 
 # Null where both sides are; false or true where one is.
 _PAIR = "CASE WHEN NOT (<0> IS NULL AND <1> IS NULL) THEN COALESCE({}, FALSE) END"

@@ -6,11 +6,16 @@ from typing import Any
 from sqlglot import exp
 
 from segplane.kql.errors import NotOnEngine
-from segplane.kql.pruning import pruned
-from segplane.kql.sql.engines import ENGINES, Engine, EngineName
-from segplane.kql.sql.expressions import ExpressionWriter
-from segplane.kql.sql.generator import SqlPattern, to_text
-from segplane.kql.state import CheckedQuery
+from segplane.kql.reads import pruned
+from segplane.kql.scope import CheckedQuery
+from segplane.kql.sql.expressions import (
+    ENGINES,
+    Engine,
+    EngineName,
+    ExpressionWriter,
+    SqlPattern,
+    to_text,
+)
 from segplane.kql.typed import (
     Aggregate,
     ConstantRows,

@@ -39,7 +39,7 @@ from segplane.read.view_types import arrow_schema
 
 if TYPE_CHECKING:
     from segplane.kql.reads import DatasetRead
-    from segplane.kql.state import CheckedQuery
+    from segplane.kql.scope import CheckedQuery
 
 # The files' rows, as the SQL of a link names them.
 _ROWS = "segplane rows"

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segplane.kql import lexer, parser, token_stream
+from segplane.kql import parser, tokens
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
-from segplane.kql.sql.engines import ENGINES
+from segplane.kql.sql.expressions import ENGINES
 from segplane.kql.sql.relations import to_sql
 from tests.segplane.kql.cases import AGGREGATES, SCALARS
 from tests.segplane.kql.whole_queries import QUERIES
 from tests.support.kql.rows import TABLE
 
-LEVELS = token_stream.NESTING_MAX
+LEVELS = tokens.NESTING_MAX
 OPERATORS = parser.OPERATORS_MAX
 
 
@@ -39,7 +39,7 @@ def translated(text: str) -> str:
         (lambda n: "rows" + " | summarize i = max(i) by id" * n, OPERATORS),
         (lambda n: "union " + ", ".join(["rows"] * n), parser.SOURCES_MAX),
         (lambda n: f"{'(' * n}rows{')' * n} | count", LEVELS - 1),
-        (lambda n: "print '" + "x" * n + "'", lexer.TEXT_CHARACTERS_MAX - 8),
+        (lambda n: "print '" + "x" * n + "'", tokens.TEXT_CHARACTERS_MAX - 8),
         (lambda n: "rows | where i in (" + ",".join(["1"] * n) + ")", 4_997),
     ],
     ids=["brackets", "signs", "calls", "sums", "paths", "filters", "extends", "groups", "unions",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from collector.babies import StreamBabies
 from collector.dedupe import CommittedDigests
 from collector.ingestion import Ingestion
-from collector.stream_recovery import StreamTail
+from collector.stream import StreamTail
 from tests.support.collector.ground import Ground, GroundToken
 
 DEADLINE_SECS = 30.0

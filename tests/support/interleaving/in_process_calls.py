@@ -12,12 +12,16 @@ from uuid import UUID, uuid4
 import grpc
 from sqlalchemy import text
 
+from meta.commits.change_feed import ChangeFeed
+from meta.commits.merge_registrar import MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError
 from meta.services.deletion.segment_deletion import SegmentDeletionServicer
 from meta.services.lookup.segment_lookup import SegmentLookupServicer
-from meta.services.pins.pins import PinCalls
+from meta.services.pins import pins
+from meta.services.server_parts import ServerParts
+from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import datasets
 from meta.store.deletion import orphans
 from meta.store.engine.pool import Transaction
@@ -60,7 +64,7 @@ class InProcessScene:
         self.transactions = Transactions(server.running.database)
         self.settings: Settings = server.settings
         self._lookup = SegmentLookupServicer(self.transactions, self.settings)
-        self._pins = PinCalls(self.transactions, self.settings)
+        self._server = server_parts(self.transactions, self.settings)
         self._deletion = SegmentDeletionServicer(self.transactions, self.settings)
 
     def dataset(self) -> UUID:
@@ -165,11 +169,11 @@ class InProcessScene:
         request = operations_pb2.PinVersionRequest(
             pin_id=str(uuid4()), owner="reader", dataset_name=name, version=version
         )
-        return self._pins.PinVersion(request, NO_CONTEXT).pin.id
+        return pins.pin_version(self._server, request, NO_CONTEXT).pin.id
 
     def renew(self, pin_id: str) -> str:
         request = operations_pb2.RenewPinRequest(pin_id=pin_id)
-        return self._pins.RenewPin(request, NO_CONTEXT).pin.id
+        return pins.renew_pin(self._server, request, NO_CONTEXT).pin.id
 
     def rows(self, statement: str, **values: object) -> list[tuple[object, ...]]:
         """Read the tables themselves."""
@@ -225,4 +229,15 @@ def attempt_of(work: Callable[[], object]) -> object:
 def _segment(dataset_id: UUID, prefix: str, name: str, events: int) -> NewSegment:
     return NewSegment(
         dataset_id, 1_000, 2_000, 500, 100, events, prefix, name, join_key(prefix, name)
+    )
+
+
+def server_parts(transactions: Transactions, settings: Settings) -> ServerParts:
+    """The parts of a server without its event loop."""
+    return ServerParts(
+        transactions,
+        settings,
+        ChangeFeed(transactions, settings.watchers_max),
+        MergeRegistrar(transactions, settings.database.commit_batches),
+        TokenHasher(settings.peppers),
     )

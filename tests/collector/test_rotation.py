@@ -26,7 +26,7 @@ from tests.support.waiting import wait_until
 
 # A collector that looks at the file of its token at every call, not every 5 s.
 PROGRAM = """
-from meta import bearer_token
+from meta.client import bearer_token
 bearer_token.CHECK_SECS = 0.0
 from collector.__main__ import main
 main()

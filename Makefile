@@ -12,7 +12,7 @@ GROUP := $(UV) pip compile --universal --python-version 3.11 --generate-hashes -
 PROTOS := $(wildcard protos/meta/v1/*.proto) $(wildcard protos/segments/v1/*.proto)
 PACKAGES := meta segments collector nursery merge_worker janitor segplane pyspark_segplane
 
-.PHONY: help setup lock demo test test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
+.PHONY: help setup lock demo test test-control test-readers test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -67,6 +67,15 @@ demo: $(READY) ## The main job on real input, start to finish; exit code 0 only 
 # where no signal reaches it shows its stacks and ends; that test has failed, and the others go on.
 test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
 	$(BIN)/python -m pytest -n 2 --dist loadscope -o faulthandler_timeout=620 -o faulthandler_exit_on_timeout=true
+
+# The two halves of `make test`: what reads datasets, and all else.
+READERS_TESTS := $(addprefix tests/segplane/,gateway kql query read)
+
+test-control: $(READY) ## The half of the tests that is about the control plane and the processes
+	$(BIN)/python -m pytest -n 2 --dist loadscope $(addprefix --ignore=,$(READERS_TESTS))
+
+test-readers: $(READY) ## The half of the tests that is about readers: KQL, queries, segplane.read, the gateway
+	$(BIN)/python -m pytest -n 2 --dist loadscope $(READERS_TESTS)
 
 test-slow: $(READY) ## The tests that need minutes each
 	$(BIN)/python -m pytest -m slow

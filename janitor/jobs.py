@@ -1,7 +1,6 @@
 """The janitor's jobs, one function each. Each may be interrupted anywhere and run again."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -11,7 +10,6 @@ from janitor.orphans import sweep
 from janitor.scrub import Pace, scrub_piece
 from meta import metrics
 from meta.client import MetaClient, location
-from meta.errors import Unimplemented
 from meta.process import Shutdown
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from meta.v1.operations_pb2 import (
@@ -73,18 +71,16 @@ def delete_tombstoned(tools: Tools) -> None:
     Of a dataset with a deletion brake meta names none, until an operator releases it.
     """
     _delete_due(tools)
-    # A meta of 0.1.0 has no brakes.
-    with suppress(Unimplemented):
-        brakes = tools.meta.operations.GetServerState(GetServerStateRequest()).deletion_brakes
-        metrics.BRAKED_DATASETS.set(len(brakes))
-        for brake in brakes:
-            log.warning(
-                "deletion_braked",
-                dataset=brake.dataset_name,
-                segments=brake.segments,
-                size_bytes=brake.size_bytes,
-                live_size_bytes=brake.live_size_bytes,
-            )
+    brakes = tools.meta.operations.GetServerState(GetServerStateRequest()).deletion_brakes
+    metrics.BRAKED_DATASETS.set(len(brakes))
+    for brake in brakes:
+        log.warning(
+            "deletion_braked",
+            dataset=brake.dataset_name,
+            segments=brake.segments,
+            size_bytes=brake.size_bytes,
+            live_size_bytes=brake.live_size_bytes,
+        )
 
 
 def _delete_due(tools: Tools) -> None:
@@ -136,11 +132,7 @@ def delete_table_metadata(tools: Tools) -> None:
     """Delete table metadata that nobody was handed for a grace; what is missed is an orphan."""
     has_more = True
     while has_more and not tools.shutdown.is_requested:
-        try:
-            reply = tools.meta.operations.ExpireTableObjects(ExpireTableObjectsRequest())
-        except Unimplemented:
-            # A meta of 0.1.0 keeps none.
-            return
+        reply = tools.meta.operations.ExpireTableObjects(ExpireTableObjectsRequest())
         keys = [key for key in reply.object_keys if isinstance(parse_key(key), TableKey)]
         tools.store.delete(keys)
         has_more = reply.has_more
@@ -178,16 +170,14 @@ def scrub(tools: Tools) -> None:
         return
     pace = Pace(rate, tools.shutdown.wait)
     pass_secs = tools.settings.scrub_pass_secs
-    # A meta of 0.1.0 keeps no checksums.
-    with suppress(Unimplemented):
-        scrub_piece(
-            tools.meta,
-            tools.store,
-            tools.shutdown,
-            pace,
-            holder=tools.janitor_id,
-            pass_secs=pass_secs,
-        )
+    scrub_piece(
+        tools.meta,
+        tools.store,
+        tools.shutdown,
+        pace,
+        holder=tools.janitor_id,
+        pass_secs=pass_secs,
+    )
 
 
 def measure_clocks(tools: Tools) -> None:

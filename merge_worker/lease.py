@@ -9,7 +9,7 @@ from typing import Self
 import structlog
 
 from meta.client import MetaClient
-from meta.errors import MetaError, NotFound, Unimplemented
+from meta.errors import MetaError, NotFound
 from meta.v1.janitor_pb2 import UnclaimMergeTaskRequest
 from meta.v1.operations_pb2 import HeartbeatMergeTaskRequest
 
@@ -98,8 +98,6 @@ class Lease:
             reply = self._meta.operations.HeartbeatMergeTask(
                 self._request, timeout=max(1.0, self._lease_secs / _HEARTBEATS_PER_LEASE)
             )
-        except Unimplemented:
-            return False
         except NotFound:
             return self._lose("the task is unknown")
         except MetaError as error:

@@ -118,7 +118,7 @@ class ParkedStreams:
         try:
             reply = self._client.operations.ParkStream(request)
         except MetaError as error:
-            # meta is unreachable, or of release 0.1.0: the stream waits all the same.
+            # meta is unreachable or refuses: the stream waits all the same.
             log.info("park_failed", stream_id=baby.stream_id, reason=error.reason)
             return PARKED_SECS
         if reply.skipped:

@@ -11,10 +11,10 @@ import structlog
 
 from meta import metrics
 from meta.client import MetaClient
-from meta.errors import MetaError, Unimplemented
+from meta.errors import MetaError
 from meta.v1.operations_pb2 import LeaseNurseryShardsRequest, LeaseNurseryShardsResponse
 from nursery.config import Settings
-from segplane.dataplane.stream_poll import ALL_STREAMS, Shards
+from segplane.dataplane.stream_poll import Shards
 
 log = structlog.get_logger()
 # Renewals during a lease.
@@ -61,10 +61,7 @@ class FixedShard:
 
 
 class LeasedShards:
-    """Shards that meta assigns, renewed by a thread while a cycle runs.
-
-    A server of release 0.1.0 assigns none: then the nursery merges all streams.
-    """
+    """Shards that meta assigns, renewed by a thread while a cycle runs."""
 
     def __init__(self, client: MetaClient, nursery_id: str, monotonic: Callable[[], float]) -> None:
         self._client = client
@@ -96,11 +93,7 @@ class LeasedShards:
             log.warning("shards_not_released", error=str(error))
 
     def _assigned(self) -> Shards:
-        try:
-            reply = self._call()
-        except Unimplemented:
-            self._lease_secs = float("inf")
-            return ALL_STREAMS
+        reply = self._call()
         self._lease_secs = reply.lease_secs
         if self._thread is None:
             self._thread = threading.Thread(target=self._renew, name="shard-lease", daemon=True)

@@ -1,7 +1,4 @@
-"""Polls of meta's streams, page by page, with what is known of the catalog already.
-
-A server of 0.1.0 knows no pages and answers everything at once; both come out alike.
-"""
+"""Polls of meta's streams, page by page, with what is known of the catalog already."""
 
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -12,8 +9,7 @@ from meta.errors import VersionExpired
 from meta.v1 import common_pb2
 from meta.v1 import nursery_pb2 as pb
 
-# How long changes of the catalog are added to what was read as a whole: a server of 0.1.0 beside
-# this release does not mark what it changes.
+# How long changes of the catalog are added to one that was read as a whole.
 CATALOG_SECS = 300.0
 
 
@@ -93,7 +89,7 @@ class StreamPoll:
     def _read(
         self, since_seq: int, waiting: Collection[str], shards: Shards
     ) -> pb.GetIngestStreamsResponse:
-        # A single shard in the form that servers of 0.1.0 know too.
+        # A single shard in the form of the published contract.
         is_single = len(shards.indexes) == 1
         request = pb.GetIngestStreamsRequest(
             since_seq=since_seq,

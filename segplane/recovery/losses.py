@@ -5,7 +5,6 @@ import socket
 from collections.abc import Iterator
 
 from meta.client import MetaClient
-from meta.errors import Unimplemented
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 
@@ -14,13 +13,10 @@ _ACTOR_CHARACTERS_MAX = 255
 
 
 def list_parked(client: MetaClient) -> Iterator[pb.ParkedStream]:
-    """Yield the streams that cannot pass a baby segment; none of a server of release 0.1.0."""
+    """Yield the streams that cannot pass a baby segment."""
     request = pb.ListParkedStreamsRequest(pagination=catalog_pb2.PaginationRequest(limit=_PAGE))
     while True:
-        try:
-            reply = client.operations.ListParkedStreams(request)
-        except Unimplemented:
-            return
+        reply = client.operations.ListParkedStreams(request)
         yield from reply.streams
         if not reply.pagination.next_cursor:
             return
@@ -37,10 +33,7 @@ def list_losses(
         dataset_id=dataset_id,
     )
     while True:
-        try:
-            reply = client.operations.ListLosses(request)
-        except Unimplemented:
-            return
+        reply = client.operations.ListLosses(request)
         yield from reply.losses
         if not reply.pagination.next_cursor:
             return

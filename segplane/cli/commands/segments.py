@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from meta.client import MetaClient
-from meta.errors import Unimplemented
 from meta.v1 import common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.errors import SegmentsError
@@ -193,11 +192,8 @@ def _print(
 
 
 def _damage(client: MetaClient) -> dict[str, str]:
-    """Proven damage by segment id; none from a meta that knows no such thing."""
-    try:
-        return {one.segment_id: one.damage for one in islice(list_damaged(client), DAMAGED_MAX)}
-    except Unimplemented:
-        return {}
+    """Proven damage by segment id."""
+    return {one.segment_id: one.damage for one in islice(list_damaged(client), DAMAGED_MAX)}
 
 
 def _row(segment: common_pb2.SegmentInfo) -> tuple[object, ...]:

@@ -55,7 +55,7 @@ def list_(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> No
 
 
 def _all_tokens(client: MetaClient) -> Iterator[pb.IngestTokenInfo]:
-    """List page by page; a server of 0.1.0 answers everything at once."""
+    """List page by page."""
     request = pb.ListIngestTokensRequest(pagination=catalog_pb2.PaginationRequest(limit=1_000))
     while True:
         reply = client.ingest_token.ListIngestTokens(request)

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 
 import grpc
 
+from meta.v1.operations_pb2 import GetServerStateRequest, GetServerStateResponse
+from meta.v1.operations_pb2_grpc import (
+    OperationsServiceServicer,
+    add_OperationsServiceServicer_to_server,
+)
 from meta.v1.segment_deletion_pb2 import (
     ConfirmTombstoneDeletionError,
     ConfirmTombstoneDeletionRequest,
@@ -56,11 +61,21 @@ class Deletion(SegmentDeletionServiceServicer):
         return ConfirmTombstoneDeletionResponse(success=success)
 
 
+class ServerState(OperationsServiceServicer):
+    """A state without deletion brakes."""
+
+    def GetServerState(  # noqa: N802
+        self, request: GetServerStateRequest, context: Context
+    ) -> GetServerStateResponse:
+        return GetServerStateResponse()
+
+
 @contextmanager
 def serve(deletion: Deletion) -> Iterator[str]:
     """Serve on a free port; gives the address."""
     server = grpc.server(ThreadPoolExecutor(4))
     add_SegmentDeletionServiceServicer_to_server(deletion, server)
+    add_OperationsServiceServicer_to_server(ServerState(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

@@ -13,14 +13,13 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health_aio
 
 from collector.auth import TokenCache
-from collector.buffer import Buffer
+from collector.buffer import Buffer, MemoryBudget
 from collector.config import Settings, split_bind
 from collector.conversion import ConversionPool
-from collector.dedupe import CommittedDigests
+from collector.export import CommittedDigests
 from collector.flusher import Flusher
 from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
-from collector.memory_budget import MemoryBudget
 from collector.otlp_grpc import SERVICES, OtlpHandler
 from collector.otlp_http import OtlpHttp
 from collector.retry import Backoff

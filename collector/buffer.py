@@ -1,20 +1,159 @@
-"""Buffer of validated exports that wait for a flush, batched by size and time.
-
-A batch is made up when it is due, from the exports of all tokens in turn: a token with a long
-backlog does not delay the exports of the others.
-"""
+"""Buffer of validated exports until a flush, and the memory of exports from their first byte."""
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from collector.fair_queue import FairQueue
-from collector.memory_budget import Charge
-from collector.refusal import Refusal
+from collector.refusal import Refusal, over_limit, unavailable
+from meta.metrics import BUFFERED_BYTES
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
+
+# Long enough for bodies under way to arrive; a store or a meta that is slow takes longer.
+ROOM_WAIT_SECS = 0.25
+
+
+@dataclass(slots=True)
+class MemoryBudget:
+    """Bytes charged in total and per token; used on one event loop only.
+
+    One charge may always enter an empty budget, whatever its size. Metrics show the latest budget.
+    """
+
+    size_bytes_max: int
+    token_size_bytes_max: int
+    size_bytes: int = 0
+    _token_sizes: Counter[str] = field(default_factory=Counter)
+    _waiters: "deque[_Waiter]" = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        # Read when it is asked for: every export changes it several times.
+        BUFFERED_BYTES.set_function(lambda: self.size_bytes)
+
+    def open(self, token_id: str, token_size_bytes_max: int | None = None) -> "Charge":
+        """Open a charge of 0 bytes; a token may have a limit of its own."""
+        return Charge(self, token_id, token_size_bytes_max or self.token_size_bytes_max)
+
+    def has_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> bool:
+        """Whether so many more bytes may be charged to a token."""
+        if not self._token_has_room(token_id, size_bytes, token_size_bytes_max):
+            return False
+        return not self.size_bytes or self.size_bytes + size_bytes <= self.size_bytes_max
+
+    def require_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> None:
+        """Raise Refused, with a time to retry, where `has_room` is false."""
+        if not self._token_has_room(token_id, size_bytes, token_size_bytes_max):
+            raise over_limit("memory", "ingest token has too many bytes in progress")
+        if not self.has_room(token_id, size_bytes, token_size_bytes_max):
+            raise unavailable("collector's buffer is full")
+
+    def is_half_full(self) -> bool:
+        """Whether more than half of the budget is in use."""
+        return self.size_bytes > self.size_bytes_max // 2
+
+    def change(self, token_id: str, size_bytes: int) -> None:
+        """Charge (or, if negative, discharge) bytes."""
+        self.size_bytes += size_bytes
+        self._token_sizes[token_id] += size_bytes
+        if not self._token_sizes[token_id]:
+            del self._token_sizes[token_id]
+        if size_bytes < 0 and self._waiters:
+            self._admit_waiters()
+
+    def charge_at_once(self, charge: "Charge", size_bytes: int) -> bool:
+        """Charge bytes if there is room and nobody waits for it; whether they were charged."""
+        if self._waiters or not charge.has_room(size_bytes):
+            return False
+        charge.set(charge.size_bytes + size_bytes)
+        return True
+
+    async def wait_for_room(self, charge: "Charge", size_bytes: int) -> None:
+        """Charge bytes once there is room, in order of arrival as far as limits allow."""
+        waiter = _Waiter(charge, size_bytes, asyncio.get_running_loop().create_future())
+        self._waiters.append(waiter)
+        self._admit_waiters()
+        try:
+            await waiter.admitted
+        finally:
+            if not waiter.admitted.done() or waiter.admitted.cancelled():
+                self._waiters.remove(waiter)
+
+    def _token_has_room(self, token_id: str, size_bytes: int, token_size_bytes_max: int) -> bool:
+        held_bytes = self._token_sizes.get(token_id, 0)
+        return not held_bytes or held_bytes + size_bytes <= token_size_bytes_max
+
+    def _admit_waiters(self) -> None:
+        """Admit every waiter that has room; one whose token is full holds up no other token."""
+        waiting: deque[_Waiter] = deque()
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if waiter.admitted.done():
+                continue
+            if waiter.charge.has_room(waiter.size_bytes):
+                waiter.charge.set(waiter.charge.size_bytes + waiter.size_bytes)
+                waiter.admitted.set_result(None)
+            else:
+                waiting.append(waiter)
+        self._waiters = waiting
+
+
+@dataclass(slots=True, eq=False)
+class Charge:
+    """Bytes that one export has charged to its token."""
+
+    budget: MemoryBudget
+    token_id: str
+    token_size_bytes_max: int
+    size_bytes: int = 0
+
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether so many more bytes may be charged."""
+        return self.budget.has_room(self.token_id, size_bytes, self.token_size_bytes_max)
+
+    def grow_to(self, size_bytes: int) -> None:
+        """Charge up to a size at once; raises Refused where there is no room."""
+        more_bytes = size_bytes - self.size_bytes
+        if more_bytes > 0:
+            self.budget.require_room(self.token_id, more_bytes, self.token_size_bytes_max)
+            self.set(size_bytes)
+
+    def set(self, size_bytes: int) -> None:
+        """Charge exactly so many bytes, which the caller knows to be there."""
+        change_bytes = size_bytes - self.size_bytes
+        self.size_bytes = size_bytes
+        if change_bytes:
+            self.budget.change(self.token_id, change_bytes)
+
+    async def reserve(self, size_bytes: int) -> None:
+        """Charge more bytes once there is room; raises Refused where that takes too long."""
+        if self.budget.charge_at_once(self, size_bytes):
+            return
+        try:
+            async with asyncio.timeout(ROOM_WAIT_SECS):
+                await self.budget.wait_for_room(self, size_bytes)
+        except TimeoutError:
+            self.grow_to(self.size_bytes + size_bytes)
+
+    def take_over(self) -> "Charge":
+        """Return a charge of these bytes, of which this one is free then."""
+        taken = Charge(self.budget, self.token_id, self.token_size_bytes_max, self.size_bytes)
+        self.size_bytes = 0
+        return taken
+
+    def release(self) -> None:
+        """Discharge all bytes; safe to call twice."""
+        self.set(0)
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    charge: Charge
+    size_bytes: int
+    admitted: "asyncio.Future[None]"
+
 
 # Memory of an export beside its payload.
 OVERHEAD_BYTES = 512

@@ -1,18 +1,21 @@
-"""Validation of one OTLP export: its record count, time bounds and digest.
-
-The bytes that came are the bytes that are stored: nothing here serializes.
-"""
+"""One OTLP export: its count, bounds and digest, its counters, and whether it came before."""
 
 import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
 
+import structlog
 from blake3 import blake3
 from google.protobuf.message import DecodeError
 
 from collector.refusal import Refusal, Refused, malformed
 from meta.errors import Code
+from meta.metrics import EXPORT_BYTES, EXPORTS, THROTTLED_EXPORTS
 from segments.otlp import content
 from segments.otlp.content import PayloadFacts, TooManyParts
-from segments.signals import Signal
+from segments.signals import TRAITS, Signal
 
 DIGEST_BYTES = 16
 
@@ -49,3 +52,95 @@ def digest_of(token_id: str, signal: Signal, payload: bytes) -> bytes:
     digest = blake3(f"{token_id}\0{signal}\0".encode())
     digest.update(payload)
     return digest.digest(DIGEST_BYTES)
+
+
+def count_taken(signal: Signal, outcome: str, size_bytes: int) -> None:
+    """Count an export that was answered without a refusal."""
+    _exports(signal, outcome)()
+    _export_bytes(signal)(size_bytes)
+
+
+def count_refused(signal: Signal, refusal: Refusal) -> None:
+    """Count an export that was not taken, wherever on its way it was refused."""
+    _exports(signal, refusal.outcome)()
+    if refusal.limit:
+        THROTTLED_EXPORTS.labels(refusal.limit).inc()
+
+
+@cache
+def _exports(signal: Signal, outcome: str) -> Callable[[], None]:
+    return EXPORTS.labels(signal, outcome).inc
+
+
+@cache
+def _export_bytes(signal: Signal) -> Callable[[float], None]:
+    return EXPORT_BYTES.labels(signal).inc
+
+
+DIGESTS_MAX = 1_000_000
+
+
+@dataclass(slots=True)
+class CommittedDigests:
+    """A set that forgets after `keep_secs`, or earlier beyond `DIGESTS_MAX`, the oldest first."""
+
+    keep_secs: float
+    clock: Callable[[], float] = time.monotonic
+    # Insertion order is commit order, so the oldest are in front.
+    _committed_at: dict[bytes, float] = field(default_factory=dict)
+
+    def __contains__(self, digest: bytes) -> bool:
+        at = self._committed_at.get(digest)
+        return at is not None and self.clock() - at < self.keep_secs
+
+    def __len__(self) -> int:
+        return len(self._committed_at)
+
+    def add(self, digests: Iterable[bytes], age_secs: float = 0.0) -> None:
+        """Remember exports committed `age_secs` ago."""
+        now = self.clock()
+        for digest in digests:
+            self._committed_at.pop(digest, None)
+            self._committed_at[digest] = now - age_secs
+        self._expire(now)
+
+    def _expire(self, now: float) -> None:
+        expired: list[bytes] = []
+        surplus = len(self._committed_at) - DIGESTS_MAX
+        for digest, at in self._committed_at.items():
+            if now - at < self.keep_secs and len(expired) >= surplus:
+                break
+            expired.append(digest)
+        for digest in expired:
+            del self._committed_at[digest]
+
+
+log = structlog.get_logger()
+# A sender whose answers are lost again and again must not fill the log.
+LOG_PAUSE_SECS = 60.0
+
+
+def warning(signal: Signal, num_records: int, keep_secs: float) -> str:
+    """Tell the sender that its records count once, and how to send equal ones again."""
+    return (
+        f"the {num_records} {TRAITS[signal].records} of this export are stored already and count"
+        f" once: an equal export came within the last {keep_secs:.0f} s; to store them again,"
+        " change something in them, such as their times"
+    )
+
+
+@dataclass(slots=True)
+class RepeatLog:
+    """Logs repeats, at most one line a minute with their number since the last line."""
+
+    clock: Callable[[], float] = time.monotonic
+    _count: int = 0
+    _logged_at: float = float("-inf")
+
+    def add(self, signal: Signal, token_id: str) -> None:
+        """Count one repeat; the line names the token of the latest."""
+        self._count += 1
+        if self.clock() - self._logged_at < LOG_PAUSE_SECS:
+            return
+        log.info("exports_repeated", count=self._count, signal=signal, token_id=token_id)
+        self._count, self._logged_at = 0, self.clock()

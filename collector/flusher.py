@@ -13,7 +13,7 @@ from collector.auth import UNKNOWN, TokenCache
 from collector.babies import StreamBabies
 from collector.buffer import Buffer, PendingExport
 from collector.config import Settings
-from collector.dedupe import CommittedDigests
+from collector.export import CommittedDigests
 from collector.ingestion import Ingestion, Registration, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
 from collector.stream import (

@@ -1,24 +1,21 @@
-"""Admission, validation and buffering of one export, the same for every protocol."""
+"""Admission, validation and buffering of one export within a deadline, for every protocol."""
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from collector import dedupe
+from collector import export as dedupe
 from collector.auth import TokenCache
-from collector.buffer import OVERHEAD_BYTES, Buffer, PendingExport
+from collector.buffer import OVERHEAD_BYTES, Buffer, Charge, MemoryBudget, PendingExport
 from collector.conversion import ConversionPool
 from collector.conversion_worker import Conversion, Limit
-from collector.deadlines import Deadlines
-from collector.dedupe import CommittedDigests
-from collector.export import TooManyRecords, digest_of, read_facts
-from collector.export_counters import count_taken
+from collector.export import CommittedDigests, TooManyRecords, count_taken, digest_of, read_facts
 from collector.flusher import not_routed
 from collector.ingestion import IngestLimits, ValidToken
-from collector.memory_budget import Charge, MemoryBudget
 from collector.partial_success import PartialSuccess
 from collector.refusal import Refusal, Refused, unavailable
 from collector.token_limits import Activities, Quotas, TokenActivity, TokenLimits
@@ -26,6 +23,62 @@ from meta.errors import Code
 from meta.metrics import OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    until: float
+    waiter: "asyncio.Future[None]"
+
+
+@dataclass(slots=True)
+class Deadlines:
+    """Pending waits of one event loop, in the order in which they expire."""
+
+    timeout_secs: float
+    _waits: "deque[_Wait]" = field(default_factory=deque)
+    _timer: "asyncio.TimerHandle | None" = None
+
+    async def wait(self, awaited: "asyncio.Future[Any]") -> None:
+        """Return once a future is done or the time is over; the future goes on either way."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+
+        def wake(_: object) -> None:
+            _end(waiter)
+
+        # Not awaited itself: a caller that goes away must not cancel it for the others.
+        awaited.add_done_callback(wake)
+        self._forget_ended()
+        self._waits.append(_Wait(loop.time() + self.timeout_secs, waiter))
+        if self._timer is None:
+            self._timer = loop.call_later(self.timeout_secs, self._expire)
+        try:
+            await waiter
+        finally:
+            awaited.remove_done_callback(wake)
+            _end(waiter)
+
+    def _expire(self) -> None:
+        """End the waits whose time is over; come back for the first that is left."""
+        loop = asyncio.get_running_loop()
+        self._forget_ended()
+        while self._waits and self._waits[0].until <= loop.time():
+            _end(self._waits.popleft().waiter)
+            self._forget_ended()
+        self._timer = None
+        if self._waits:
+            self._timer = loop.call_at(self._waits[0].until, self._expire)
+
+    def _forget_ended(self) -> None:
+        while self._waits and self._waits[0].waiter.done():
+            self._waits.popleft()
+
+
+def _end(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
 
 # An export of more is validated in a process: the parser holds up all others for up to 20 ms a MiB,
 # and logs without times take a walk in Python. A thread would keep the interpreter as well.

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import grpc
 
-from collector.export_counters import count_refused
+from collector.export import count_refused
 from collector.intake import AdmittedExport, Intake
 from collector.partial_success import protobuf_answer
 from collector.refusal import Refused, malformed, unavailable

@@ -12,11 +12,11 @@ from http import HTTPStatus
 from aiohttp import web
 from google.protobuf.json_format import MessageToJson
 
+from collector.buffer import Charge
 from collector.decompress import DECOMPRESSORS
-from collector.export_counters import count_refused
+from collector.export import count_refused
 from collector.http_conventions import Cors, UnreadBodies, json_errors, name_server
 from collector.intake import Intake
-from collector.memory_budget import Charge
 from collector.otlp_grpc import token_of
 from collector.partial_success import PartialSuccess, json_answer, protobuf_answer
 from collector.refusal import TOKEN_LIMIT, Refusal, Refused, malformed, too_large, unavailable

@@ -10,7 +10,7 @@ from time import time_ns
 import structlog
 
 from collector.babies import ListedBaby, StreamBabies
-from collector.dedupe import CommittedDigests
+from collector.export import CommittedDigests
 from collector.ingestion import Ingestion
 from collector.retry import Backoff
 from meta.errors import (

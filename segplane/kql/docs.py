@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from segplane.kql import parser, relations, scope, tokens
+from segplane.kql import parser, queries, scope, tokens
 from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS, Function
 from segplane.kql.dataset_table import FORMAT_COLUMNS
 from segplane.kql.types import TYPES, UNIT_NANOS
@@ -92,7 +92,7 @@ def page() -> str:
         "tables": parser.SOURCES_MAX,
         "levels of brackets, operators in a row": tokens.NESTING_MAX,
         "levels of expressions, with what let named": scope.LEVELS_MAX,
-        "nested steps": relations.LEVELS_MAX,
+        "nested steps": queries.LEVELS_MAX,
     }
     units = ", ".join(sorted(UNIT_NANOS, key=lambda unit: (UNIT_NANOS[unit], len(unit))))
     sections = [

@@ -1,24 +1,270 @@
-"""Queries and projections, checked: text in, typed relation out."""
+"""Queries and projections, checked: text in, a pipeline's typed relation out."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from segplane.kql import relations
-from segplane.kql.arithmetic import convert
+from segplane.kql import columns, combining, syntax
+from segplane.kql.arithmetic import convert, or_empty
 from segplane.kql.catalog import OPERATORS
-from segplane.kql.errors import KqlError
+from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.parser import parse_projection, parse_query
-from segplane.kql.scope import CheckedQuery, Context
+from segplane.kql.scalars import argument, condition
+from segplane.kql.scope import (
+    CheckedQuery,
+    Context,
+    check_names,
+    fresh,
+    implied_name,
+)
 from segplane.kql.syntax import ParsedQuery
-from segplane.kql.typed import Columns, ColumnValue, Scan, Select, Table, Union
-from segplane.kql.types import fits
+from segplane.kql.typed import (
+    Aggregate,
+    Apply,
+    Columns,
+    ColumnValue,
+    Constant,
+    ConstantRows,
+    Distinct,
+    Expand,
+    Expression,
+    Limit,
+    Ordering,
+    RowFilter,
+    Scan,
+    Select,
+    Table,
+    Union,
+)
+from segplane.kql.types import KqlType, fits
+from segplane.kql.walks import levels
+
+ROWS_MAX = 10**9
+# Engines and generators recurse over nested SELECTs.
+LEVELS_MAX = 45
+
+
+def check_pipeline(
+    pipeline: syntax.QueryPipeline, context: Context, start: CheckedQuery | None = None
+) -> CheckedQuery:
+    """Return what a pipeline yields; `start` is the input of one without a source."""
+    with context.budget.level(pipeline.offset):
+        state = _checked(pipeline, context, start)
+    if levels(state.relation) > LEVELS_MAX:
+        hint = "join fewer steps: put several columns into one extend"
+        raise KqlError(pipeline.offset, f"the query has more than {LEVELS_MAX} steps at most", hint)
+    return state
+
+
+def _checked(
+    pipeline: syntax.QueryPipeline, context: Context, start: CheckedQuery | None
+) -> CheckedQuery:
+    state = start if pipeline.source is None else _source(pipeline.source, context)
+    for operator in pipeline.operators:
+        if state is None:
+            state = _beginning(operator, context)
+        else:
+            state = _CHECKS[operator.name](operator, state, context)
+    assert state is not None
+    return state
+
+
+def scan(table: syntax.Name, context: Context) -> CheckedQuery:
+    """Return all rows of a dataset or view, or of a pipeline that let named."""
+    if table.name in context.pipelines:
+        names = list(context.pipelines)
+        earlier = {n: context.pipelines[n] for n in names[: names.index(table.name)]}
+        return check_pipeline(context.pipelines[table.name], replace(context, pipelines=earlier))
+    if table.name not in context.tables:
+        hint = suggestion(
+            table.name, [*context.tables, *context.pipelines], "segplane datasets list"
+        )
+        raise KqlError(table.offset, f"there is no dataset or view {quoted(table.name)}", hint)
+    found = context.tables[table.name]
+    if isinstance(found, CheckedQuery):
+        return found
+    return CheckedQuery(Scan(found, found.columns), found.columns, promoted=found.promoted)
+
+
+def _source(source: syntax.Name | syntax.QueryPipeline, context: Context) -> CheckedQuery:
+    return (
+        scan(source, context)
+        if isinstance(source, syntax.Name)
+        else check_pipeline(source, context)
+    )
+
+
+def _beginning(operator: syntax.Operator, context: Context) -> CheckedQuery:
+    if operator.name == "union":
+        return combining.union(operator, None, context, check_pipeline)
+    assert operator.name == "print"
+    items = tuple(
+        replace(item, name=item.name or f"print_{index}")
+        for index, item in enumerate(operator.items)
+    )
+    values = columns.values(items, context.scope({}))
+    types = {name: value.type for name, value in values.items()}
+    return CheckedQuery(ConstantRows((tuple(values.values()),), types), types)
+
+
+def _where(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    tested = condition(operator.items[0].expression, state.scope(context))
+    return state.over(RowFilter(state.relation, tested, state.relation.columns))
+
+
+def _sort(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    hidden: dict[str, Expression] = {}
+    order: list[Ordering] = []
+    state = replace(state, order=())
+    for key in operator.keys:
+        checked = argument(key.expression, state.scope(context))
+        if checked.value.type in ("dynamic", "guid"):
+            hint = "convert it first: tostring(...)"
+            checked.fail(f"{checked.value.type} has no order", hint)
+        nulls_first = not key.is_descending if key.nulls_first is None else key.nulls_first
+        value = checked.value
+        if value.type == "real":
+            # Kusto keeps NaN beside the nulls, whatever the direction; engines take it as greatest.
+            rank = Apply("nan_rank", (value,), "int", checked.offset, "sort")
+            name = fresh("$order", {**state.columns, **hidden})
+            hidden[name] = rank
+            order.append(Ordering(name, nulls_first, nulls_first))
+        name = fresh("$order", {**state.columns, **hidden})
+        hidden[name] = or_empty(value) if value.type == "string" else value
+        order.append(Ordering(name, key.is_descending, nulls_first))
+    sorted_state = state.select({**state.everything(), **hidden}, operator.offset)
+    return replace(sorted_state, columns=state.columns, order=tuple(order))
+
+
+def _take(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    counted = argument(operator.items[0].expression, replace(state.scope(context), columns={}))
+    count = counted.value.value if isinstance(counted.value, Constant) else None
+    if counted.value.type not in ("int", "long") or not isinstance(count, int):
+        counted.fail("a whole number is needed", "write take 10")
+    if not 0 <= count <= ROWS_MAX:
+        counted.fail(f"{count:,} rows cannot be taken", f"write a number from 0 to {ROWS_MAX:,}")
+    return state.over(Limit(state.relation, count, state.order, state.relation.columns))
+
+
+def _top(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    return _take(operator, _sort(operator, state, context), context)
+
+
+def _distinct(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    state = replace(state, order=())
+    values = columns.values(operator.items, state.scope(context)) or state.everything()
+    cleaned = {n: or_empty(v) if v.type == "string" else v for n, v in values.items()}
+    state = state.select(cleaned, operator.offset, is_named=bool(operator.items))
+    return state.over(Distinct(state.relation, (), state.relation.columns))
+
+
+def _count(operator: syntax.Operator, state: CheckedQuery, _: Context) -> CheckedQuery:
+    count = Apply("count_rows", (), "long", operator.offset, "count")
+    return CheckedQuery(
+        Aggregate(state.relation, {}, {"Count": count}, {"Count": "long"}), {"Count": "long"}
+    )
+
+
+def _expand(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    item = operator.items[0]
+    array = argument(item.expression, state.scope(context))
+    if array.value.type != "dynamic":
+        array.fail(
+            f"mv-expand takes a dynamic value, this is {array.value.type}", "split(...) gives one"
+        )
+    name = item.name or implied_name(item.expression) or "Column1"
+    columns = {**state.relation.columns, name: "dynamic"}
+    visible = {**state.columns, name: "dynamic"}
+    check_names(visible, operator.offset)
+    expanded = Expand(state.relation, name, array.value, columns, operator.offset)
+    state = replace(state, relation=expanded, columns=visible, promoted=())
+    if operator.type in (None, "dynamic"):
+        return state
+    typed = combining.converted(
+        ColumnValue(name, "dynamic"), operator.type, array.offset, "mv-expand"
+    )
+    return state.select({**state.everything(), name: typed}, operator.offset)
+
+
+def _get_schema(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
+    columns: dict[str, KqlType] = {
+        "ColumnName": "string",
+        "ColumnOrdinal": "long",
+        "DataType": "string",
+        "ColumnType": "string",
+    }
+    rows = tuple(
+        (
+            Constant(name, "string"),
+            Constant(number, "long"),
+            Constant(f"System.{_DATA_TYPES[type_]}", "string"),
+            Constant(type_, "string"),
+        )
+        for number, (name, type_) in enumerate(state.columns.items())
+    )
+    return CheckedQuery(ConstantRows(rows, columns), columns)
+
+
+_DATA_TYPES: dict[KqlType, str] = {
+    "bool": "SByte",
+    "int": "Int32",
+    "long": "Int64",
+    "real": "Double",
+    "string": "String",
+    "datetime": "DateTime",
+    "timespan": "TimeSpan",
+    "guid": "Guid",
+    "dynamic": "Object",
+}
+
+
+def _combined(operator: syntax.Operator, state: CheckedQuery, context: Context) -> CheckedQuery:
+    combine = combining.union if operator.name == "union" else combining.join
+    return combine(operator, state, context, check_pipeline)
+
+
+def _ignored(_operator: syntax.Operator, state: CheckedQuery, _context: Context) -> CheckedQuery:
+    return state
+
+
+def _misplaced(operator: syntax.Operator, _state: CheckedQuery, _context: Context) -> CheckedQuery:
+    hint = "begin a query with it, and name no table before it"
+    raise KqlError(operator.offset, "print stands alone", hint)
+
+
+_CHECKS: dict[str, Callable[[syntax.Operator, CheckedQuery, Context], CheckedQuery]] = {
+    "where": _where,
+    "extend": columns.extend,
+    "project": columns.project,
+    "project-away": columns.keep,
+    "project-keep": columns.keep,
+    "project-reorder": columns.keep,
+    "project-rename": columns.rename,
+    "parse": combining.parse,
+    "parse-where": combining.parse,
+    "mv-expand": _expand,
+    "summarize": columns.summarize,
+    "sort": _sort,
+    "top": _top,
+    "take": _take,
+    "distinct": _distinct,
+    "count": _count,
+    "union": _combined,
+    "join": _combined,
+    "lookup": _combined,
+    "print": _misplaced,
+    "getschema": _get_schema,
+    "render": _ignored,
+    "serialize": _ignored,
+    "as": _ignored,
+}
+assert set(_CHECKS) == set(OPERATORS)
 
 
 def compile_query(text: str, tables: Mapping[str, Table | CheckedQuery], now: int) -> CheckedQuery:
     """Return what a query yields; `now` is microseconds since 1970. Raises KqlError."""
     query = parse_query(text)
     context = Context(tables, now, query.scalars, query.tables)
-    return _located(text, lambda: relations.check(query.pipeline, context))
+    return _located(text, lambda: check_pipeline(query.pipeline, context))
 
 
 def compile_projection(text: str, table: Table) -> CheckedQuery:
@@ -26,7 +272,7 @@ def compile_projection(text: str, table: Table) -> CheckedQuery:
     query = _row_by_row(text)
     start = CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
     context = Context({}, None)
-    return _located(text, lambda: relations.check(query.pipeline, context, start))
+    return _located(text, lambda: check_pipeline(query.pipeline, context, start))
 
 
 def check_projection(text: str, schema: Columns, table: Table) -> None:
@@ -37,7 +283,7 @@ def check_projection(text: str, schema: Columns, table: Table) -> None:
     query = _row_by_row(text)
     start = CheckedQuery(Scan(table, table.columns), table.columns)
     try:
-        state = relations.check(query.pipeline, Context({}, None), start)
+        state = check_pipeline(query.pipeline, Context({}, None), start)
     except KqlError as error:
         if error.is_unknown_column:
             return

@@ -6,7 +6,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from collector.dedupe import CommittedDigests
+from collector.export import CommittedDigests
 from collector.stream import StreamEnded, StreamWriter
 from meta.v1 import ingestion_pb2, nursery_pb2
 from nursery import dead_streams

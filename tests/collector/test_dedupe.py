@@ -2,8 +2,8 @@
 
 import pytest
 
-from collector import dedupe
-from collector.dedupe import CommittedDigests
+from collector import export
+from collector.export import CommittedDigests
 from tests.support.clock import SettableClock
 
 
@@ -45,7 +45,7 @@ def test_committing_again_makes_it_young() -> None:
 
 
 def test_the_oldest_go_first_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dedupe, "DIGESTS_MAX", 3)
+    monkeypatch.setattr(export, "DIGESTS_MAX", 3)
     digests = CommittedDigests(600.0)
     digests.add([bytes([n]) for n in range(5)])
 

@@ -8,15 +8,13 @@ from contextlib import asynccontextmanager
 import pytest
 
 from collector.auth import TokenCache
-from collector.buffer import Buffer
+from collector.buffer import Buffer, MemoryBudget
 from collector.config import Settings, load
 from collector.conversion import ConversionPool
-from collector.dedupe import CommittedDigests
-from collector.export import digest_of
+from collector.export import CommittedDigests, digest_of
 from collector.flusher import Flusher
 from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
-from collector.memory_budget import MemoryBudget
 from collector.refusal import Refused
 from collector.token_limits import Quotas, TokenLimits
 from meta.errors import Code

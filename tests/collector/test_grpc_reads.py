@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
+from collector.buffer import MemoryBudget
 from collector.ingestion import IngestLimits, SignalRouting, ValidToken
 from collector.intake import AdmittedExport
-from collector.memory_budget import MemoryBudget
 from collector.otlp_grpc import Context, ReadTimes, read_in_time
 from collector.refusal import TOKEN_LIMIT, Refused
 from collector.token_limits import Activities, TokenLimits

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from collector.memory_budget import MemoryBudget
+from collector.buffer import MemoryBudget
 from collector.refusal import TOKEN_LIMIT, Refused
 from meta.errors import Code
 from tests.support.collector.seat import run

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from collector.babies import ListedBaby
-from collector.dedupe import CommittedDigests
+from collector.export import CommittedDigests
 from collector.stream import HOLE_OFFSETS_MAX, end_of_tail, read_recent_digests
 from segments.baby import encode_baby
 from segments.keys import baby_key

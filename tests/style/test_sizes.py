@@ -8,15 +8,16 @@ ROOT = Path(__file__).parents[2]
 MODULE_LINES_MAX = 300
 # Modules that are one thought and may have up to 400 lines; at most ten, each with its thought.
 ONE_THOUGHT = {
+    "collector/intake.py": "an export's way to the buffer, and its deadline",
     "collector/stream.py": "the writer of a stream and the recovery of its tail",
-    "meta/store/lookup/lookup.py": "the segments of a range at a version, row by row",
-    "meta/store/lookup/page_statement.py": "the same as one statement that makes the reply's bytes",
+    "meta/store/lookup/page_statement.py": "a page as one statement that makes the reply's bytes",
     "meta/store/merging/merge_tasks.py": "a merge task and its inputs",
     "meta/store/pins/pins.py": "a pin: taken, renewed and released within limits and rights",
     "meta/store/segments/segments.py": "a segment's row and the message that it keeps",
     "segplane/kql/arithmetic.py": "types of operators, and the conversions that they bring",
     "segplane/kql/functions.py": "the type of a call: by signature, or by rule",
-    "segplane/kql/relations.py": "the checker of pipelines, with summarize",
+    "segplane/kql/queries.py": "a query from its text to its checked pipeline",
+    "segplane/kql/scalars.py": "an expression, checked, with promoted columns in place",
 }
 ONE_THOUGHT_LINES_MAX = 400
 ONE_THOUGHT_MAX = 10

@@ -66,7 +66,7 @@ class FoundSegment(NamedTuple):
 def fetch_found(
     tx: Transaction, statement: TextClause, values: Mapping[str, object]
 ) -> list[FoundSegment]:
-    """The segments that a statement selects COLUMNS of."""
+    """The segments that a statement selects FOUND_COLUMNS of."""
     # In binary form and at once: texts cost more on both sides, rows one by one as much again.
     result = tx.execute(statement, values, execution_options={BINARY: True})
     return list(map(FoundSegment._make, result.cursor.fetchall()))
@@ -79,7 +79,7 @@ def found_by_ids(tx: Transaction, ids: Sequence[UUID]) -> list[FoundSegment]:
 
 
 def kept_by_ids(database: Database, ids: Sequence[UUID]) -> list[FoundSegment] | None:
-    """Like `by_ids` by one statement; None where a row does not keep its message.
+    """Like `found_by_ids` by one statement; None where a row does not keep its message.
 
     Raises Conflict where a migration is under way.
     """
@@ -152,9 +152,8 @@ class Query:
     signals: int | None = None
 
 
-_SNAPSHOT = text(
-    f"SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state"  # noqa: S608
-)
+_SNAPSHOT = text(f"""
+    SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state""")  # noqa: S608
 DATASETS = f"""
     SELECT d.key, d.id, d.name, d.deletion_horizon,
            d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon AND EXISTS (
@@ -205,11 +204,7 @@ def snapshot(tx: Transaction) -> CounterSnapshot:
 
 
 def readable_version(
-    tx: Transaction,
-    snapshot: CounterSnapshot,
-    requested: int | None,
-    *,
-    field: str = "as_of_version",
+    tx: Transaction, snapshot: CounterSnapshot, requested: int | None, field: str = "as_of_version"
 ) -> int:
     """The version to read at: the wanted one, or the current. Raises VersionExpired."""
     if requested is None:
@@ -234,8 +229,7 @@ def visible_datasets(
     visible = dataset_scope.visible_ids()
     values = {"names": list(names) or None, "version": version, "visible": visible}
     rows = tx.execute(_DATASETS, values).all()
-    unknown = set(names) - {row.name for row in rows}
-    if unknown:
+    if unknown := set(names) - {row.name for row in rows}:
         raise NotFound("there is no such dataset", dataset_name=min(unknown))
     for row in rows:
         if version < row.deletion_horizon and not row.is_pinned:

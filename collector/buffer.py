@@ -14,6 +14,10 @@ from segments.signals import Signal
 
 # Long enough for bodies under way to arrive; a store or a meta that is slow takes longer.
 ROOM_WAIT_SECS = 0.25
+# Memory of an export beside its payload.
+OVERHEAD_BYTES = 512
+# Tokens in one batch: each routes to at most three datasets, and a commit names at most 1,000.
+BATCH_TOKENS_MAX = 300
 
 
 @dataclass(slots=True)
@@ -153,12 +157,6 @@ class _Waiter:
     charge: Charge
     size_bytes: int
     admitted: "asyncio.Future[None]"
-
-
-# Memory of an export beside its payload.
-OVERHEAD_BYTES = 512
-# Tokens in one batch: each routes to at most three datasets, and a commit names at most 1,000.
-BATCH_TOKENS_MAX = 300
 
 
 @dataclass(slots=True, eq=False)

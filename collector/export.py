@@ -17,7 +17,11 @@ from segments.otlp import content
 from segments.otlp.content import PayloadFacts, TooManyParts
 from segments.signals import TRAITS, Signal
 
+log = structlog.get_logger()
 DIGEST_BYTES = 16
+DIGESTS_MAX = 1_000_000
+# A sender whose answers are lost again and again must not fill the log.
+LOG_PAUSE_SECS = 60.0
 
 
 class TooManyRecords(Refused):
@@ -77,9 +81,6 @@ def _export_bytes(signal: Signal) -> Callable[[float], None]:
     return EXPORT_BYTES.labels(signal).inc
 
 
-DIGESTS_MAX = 1_000_000
-
-
 @dataclass(slots=True)
 class CommittedDigests:
     """A set that forgets after `keep_secs`, or earlier beyond `DIGESTS_MAX`, the oldest first."""
@@ -113,11 +114,6 @@ class CommittedDigests:
             expired.append(digest)
         for digest in expired:
             del self._committed_at[digest]
-
-
-log = structlog.get_logger()
-# A sender whose answers are lost again and again must not fill the log.
-LOG_PAUSE_SECS = 60.0
 
 
 def warning(signal: Signal, num_records: int, keep_secs: float) -> str:

@@ -11,8 +11,11 @@ from aiohttp import web
 
 from meta.errors import Code
 
+# Of all connections together.
+BYTES_PER_SEC = 16 * 1024 * 1024
+# After this the connection is closed, whatever is left.
+DISCARD_SECS = 10.0
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
 # Without versions, which tell an attacker what to try.
 SERVER = "segplane"
 CORS_MAX_AGE_SECS = 7200
@@ -70,12 +73,6 @@ class Cors:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = "Retry-After"
             response.headers["Vary"] = "Origin"
-
-
-# Of all connections together.
-BYTES_PER_SEC = 16 * 1024 * 1024
-# After this the connection is closed, whatever is left.
-DISCARD_SECS = 10.0
 
 
 @dataclass(slots=True)

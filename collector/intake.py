@@ -24,6 +24,12 @@ from meta.metrics import OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
+# An export of more is validated in a process: the parser holds up all others for up to 20 ms a MiB,
+# and logs without times take a walk in Python. A thread would keep the interpreter as well.
+AT_ONCE_BYTES_MAX = 1024 * 1024
+AT_ONCE_RECORDS_MAX = 10_000
+_TIME_MAX = (1 << 63) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
@@ -78,13 +84,6 @@ class Deadlines:
 def _end(waiter: "asyncio.Future[None]") -> None:
     if not waiter.done():
         waiter.set_result(None)
-
-
-# An export of more is validated in a process: the parser holds up all others for up to 20 ms a MiB,
-# and logs without times take a walk in Python. A thread would keep the interpreter as well.
-AT_ONCE_BYTES_MAX = 1024 * 1024
-AT_ONCE_RECORDS_MAX = 10_000
-_TIME_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,12 @@ from segments.baby import Baby, BabyKind, crc32c, encode_baby, pieces_crc32c
 from segplane.dataplane.baby_facts import CommitFacts, FoundBaby
 
 log = structlog.get_logger()
-
 FLUSH_ID_BYTES = 16
 # More than any collector has puts under way: a baby further off is not part of the tail.
 HOLE_OFFSETS_MAX = 1000
+# Meta forgets a baby's commit 24 h after its deletion. A flush as old as this (a process that was
+# stopped for hours) might have been committed and forgotten, so it is not written a second time.
+REWRITE_AGE_NANOS_MAX = 12 * 3600 * 10**9
 TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
 
 
@@ -200,11 +202,6 @@ def end_of_tail(next_offset: int, listed: list[ListedBaby]) -> int:
             break
         end = max(end, baby.offset + 1)
     return end
-
-
-# Meta forgets a baby's commit 24 h after its deletion. A flush as old as this (a process that was
-# stopped for hours) might have been committed and forgotten, so it is not written a second time.
-REWRITE_AGE_NANOS_MAX = 12 * 3600 * 10**9
 
 
 class Displaced(Exception):

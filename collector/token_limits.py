@@ -14,6 +14,7 @@ from collector.refusal import Refusal, Refused, over_limit, unavailable
 from meta.errors import Code, MetaError, QuotaExceeded
 from meta.metrics import USAGE_AGE_SECONDS
 
+log = structlog.get_logger()
 # A token without exports for this long is forgotten.
 TOKEN_IDLE_SECS = 600.0
 # Exports of a token that have to arrive in full before the size of the next one is estimated.
@@ -21,6 +22,8 @@ SAMPLES_MIN = 16
 READ_BYTES_MIN = 256 * 1024
 # How much of the largest recent size is left after each smaller export.
 _DECAY = 0.98
+# A dataset without exports for this long is no longer in the call.
+IDLE_SECS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +146,6 @@ class Activities:
             asyncio.get_running_loop().call_soon(self._next_turn)
 
 
-log = structlog.get_logger()
-
-# A dataset without exports for this long is no longer in the call.
-IDLE_SECS = 60.0
 _UNKNOWN_USAGE = "usage of the dataset cannot be checked now"
 
 

@@ -10,6 +10,7 @@ from segplane.kql.scope import Argument
 from segplane.kql.typed import Apply, Choice, Constant, Expression
 from segplane.kql.types import ALIASES, DAY_NANOS, NUMBERS, ORDERED, TYPES, KqlType
 
+_CALENDAR = ("year", "quarter", "month")
 # Words of a signature that stand for a type with a further condition.
 _WORDS: dict[str, KqlType] = {
     "regex": "string",
@@ -145,7 +146,6 @@ _DIFFERENCES = {
     "millisecond": 10**6,
     "microsecond": 10**3,
 }
-_CALENDAR = ("year", "quarter", "month")
 
 
 def need(name: str, arguments: Arguments, offset: int, low: int, high: int | None = None) -> None:

@@ -25,6 +25,8 @@ from segplane.kql.typed import (
 )
 from segplane.kql.walks import references
 
+_NANOS_PER_MICRO = 1_000
+
 
 def used_columns(relation: Relation, outputs: frozenset[str]) -> frozenset[str]:
     """Return the columns without which a projection fails, or lacks one of the outputs.
@@ -135,7 +137,6 @@ def _references(expressions: Iterable[Expression]) -> Names:
     return frozenset().union(*(references(expression) for expression in expressions))
 
 
-_NANOS_PER_MICRO = 1_000
 _EVERYTHING: Intervals = {}
 
 

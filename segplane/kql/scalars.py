@@ -26,6 +26,8 @@ from segplane.kql.types import DATETIME_MAX, DATETIME_MIN, KqlType
 
 # Conversions stand at most that far below the operator or function that asked for them.
 _DEPTH = 3
+# The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
+CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
 _NUMBERS = frozenset(["string_to_int", "string_to_long", "string_to_real"])
 _TEXTS = frozenset(["eq", "ne", "startswith"])
 _PLAIN = re.compile(r"[A-Za-z/_]")
@@ -90,8 +92,6 @@ def _is_plain(constant: Expression) -> bool:
     )
 
 
-# The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
-CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
 _ALPHANUMERIC = r"\p{L}\p{N}"
 _FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
 

@@ -19,6 +19,11 @@ from segplane.kql.typed import (
 )
 from segplane.kql.walks import written_size
 
+# Levels of a tree that is walked by recursion, here and by what translates it.
+LEVELS_MAX = 50
+# Names that let gave are written out wherever they are used.
+NODES_MAX = 20_000
+COLUMNS_MAX = 1_000
 # Calls that keep the name of their first argument.
 _TRANSPARENT = frozenset(
     [
@@ -66,12 +71,6 @@ def implied_name(expression: syntax.Expression) -> str:
 def rank_name(rank: syntax.Expression) -> str:
     """Return how a rank of a percentile is named."""
     return str(rank.value).replace(".", "_") if isinstance(rank, syntax.Literal) else ""
-
-
-# Levels of a tree that is walked by recursion, here and by what translates it.
-LEVELS_MAX = 50
-# Names that let gave are written out wherever they are used.
-NODES_MAX = 20_000
 
 
 class CheckBudget:
@@ -135,9 +134,6 @@ class Argument:
     def fail(self, what: str, hint: str) -> NoReturn:
         """Refuse the argument."""
         raise KqlError(self.offset, what, hint)
-
-
-COLUMNS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from segplane.kql.errors import KqlError
 from segplane.kql.tokens import NESTING_MAX, TokenStream
 from segplane.kql.types import KqlType, Value
 
+_EQUALITY = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -142,7 +144,6 @@ class ParsedQuery:
 
 
 _MISSING = "write a column, a constant or a function call"
-_EQUALITY = 3
 
 
 class ExpressionParser:

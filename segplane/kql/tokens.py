@@ -12,7 +12,8 @@ from segplane.kql.types import ALIASES, UNIT_NANOS, KqlType, Value
 
 TEXT_CHARACTERS_MAX = 65_536
 TOKENS_MAX = 10_000
-
+# Each level takes several frames of Python's stack, here and where the tree is walked.
+NESTING_MAX = 40
 Kind = Literal["name", "literal", "operator", "end"]
 _UNITS = "|".join(sorted(UNIT_NANOS, key=len, reverse=True))
 _WORDS = "project-(?:away|keep|rename|reorder)|parse-where|mv-expand"
@@ -157,8 +158,6 @@ def _no_token(text: str, position: int) -> KqlError:
     return KqlError(position, f"no token begins with {character!a}", hint)
 
 
-# Each level takes several frames of Python's stack, here and where the tree is walked.
-NESTING_MAX = 40
 Part = TypeVar("Part")
 
 

@@ -16,9 +16,65 @@ from segments.keys import merged_prefix
 from segments.location import StoreLocation
 from segments.offsets import OffsetSpan
 
+MOVES_MAX = 10_000
+SEGMENTS_MAX = 100
 # What any store can hold, in one part.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]{0,254}")
 _PROMOTED_MAX = 100
+
+
+def checked_merge(
+    request: nursery_pb2.RegisterMergedSegmentRequest, location: StoreLocation, caller: AuditCaller
+) -> Merge:
+    """Check a registration by `caller`. Raises InvalidArgument."""
+    offsets, further = request.stream_offsets, request.more_segments
+    if not offsets:
+        raise InvalidArgument("stream_offsets must not be empty", field="stream_offsets")
+    checks.at_most(offsets, "stream_offsets", MOVES_MAX)
+    moves = tuple([_move(info, n) for n, info in enumerate(offsets)])
+    if len(moves) > 1:
+        checks.distinct([(m.stream_id, m.dataset_id) for m in moves], "stream_offsets")
+    new: tuple[NewSegment, ...] = ()
+    if request.HasField("segment"):
+        new = (new_segment(location, request.segment, "segment"),)
+    elif further:
+        raise InvalidArgument("more_segments without a segment", field="segment")
+    if further:
+        named = [(f"more_segments[{n}]", s) for n, s in enumerate(further)]
+        checks.at_most([*new, *named], "more_segments", SEGMENTS_MAX)
+        new += tuple([new_segment(location, s, name) for name, s in named])
+        checks.distinct([segment.object_key for segment in new], "more_segments")
+    dataset_id = (new[0] if new else moves[0]).dataset_id
+    named_ids = {*[s.dataset_id for s in new], *[m.dataset_id for m in moves]}
+    if named_ids != {dataset_id}:
+        raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
+    return Merge(dataset_id, new, moves, caller)
+
+
+def _move(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:
+    start, end = info.start_merged_offset, info.new_merged_offset
+    if not -1 <= start < end or info.ingest_time_nanos < 0:
+        return _move_by_field(info, index)
+    try:
+        return EntryMove(
+            dataset_id=parse_uuid(info.dataset_id),
+            offsets=OffsetSpan(canonical_uuid(info.stream_id), start + 1, end),
+            ingest_time_nanos=info.ingest_time_nanos,
+        )
+    except ValueError:
+        return _move_by_field(info, index)
+
+
+def _move_by_field(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:
+    field = f"stream_offsets[{index}]"
+    start = checks.count(info.start_merged_offset, f"{field}.start_merged_offset", low=-1)
+    end = checks.count(info.new_merged_offset, f"{field}.new_merged_offset", low=start + 1)
+    stream_id = checks.uuid(info.stream_id, f"{field}.stream_id")
+    return EntryMove(
+        dataset_id=checks.uuid(info.dataset_id, f"{field}.dataset_id"),
+        offsets=OffsetSpan(str(stream_id), start + 1, end),
+        ingest_time_nanos=checks.count(info.ingest_time_nanos, f"{field}.ingest_time_nanos"),
+    )
 
 
 def new_segment(
@@ -106,61 +162,3 @@ def _known_dataset(text: str) -> tuple[UUID | None, str]:
     except ValueError:
         return None, ""
     return dataset_id, merged_prefix(str(dataset_id)).rstrip("/")
-
-
-MOVES_MAX = 10_000
-SEGMENTS_MAX = 100
-
-
-def checked_merge(
-    request: nursery_pb2.RegisterMergedSegmentRequest, location: StoreLocation, caller: AuditCaller
-) -> Merge:
-    """Check a registration by `caller`. Raises InvalidArgument."""
-    offsets, further = request.stream_offsets, request.more_segments
-    if not offsets:
-        raise InvalidArgument("stream_offsets must not be empty", field="stream_offsets")
-    checks.at_most(offsets, "stream_offsets", MOVES_MAX)
-    moves = tuple([_move(info, n) for n, info in enumerate(offsets)])
-    if len(moves) > 1:
-        checks.distinct([(m.stream_id, m.dataset_id) for m in moves], "stream_offsets")
-    new: tuple[NewSegment, ...] = ()
-    if request.HasField("segment"):
-        new = (new_segment(location, request.segment, "segment"),)
-    elif further:
-        raise InvalidArgument("more_segments without a segment", field="segment")
-    if further:
-        named = [(f"more_segments[{n}]", s) for n, s in enumerate(further)]
-        checks.at_most([*new, *named], "more_segments", SEGMENTS_MAX)
-        new += tuple([new_segment(location, s, name) for name, s in named])
-        checks.distinct([segment.object_key for segment in new], "more_segments")
-    dataset_id = (new[0] if new else moves[0]).dataset_id
-    named_ids = {*[s.dataset_id for s in new], *[m.dataset_id for m in moves]}
-    if named_ids != {dataset_id}:
-        raise InvalidArgument(f"not everything is of dataset {dataset_id}", field="stream_offsets")
-    return Merge(dataset_id, new, moves, caller)
-
-
-def _move(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:
-    start, end = info.start_merged_offset, info.new_merged_offset
-    if not -1 <= start < end or info.ingest_time_nanos < 0:
-        return _move_by_field(info, index)
-    try:
-        return EntryMove(
-            dataset_id=parse_uuid(info.dataset_id),
-            offsets=OffsetSpan(canonical_uuid(info.stream_id), start + 1, end),
-            ingest_time_nanos=info.ingest_time_nanos,
-        )
-    except ValueError:
-        return _move_by_field(info, index)
-
-
-def _move_by_field(info: nursery_pb2.StreamOffsetInfo, index: int) -> EntryMove:
-    field = f"stream_offsets[{index}]"
-    start = checks.count(info.start_merged_offset, f"{field}.start_merged_offset", low=-1)
-    end = checks.count(info.new_merged_offset, f"{field}.new_merged_offset", low=start + 1)
-    stream_id = checks.uuid(info.stream_id, f"{field}.stream_id")
-    return EntryMove(
-        dataset_id=checks.uuid(info.dataset_id, f"{field}.dataset_id"),
-        offsets=OffsetSpan(str(stream_id), start + 1, end),
-        ingest_time_nanos=checks.count(info.ingest_time_nanos, f"{field}.ingest_time_nanos"),
-    )

@@ -17,6 +17,10 @@ from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos, w
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
 
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+# Of so many datasets every class of duration is probed, of more only those that hold a segment.
+DATASETS_PROBED_MAX = 50
+DATASETS_AT_ONCE = 250
 # The columns of a found segment, from a segment `s`.
 FOUND_COLUMNS = (
     "s.message, s.created_version, s.tombstone_version, s.facts, s.crc32c, uuid_send(s.id),"
@@ -114,10 +118,6 @@ def messages(tx: Transaction, found: Sequence[FoundSegment]) -> list[bytes]:
     return [made[s.id] if s.message is None else s.message for s in found]
 
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-# Of so many datasets every class of duration is probed, of more only those that hold a segment.
-DATASETS_PROBED_MAX = 50
-DATASETS_AT_ONCE = 250
 ID_MAX = UUID(int=2**128 - 1)
 CLASSES = range(DURATION_CLASS_MAX + 1)
 # Pairs of key and class of datasets, as two array literals in the order of the keys.

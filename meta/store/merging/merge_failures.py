@@ -15,6 +15,10 @@ from meta.store.merging.merge_tasks import MergeTaskRow, TaskKind, TaskState
 from meta.store.tables import merge_attempts, segments
 from meta.store.tables import merge_tasks as tasks_table
 
+# Failures that blame the inputs, after which a task is split.
+POISON_FAILURES_MAX = 5
+BACKOFF_MINUTES_MAX = 60
+
 
 class Outcome(Enum):
     """The end of a claim."""
@@ -110,10 +114,6 @@ def last_completed_at(tx: Transaction) -> datetime | None:
     """The last completion of any task, a sign that the store and the workers work."""
     return tx.execute(_LAST_COMPLETED).scalar_one_or_none()
 
-
-# Failures that blame the inputs, after which a task is split.
-POISON_FAILURES_MAX = 5
-BACKOFF_MINUTES_MAX = 60
 
 _COUNT = (
     update(tasks_table)

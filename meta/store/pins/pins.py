@@ -18,6 +18,9 @@ from meta.store.lookup import lookup
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
 
+# Any number, the same in every release: pins are counted and taken one after the other.
+LOCK_KEY = 7_310_579_241_902_116
+
 
 @dataclass(frozen=True, slots=True)
 class PinLimits:
@@ -89,10 +92,6 @@ def principal_values() -> dict[str, object]:
     return {"is_operator": is_operator(), "principal": access.current.get().subject}
 
 
-# Any number, the same in every release: pins are counted and taken one after the other.
-LOCK_KEY = 7_310_579_241_902_116
-
-
 @dataclass(frozen=True, slots=True)
 class NewPin:
     """A pin to take; `version` None means the current one, or that of a time."""
@@ -161,8 +160,6 @@ class Pinned:
 
 
 NOT_PINNED = Pinned((), None)
-
-
 PIN_COLUMNS = """
     p.id, p.owner, d.id, d.name, p.version,
     (extract(epoch FROM p.created_at) * 1000000)::bigint * 1000,

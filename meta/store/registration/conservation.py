@@ -14,6 +14,7 @@ from meta.store.access import audit
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 
+log = structlog.get_logger()
 # A row of its own: planning holds the dataset's, and registrations must not wait for it.
 _READ = text(
     "SELECT coalesce((SELECT events FROM excess_allowances WHERE dataset_id = :dataset), 0)"
@@ -43,9 +44,6 @@ def set_allowance(tx: Transaction, dataset_id: UUID, events: int) -> None:
 def take_allowance(tx: Transaction, dataset_id: UUID, events: int) -> int | None:
     """Take events from the allowance; returns what is left, None if it does not suffice."""
     return tx.execute(_TAKE, {"dataset": dataset_id, "events": events}).scalar_one_or_none()
-
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from meta.store.segments.segments import Claim, NewSegment
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions.versions import Version
 
+# Most current offsets that a refusal carries.
+CURRENT_VALUES_MAX = 32
 # Records and number of the baby segments of a move, and whether each is counted.
 _Count: TypeAlias = tuple[int, int, bool]
 
@@ -136,10 +138,6 @@ def _bound(call: Moves, counts: Sequence[_Count]) -> RecordBound | None:
         return None
     records = sum([records for records, _, _ in counts])
     return RecordBound(records, all(is_counted for _, _, is_counted in counts))
-
-
-# Most current offsets that a refusal carries.
-CURRENT_VALUES_MAX = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,13 @@ from meta.store.versions.versions import Version
 from segments.ids import new_uuid7
 from segments.protowire import LENGTH_DELIMITED, VARINT, nanos_varint, varint
 
+# Numbers of CloudObjectPrefix.prefix and CloudObjectKey.key.
+PREFIX, NAME = 2, 2
+_ID, _TIME_RANGE, _SIZE, _COMPRESSED, _EVENTS, _DATASET, _MERGE_COUNT = 1, 2, 3, 4, 5, 6, 102
+_START, _END = 1, 2
+DURATION_CLASS_MAX = 17
+_CLASS_ZERO_NANOS = 1_000_000_000
+
 
 class SegmentRow(NamedTuple):
     """A registered segment; without a tombstone_version it is live.
@@ -50,12 +57,6 @@ _AS_TEXT = {"id": "s.id::text", "dataset_id": "d.id::text"}
 # The row's values, from a segment `s` and its dataset `d`.
 ROW_COLUMNS = ", ".join(_AS_TEXT.get(name, f"s.{name}") for name in SegmentRow._fields)
 NUM_COLUMNS = len(SegmentRow._fields)
-
-
-# Numbers of CloudObjectPrefix.prefix and CloudObjectKey.key.
-PREFIX, NAME = 2, 2
-_ID, _TIME_RANGE, _SIZE, _COMPRESSED, _EVENTS, _DATASET, _MERGE_COUNT = 1, 2, 3, 4, 5, 6, 102
-_START, _END = 1, 2
 # Made once: a batch of registrations writes thousands of fields.
 _PREFIX_TAG, _NAME_TAG, _ID_TAG, _TIME_RANGE_TAG, _DATASET_TAG = (
     varint(n << 3 | LENGTH_DELIMITED) for n in (PREFIX, NAME, _ID, _TIME_RANGE, _DATASET)
@@ -116,10 +117,6 @@ def _prefix_field(prefix: str) -> bytes:
 def _dataset_field(dataset_id: UUID | str) -> bytes:
     value = str(dataset_id).encode()
     return _DATASET_TAG + varint(len(value)) + value
-
-
-DURATION_CLASS_MAX = 17
-_CLASS_ZERO_NANOS = 1_000_000_000
 
 
 class NewSegment(NamedTuple):

@@ -15,6 +15,9 @@ from meta.store.tables import ingest_streams, stream_tokens
 from meta.store.versions import versions
 from meta.store.versions.clock import ago
 
+STREAMS_AT_ONCE = 200
+# The caller of an unfinished change has left by then, or its server is gone.
+ABANDONED_SECS = 60.0
 _ADD_TOKEN = upsert(stream_tokens).on_conflict_do_nothing().returning(stream_tokens.c.token_id)
 _CARRIERS = (
     select(stream_tokens.c.stream_id)
@@ -103,11 +106,7 @@ def routes_to(tx: Transaction, stream_id: UUID, dataset_id: UUID) -> bool:
     return bool(tx.execute(_ROUTES_TO, values).scalar_one())
 
 
-STREAMS_AT_ONCE = 200
-# The caller of an unfinished change has left by then, or its server is gone.
-ABANDONED_SECS = 60.0
 _NIL = UUID(int=0)
-
 _BEGIN_CHANGE = text("""
     INSERT INTO routing_changes (token_id, last_stream_id) VALUES (:token, :nil)
     ON CONFLICT (token_id) DO UPDATE SET last_stream_id = :nil, changed_at = now()

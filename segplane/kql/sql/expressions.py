@@ -28,6 +28,7 @@ from segplane.kql.typed import (
 )
 from segplane.kql.types import KqlType
 
+SQL_CHARACTERS_MAX = 200_000
 EngineName = Literal["duckdb", "spark", "trino"]
 _REFERENCE = re.compile(r"\\(\\|[0-9])")
 
@@ -118,9 +119,6 @@ ENGINES: dict[EngineName, Engine] = {
         _bracket_path('"'),
     ),
 }
-
-
-SQL_CHARACTERS_MAX = 200_000
 _ARGUMENT = re.compile(r"<(\d+|\*)>")
 
 

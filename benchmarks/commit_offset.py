@@ -44,7 +44,7 @@ class _Scene:
         """Commits, each caller on a stream of its own."""
         calls = CALLS_OF_MANY if callers == CALLERS_MAX else CALLS_OF_FEW
         made = registrations.entries(self.server.database_url, callers, BACKLOG)
-        requests = [[_request(entry, BACKLOG + n) for n in range(calls)] for entry in made]
+        requests = [[request(entry, BACKLOG + n) for n in range(calls)] for entry in made]
         return self._run(CallLoad(self.server.address, COMMIT, requests))
 
     def per_database_commit(self) -> float:
@@ -99,7 +99,8 @@ def _shared(calls: float) -> Result:
     )
 
 
-def _request(entry: Entry, offset: int) -> bytes:
+def request(entry: Entry, offset: int) -> bytes:
+    """The commit of one flush, as a collector makes it."""
     commit = CommitOffsetRequest(
         stream_id=entry.stream_id,
         committed_offset=offset,

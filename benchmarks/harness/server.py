@@ -50,10 +50,12 @@ def bench_server(
     settings: Mapping[str, str] | None = None,
     module: str = "meta",
     tls: ClientTls | None = None,
+    python: Path | None = None,
 ) -> Iterator[BenchServer]:
     """Run `python -m meta` as users do, or another module, on a port of its own.
 
-    `tls` is that of its clients, where the settings make it serve TLS.
+    `tls` is that of its clients, where the settings make it serve TLS; `python` the interpreter of
+    another environment.
     """
     port = claim_ports({"meta": 0})["meta"]
     address = f"127.0.0.1:{port}"
@@ -65,7 +67,7 @@ def bench_server(
         **(settings or {}),
     }
     process = subprocess.Popen(
-        [sys.executable, *(["-P"] if module == "meta" else []), "-m", module],
+        [str(python or sys.executable), *(["-P"] if module == "meta" else []), "-m", module],
         env=environment,
         stderr=subprocess.DEVNULL,
     )

@@ -1,0 +1,130 @@
+"""Hot calls of today's meta beside those of the release before, by CPU, in interleaved pairs.
+
+`make releases` builds the environment of the release; without it nothing is measured. Each release
+serves a database of its own on one Postgres, and both get the same calls in turn. A pair of rounds
+gives a ratio of meta's CPU a call; judged is the upper end of the 95 % interval of their median.
+"""
+
+import statistics
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from benchmarks import commit_offset, find_segments, register_merged_segment
+from benchmarks.harness import call_figures, registrations, segment_rows
+from benchmarks.harness.call_load import CallLoad
+from benchmarks.harness.results import Result, compare
+from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
+from meta.v1.common_pb2 import TimeRange
+from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
+
+RELEASE = "0.2.0"
+PYTHON = Path(__file__).parents[1] / "build/releases" / RELEASE / "env/bin/python"
+PAIRS = 30
+# Of 30 sorted ratios, the 10th and the 21st enclose the median with a probability of 95.7 %.
+LOWER_RANK, UPPER_RANK = 10, 21
+BAR = 1.03
+CALLERS = 64
+COMMITS, REGISTRATIONS, FIND_SECS = 100, 60, 2.0
+BACKLOG = 100
+SEGMENTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ratios:
+    """Ratios of CPU a call, today's over the release before's: the median and its interval."""
+
+    median: float
+    lower: float
+    upper: float
+    ours_ms: float
+    theirs_ms: float
+
+
+def run() -> list[Result]:
+    """Both releases in turn, call by call."""
+    if not PYTHON.exists():
+        print(f"  {PYTHON} is not there: `make releases` builds it", flush=True)
+        return []
+    with ExitStack() as stack:
+        postgres = stack.enter_context(bench_postgres())
+        assert postgres.pid is not None
+        with psycopg.connect(postgres.url, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE before")
+        theirs = stack.enter_context(bench_server(postgres.url_of("before"), python=PYTHON))
+        ours = stack.enter_context(bench_server(postgres.url))
+        for server in (ours, theirs):
+            segment_rows.load(server.database_url, SEGMENTS)
+        loads: dict[str, Callable[[BenchServer], CallLoad]] = {
+            "commit_offset": _commits,
+            "register_merged_segment": _registrations,
+            "find_segments": _lookups,
+        }
+        return [
+            _result(name, _ratios(ours, theirs, postgres.pid, load)) for name, load in loads.items()
+        ]
+
+
+def _ratios(
+    ours: BenchServer,
+    theirs: BenchServer,
+    postgres_pid: int,
+    load: Callable[[BenchServer], CallLoad],
+) -> _Ratios:
+    cpu: dict[int, list[float]] = {ours.pid: [], theirs.pid: []}
+    # The first round of each is not counted: connections, plans, caches.
+    for number in range(PAIRS + 1):
+        pair = (ours, theirs) if number % 2 else (theirs, ours)
+        for server in pair:
+            figures, _ = call_figures.measure(server, postgres_pid, load(server))
+            cpu[server.pid].append(figures.meta_cpu_ms)
+    return _enclosed(cpu[ours.pid][1:], cpu[theirs.pid][1:])
+
+
+def _enclosed(ours: Sequence[float], theirs: Sequence[float]) -> _Ratios:
+    ratios = sorted(mine / other for mine, other in zip(ours, theirs, strict=True))
+    return _Ratios(
+        statistics.median(ratios),
+        ratios[LOWER_RANK - 1],
+        ratios[UPPER_RANK - 1],
+        statistics.median(ours),
+        statistics.median(theirs),
+    )
+
+
+def _result(name: str, ratios: _Ratios) -> Result:
+    return compare(
+        f"release_before_{name}",
+        ratios.upper,
+        1.0,
+        reference_name=f"meta {RELEASE}, {ratios.theirs_ms:.4g} ms of CPU a call",
+        unit=f"upper end of the ratio's 95 % interval ({ratios.lower:.4g} to {ratios.upper:.4g},"
+        f" median {ratios.median:.4g}), {PAIRS} pairs, {ratios.ours_ms:.4g} ms of CPU a call",
+        bar=BAR,
+        higher_is_better=False,
+    )
+
+
+def _commits(server: BenchServer) -> CallLoad:
+    made = registrations.entries(server.database_url, CALLERS, BACKLOG)
+    requests = [[commit_offset.request(e, BACKLOG + n) for n in range(COMMITS)] for e in made]
+    return CallLoad(server.address, commit_offset.COMMIT, requests)
+
+
+def _registrations(server: BenchServer) -> CallLoad:
+    made = registrations.entries(server.database_url, CALLERS, BACKLOG)
+    requests = registrations.requests(made, range(REGISTRATIONS))
+    return CallLoad(server.address, register_merged_segment.SINGLE, requests)
+
+
+def _lookups(server: BenchServer) -> CallLoad:
+    newest = segment_rows.NEWEST_NANOS
+    request = FindSegmentsRequest(
+        time_range=TimeRange(start_time=newest - segment_rows.DAY_NANOS, end_time=newest),
+        limit=find_segments.PAGE,
+    )
+    requests = [[request.SerializeToString()]] * CALLERS
+    return CallLoad(server.address, find_segments.FIND, requests, FIND_SECS)

@@ -1,4 +1,8 @@
-"""Composition of one collector process: servers, intake, flusher, start and shutdown."""
+"""Composition of one collector process: servers, intake, flusher, start and shutdown.
+
+The ports are opened first; exports are refused as UNAVAILABLE until meta has given the location of
+the object store and the store has passed its probe.
+"""
 
 import asyncio
 import gc

@@ -1,4 +1,8 @@
-"""Buffer of validated exports until a flush, and the memory of exports from their first byte."""
+"""Buffer of validated exports until a flush, and the memory of exports from their first byte.
+
+A batch is made up when it is due, from the exports of all tokens in turn: a token with a long
+backlog does not delay the exports of the others.
+"""
 
 import asyncio
 import time

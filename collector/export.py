@@ -1,4 +1,9 @@
-"""One OTLP export: its count, bounds and digest, its counters, and whether it came before."""
+"""One OTLP export: its count, bounds and digest, its counters, and whether it came before.
+
+The bytes that came are the bytes that are stored: nothing here serializes. Most repeats are
+retries, whose first answer was lost. Some come from users who run an example twice and would look
+for the second one in vain, so a warning is logged.
+"""
 
 import sys
 import time

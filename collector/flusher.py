@@ -1,4 +1,8 @@
-"""Flushes the buffer to the current stream: a baby of payloads by token and signal, with stamps."""
+"""Flushes the buffer to the current stream: a baby of payloads by token and signal, with stamps.
+
+A flush whose stream has ended is stamped again for the next stream, with the routing of that
+moment; none of its exports was acknowledged before.
+"""
 
 import asyncio
 import time
@@ -159,9 +163,8 @@ class Flusher:
                     export.resolve(None)
             if stream is None or any(export.outcome.done() for export in exports):
                 continue
-            return _StampedBaby(
-                stream, baby_of(exports, tokens, time.time_ns()), tuple(exports), tokens
-            )
+            baby = baby_of(exports, tokens, time.time_ns())
+            return _StampedBaby(stream, baby, tuple(exports), tokens)
 
     async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, ValidToken]:
         """Read every token's current routing; refuse the exports that it no longer allows."""

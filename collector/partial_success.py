@@ -1,4 +1,10 @@
-"""Partial success: damaged records of an export are rejected, and the response that says so."""
+"""Partial success: damaged records of an export are rejected, and the response that says so.
+
+One string that is not UTF-8 makes the official classes refuse an export of thousands of records.
+This module splits the export along its frames and rejects what does not parse by itself: a record,
+or a scope or resource with all its records where its own fields are damaged. Where the frames are
+broken the rejected records cannot be counted, and the whole export is refused.
+"""
 
 import sys
 from collections.abc import Iterator

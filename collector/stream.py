@@ -1,4 +1,13 @@
-"""Writer of one ingest stream: overlapping puts, ordered commits, recovery of its tail."""
+"""Writer of one ingest stream: overlapping puts, ordered commits, recovery of its tail.
+
+Each baby takes the next offset and is put there if the key is free; its commit waits for the one
+before it. If another baby has the key, that baby is committed and the own one is returned to be
+stamped again, without the exports that the other baby holds.
+
+The tail of a stream are the babies that were put but not committed. Such a baby belongs to a flush
+whose collector died, or to another incarnation that is alive. Either way it is committed as it is,
+in order of offsets; a hole below it is filled first. No object is ever overwritten.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,11 @@
-"""Limits of ingest tokens: exports at a time, rate, and monthly quotas of datasets."""
+"""Limits of ingest tokens: exports at a time, rate, and monthly quotas of datasets.
+
+Quotas are checked against usage counts that meta gave a few seconds ago. One call covers every
+dataset in use and is repeated before its reply expires, so that a busy dataset never waits for it.
+When the reply has expired and meta is unreachable, exports are refused as UNAVAILABLE, which
+exporters retry. Accepting them would gain nothing: an acknowledgement needs meta for the commit
+anyway.
+"""
 
 import asyncio
 import time

@@ -28,6 +28,7 @@ from meta.store.segments.segments import (
     SegmentRow,
     class_span_nanos,
 )
+from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2 as pb
 
 _SEGMENT_BYTES = 200
@@ -143,7 +144,7 @@ class MessageLookupServicer(SegmentLookupServicer):
         return self._transactions.read(lambda tx: self._answer(tx, checked))
 
     def _answer(self, tx: Transaction, checked: CheckedLookup) -> pb.FindSegmentsResponse:
-        snapshot = lookup.snapshot(tx)
+        snapshot = versions.snapshot(tx)
         cursor = checked.cursor
         version = lookup.readable_version(tx, snapshot, cursor.version if cursor else checked.as_of)
         datasets = lookup.visible_datasets(tx, checked.names, version)

@@ -1,4 +1,8 @@
-"""Repairs of a check's findings that need no judgement; the others are left, with advice."""
+"""Repairs of a check's findings that need no judgement; the others are left, with advice.
+
+First what lineage proves is registered, because an orphan may hold the records of a missing baby;
+then other orphans are condemned, which the janitor deletes.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

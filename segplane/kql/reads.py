@@ -1,4 +1,8 @@
-"""Needs of a checked query: stored columns of each dataset, and the times that matter."""
+"""Needs of a checked query: stored columns of each dataset, and the times that matter.
+
+Relations are pruned of the columns that nothing asks for. Files of a dataset have the columns of
+their signals only, so a query names no other ones.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

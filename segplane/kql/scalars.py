@@ -1,4 +1,11 @@
-"""Checker of scalar expressions, with promoted columns read in place of attributes."""
+"""Checker of scalar expressions, with promoted columns read in place of attributes.
+
+Both are read only where they are alike. A promoted column is null for an attribute that is no value
+of its type. Of the conversions, those to whole numbers and reals take the same texts; a promoted
+text is null for arrays and objects, so it stands only where it is compared with a constant that is
+no beginning of either. One value is known to differ: the text "5.0", which is a whole number to a
+query and none to a column.
+"""
 
 import re
 from collections.abc import Callable

@@ -17,6 +17,7 @@ from meta.store.iceberg.table_metadata import (
     TableObject,
 )
 from meta.store.lookup import lookup
+from meta.store.versions import versions
 from meta.v1 import operations_pb2 as pb
 
 DIGEST_BYTES = 32
@@ -37,7 +38,7 @@ def get_dataset_table(
     requested = version if request.HasField("version") else None
 
     def work(tx: Transaction) -> pb.GetDatasetTableResponse:
-        snapshot = lookup.snapshot(tx)
+        snapshot = versions.snapshot(tx)
         through = lookup.readable_version(tx, snapshot, requested, field="version")
         dataset = datasets.find_by_name(tx, name)
         if dataset is None:

@@ -1,4 +1,8 @@
-"""Checked requests of FindSegments, and their pages, which the database puts together."""
+"""Checked requests of FindSegments, and their pages, nearly all put together by the database.
+
+The reply is the database's bytes with the cursor and the layouts behind them. A page that its
+statement does not answer, or that its size may cut short, is None and is read row by row.
+"""
 
 import struct
 from collections.abc import Sequence

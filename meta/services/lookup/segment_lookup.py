@@ -21,6 +21,7 @@ from meta.store.engine.pool import Conflict, Transaction
 from meta.store.lookup import lookup
 from meta.store.lookup.held_classes import HeldClasses
 from meta.store.lookup.lookup import FoundSegment, Query, VisibleDataset
+from meta.store.versions import versions
 from meta.v1 import segment_lookup_pb2, segment_lookup_pb2_grpc
 
 IDS_MAX = 1_000
@@ -100,7 +101,7 @@ class SegmentLookupServicer(segment_lookup_pb2_grpc.SegmentLookupServiceServicer
         )
 
     def _page(self, tx: Transaction, checked: CheckedLookup) -> _Page:
-        snapshot = lookup.snapshot(tx)
+        snapshot = versions.snapshot(tx)
         if snapshot.version < checked.min_version:
             raise VersionNotReached(
                 f"the version is {snapshot.version}, not yet {checked.min_version}"

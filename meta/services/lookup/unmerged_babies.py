@@ -12,10 +12,11 @@ from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.services.server_parts import ServerParts
 from meta.store.engine.pool import Transaction
-from meta.store.lookup import lookup, unmerged_babies
+from meta.store.lookup import unmerged_babies
 from meta.store.lookup.unmerged_babies import OffsetCut
 from meta.store.streams import stream_reads
 from meta.store.streams.stream_reads import BabyRow
+from meta.store.versions import versions
 from meta.v1 import nursery_pb2
 from meta.v1 import operations_pb2 as pb
 
@@ -60,7 +61,7 @@ def _page(
     cursor: BabyCursor | None,
     limit: int,
 ) -> pb.ListUnmergedBabiesResponse:
-    lifetimes, now_secs = server.settings.lifetimes, lookup.snapshot(tx).now_secs
+    lifetimes, now_secs = server.settings.lifetimes, versions.snapshot(tx).now_secs
     if cursor is None:
         version, cuts = unmerged_babies.cut(tx, dataset_id, version)
         if len(cuts) > STREAMS_MAX:

@@ -1,4 +1,8 @@
-"""Checks of registrations: at first sight where nothing is unusual, else field by field."""
+"""Checks of registrations: at first sight where nothing is unusual, else field by field.
+
+Bulk calls bring thousands a second: the check at first sight takes a third of the time of
+`convert.new_segment`, which decides about all that it does not take.
+"""
 
 import re
 from functools import lru_cache

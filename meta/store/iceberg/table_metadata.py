@@ -18,6 +18,7 @@ from meta.errors import InvalidArgument, KeyTaken, NotFound, QuotaExceeded, Vers
 from meta.store.engine import timelines
 from meta.store.engine.pool import TimelineChanged, Transaction, run_in
 from meta.store.lookup import lookup
+from meta.store.versions import versions
 from segments.keys import TableKey, parse_key
 
 SNAPSHOTS_LISTED = 100
@@ -205,7 +206,7 @@ def put_snapshot(tx: Transaction, dataset_key: int, new: NewSnapshot) -> Snapsho
     if existing is not None:
         return existing
     # Of versions to come nothing is known yet.
-    lookup.readable_version(tx, lookup.snapshot(tx), new.version, field="version")
+    lookup.readable_version(tx, versions.snapshot(tx), new.version, field="version")
     digests = [new.manifest_list, *new.manifests]
     objects = tx.execute(_OBJECT_IDS, {"key": dataset_key, "digests": digests}).all()
     if len(objects) < len(digests):
@@ -265,7 +266,7 @@ def lock(tx: Transaction, dataset_key: int) -> None:
 def _begin(tx: Transaction, dataset_key: int) -> None:
     lock(tx, dataset_key)
     try:
-        lookup.snapshot(tx)
+        versions.snapshot(tx)
     except TimelineChanged:
         timelines.check(run_in(tx))
 

@@ -12,6 +12,7 @@ from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup
 from meta.store.segments.segments import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
+from meta.store.versions import versions
 
 # Of one version; more are read by FindSegments at it.
 CHANGES_MAX = 65_536
@@ -97,7 +98,7 @@ def resolve(tx: Transaction, name: str, since: int) -> WatchedDataset:
     Raises NotFound, InvalidArgument for a version to come, VersionExpired below the horizon: rows
     of segments that were removed since may be deleted.
     """
-    lookup.readable_version(tx, lookup.snapshot(tx), since, field="since_version")
+    lookup.readable_version(tx, versions.snapshot(tx), since, field="since_version")
     row = tx.execute(_DATASET, {"name": name}).one_or_none()
     if row is None or not dataset_scope.is_visible(row.id):
         raise NotFound("there is no such dataset", dataset_name=name)

@@ -1,4 +1,8 @@
-"""Segment lookup: the segments that overlap a range of time at a version, and their messages."""
+"""Segment lookup: the segments that overlap a range of time at a version, and their messages.
+
+A segment of duration class c is shorter than 4^c seconds, so one that overlaps [qs, qe) starts
+within (qs - 4^c s, qe): one tight range of segments_lookup_index per class, at any age.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +13,13 @@ from sqlalchemy import TextClause, text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store.engine import dataset_scope, driver_statements, pg_arrays
-from meta.store.engine.pool import BINARY, Database, TimelineChanged, Transaction
-from meta.store.engine.timelines import IS_CURRENT
+from meta.store.engine.pool import BINARY, Database, Transaction
 from meta.store.lookup import held_classes
 from meta.store.segments import segments
 from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos, write_message
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
+from meta.store.versions.versions import CounterSnapshot
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 # Of so many datasets every class of duration is probed, of more only those that hold a segment.
@@ -125,14 +129,6 @@ FindClasses: TypeAlias = Callable[[Transaction, Sequence[int]], tuple[str, str]]
 _BEFORE_ALL = Position(-1, -1, INT64_MIN, ID_MAX)
 
 
-@dataclass(frozen=True, slots=True)
-class CounterSnapshot:
-    """The counter and the database's time in seconds."""
-
-    version: int
-    now_secs: int
-
-
 class VisibleDataset(NamedTuple):
     """A dataset as it was visible at the version that is read."""
 
@@ -152,8 +148,6 @@ class Query:
     signals: int | None = None
 
 
-_SNAPSHOT = text(f"""
-    SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state""")  # noqa: S608
 DATASETS = f"""
     SELECT d.key, d.id, d.name, d.deletion_horizon,
            d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon AND EXISTS (
@@ -195,16 +189,12 @@ _FIND = text(f"""
 """)  # noqa: S608
 
 
-def snapshot(tx: Transaction) -> CounterSnapshot:
-    """The version and time of this transaction's snapshot. Raises TimelineChanged."""
-    is_current, version, now_secs = tx.execute(_SNAPSHOT).one()
-    if not is_current:
-        raise TimelineChanged
-    return CounterSnapshot(version, now_secs)
-
-
 def readable_version(
-    tx: Transaction, snapshot: CounterSnapshot, requested: int | None, field: str = "as_of_version"
+    tx: Transaction,
+    snapshot: CounterSnapshot,
+    requested: int | None,
+    *,
+    field: str = "as_of_version",
 ) -> int:
     """The version to read at: the wanted one, or the current. Raises VersionExpired."""
     if requested is None:

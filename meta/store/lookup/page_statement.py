@@ -1,4 +1,17 @@
-"""A page of segments in one statement: version, datasets, segments, and the bytes of the reply."""
+"""A page of segments in one statement: version, datasets, segments, and the bytes of the reply.
+
+A statement is one snapshot and one round trip. It answers what is regular; the rest, from a dataset
+that does not exist to a row that an older server wrote, is left to the statements of
+`meta.store.lookup.lookup`, which have the same order and rules, and the errors.
+
+A frame is a segment as the reply holds it, behind its tag: the length, the fields of its location
+around the bytes that its row keeps (`meta.store.segments.segments`), then what may change. Varints
+have a fixed number of bytes, which protobuf allows: lengths two, versions six. A row that does not
+fit has no frame; its page is put together in Python (`meta.services.lookup.segment_bytes`).
+
+An operation and a concatenation cost Postgres 10 and 50 ns a row, so tags and lengths that stand
+side by side are one integer. (Operators on bits have one precedence, hence the brackets.)
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,15 @@
-"""Pins: leases on a dataset at a version, which keep the segments that it shows from deletion."""
+"""Pins: leases on a dataset at a version, which keep the segments that it shows from deletion.
+
+A version is readable at or above its dataset's deletion horizon, or while it is pinned. Held are
+the segments with created <= pin < tombstone; a pin of changes holds all with pin < tombstone, so
+the horizon stays at or below it and the changes since can be read. Taking a pin and raising the
+horizon lock the dataset's row, and whoever raises it removes the pins that have expired: a pin that
+is a row holds all of its segments, whatever the clocks say.
+
+Only the principal that took a pin, or an operator, may renew, release or list it. A pin that was
+taken where no credential was needed has none: who knows its id may go on with it, so that a server
+which begins to ask for credentials ends no reader's pin.
+"""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -337,10 +348,10 @@ def _lock_readable(tx: Transaction, new: NewPin) -> tuple[int, int]:
 
 def _version(tx: Transaction, requested: int | None) -> int:
     try:
-        snapshot = lookup.snapshot(tx)
+        snapshot = versions.snapshot(tx)
     except TimelineChanged:
         timelines.check(run_in(tx))
-        snapshot = lookup.snapshot(tx)
+        snapshot = versions.snapshot(tx)
     return lookup.readable_version(tx, snapshot, requested, field="version")
 
 

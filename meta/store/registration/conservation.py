@@ -1,4 +1,8 @@
-"""Conservation: a registration holds at most the events of its baby segments, plus allowances."""
+"""Conservation: a registration holds at most the events of its baby segments, plus allowances.
+
+Where a collector counted too few records, a registration is refused for good. An operator then
+allows so many events, once, and each registration takes its excess from them.
+"""
 
 import shlex
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""RegisterMergedSegment: segments become visible and offsets move, many calls in a transaction."""
+"""RegisterMergedSegment: segments become visible and offsets move, many calls in a transaction.
+
+A registration remembers which babies a segment holds. It is how a repeated call is recognised, how
+LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets.
+"""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +66,7 @@ class Moves:
 # names only offsets that it has seen committed before.
 # A baby without stamps may hold records of any dataset. Entries, heads and moves are answered by
 # the number of their move: ids would be parsed and compared for each.
-_LOCK_STATE = text("""
+_LOCK = text("""
     WITH live AS MATERIALIZED (
       SELECT id, key FROM datasets
       WHERE deleted_at IS NULL AND id = ANY(cast(:datasets AS uuid[]))
@@ -111,9 +115,7 @@ def lock_state(tx: Transaction, calls: Sequence[Moves]) -> RegistrationState:
     merged: list[int | None] = [None] * len(moves)
     committed = merged.copy()
     counts: list[_Count] = [(0, 0, False)] * len(moves)
-    for kind, dataset_id, number, value, babies, is_counted in tx.execute(
-        _LOCK_STATE, values
-    ).all():
+    for kind, dataset_id, number, value, babies, is_counted in tx.execute(_LOCK, values).all():
         if kind == "move":
             counts[number - 1] = value, babies, bool(is_counted)
         elif kind == "entry":
@@ -225,8 +227,7 @@ def _decide(
     """The answer of a call that writes nothing; None = everything about it is in order."""
     if not is_live:
         return NotFound("there is no such dataset", dataset_id=merge.dataset_id)
-    refusal = next((c.refusal for c in claims if c.refusal is not None), None)
-    if refusal is not None:
+    if (refusal := next((c.refusal for c in claims if c.refusal is not None), None)) is not None:
         return refusal
     is_known = any(claimed.registered_at is not None for claimed in claims)
     if is_known or (not claims and _is_moved(merge, call)):

@@ -1,4 +1,14 @@
-"""Segments: claiming their object keys, inserting and reading their rows and kept messages."""
+"""Segments: claiming their object keys, inserting and reading their rows and kept messages.
+
+A registration takes three steps, so that the version can be drawn last: `claim` locks the datasets
+and the object keys, the caller draws the version, `insert` writes the rows at it.
+
+A row keeps the unchanging part of its segment's message, in protobuf's wire format: a page of
+segments is put together from these bytes, without a message object for each. They hold the fields
+of `meta.v1.SegmentInfo` that are fixed when a segment is registered, but for its version, which is
+drawn later, and the store's location, which belongs to the server. The first two fields are those
+of its object key, prefix and name, because the location stands around them.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,5 +1,6 @@
 """The commit-ordered counter of versions, and the version that a dataset had at a time."""
 
+from dataclasses import dataclass
 from typing import NewType
 
 from sqlalchemy import text
@@ -18,11 +19,21 @@ _CURRENT = text(f"SELECT version, {IS_CURRENT} IS TRUE AS is_current FROM meta_s
 _TAKE = text(
     f"UPDATE meta_state SET version = :version WHERE version < :version AND {IS_CURRENT}"  # noqa: S608
 )
+_SNAPSHOT = text(f"""
+    SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state""")  # noqa: S608
 IS_LOST = (
     "EXISTS (SELECT FROM meta_state WHERE gap_start < {version} AND {version} < gap_end)"
     " OR EXISTS (SELECT FROM version_gaps WHERE gap_start < {version} AND {version} < gap_end)"
 )
 _IS_LOST = text("SELECT " + IS_LOST.format(version=":version"))
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSnapshot:
+    """The counter and the database's time in seconds."""
+
+    version: int
+    now_secs: int
 
 
 def allocate(tx: Transaction) -> Version:
@@ -67,6 +78,14 @@ def current(tx: Transaction) -> Version:
     if not row.is_current:
         raise TimelineChanged
     return Version(row.version)
+
+
+def snapshot(tx: Transaction) -> CounterSnapshot:
+    """The version and time of this transaction's snapshot. Raises TimelineChanged."""
+    is_current, version, now_secs = tx.execute(_SNAPSHOT).one()
+    if not is_current:
+        raise TimelineChanged
+    return CounterSnapshot(version, now_secs)
 
 
 def is_lost(tx: Transaction, version: int) -> bool:

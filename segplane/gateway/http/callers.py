@@ -1,4 +1,7 @@
-"""Callers of the gateway: the gateway's own tokens, and who a request comes from."""
+"""Callers of the gateway: its own tokens, and who a request comes from.
+
+The gateway's own tokens are a value, or the lines of a file that is read again when it changes.
+"""
 
 import hmac
 from dataclasses import dataclass, field

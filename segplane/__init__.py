@@ -1,1 +1,1 @@
-"""The operator's side: the command line, everything in one command, and the embedded Postgres."""
+"""Readers of datasets, KQL, queries and the gateway; the command line and the stack that it runs."""

@@ -1,1 +1,1 @@
-"""Readers of datasets, KQL, queries and the gateway; the command line and the stack that it runs."""
+"""Readers of datasets, KQL, queries and the gateway; the command line and the stack it runs."""

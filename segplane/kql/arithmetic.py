@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NoReturn
 
+from segplane.kql import dynamics
 from segplane.kql.errors import KqlError
 from segplane.kql.scope import Argument
 from segplane.kql.typed import Among, Apply, Constant, Expression, Logic, Not
@@ -20,25 +21,6 @@ from segplane.kql.types import (
     literal,
 )
 
-# What a text must look like to be read as a type; the same as for promoted columns.
-_WHOLE = r"\A[+-]?[0-9]{1,30}(?:[.]0{1,30})?\z"
-_REAL = r"(?i)\A[+-]?(?:(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)\z"
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?"
-_ZONE = r"(?:z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
-PATTERNS: dict[KqlType, tuple[str, ...]] = {
-    "int": (_WHOLE,),
-    "long": (_WHOLE,),
-    "real": (_REAL,),
-    # Whole, with a clock, with a zone.
-    "datetime": (
-        rf"(?i)\A{_DAY}(?:[t ]{_CLOCK}{_ZONE}?)?\z",
-        r"(?i)[t ]",
-        rf"(?i){_CLOCK}{_ZONE}\z",
-    ),
-    "guid": (r"(?i)\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\z",),
-    "bool": (),
-}
 _SIMPLE: dict[tuple[KqlType, KqlType], str] = {
     ("int", "long"): "to_long",
     ("int", "real"): "to_real",
@@ -81,9 +63,8 @@ def convert(value: Expression, to: KqlType, offset: int, source: str) -> Express
         return folded
     if value.type == "dynamic":
         return _from_dynamic(value, to, offset, source)
-    if value.type == "string" and to in PATTERNS:
-        patterns = (Constant(p, "string", "regex") for p in PATTERNS[to])
-        return Apply(f"string_to_{to}", (value, *patterns), to, offset, source)
+    if value.type == "string" and to in dynamics.PATTERNS:
+        return dynamics.from_text(value, to, offset, source)
     template = _SIMPLE.get((value.type, to))
     if template is None:
         hint = _CONVERSION_HINTS.get(
@@ -113,11 +94,13 @@ def or_empty(value: Expression) -> Expression:
 
 
 def _from_dynamic(value: Expression, to: KqlType, offset: int, source: str) -> Expression:
-    as_text = Apply("dynamic_to_string", (value,), "string", offset, source)
     if to == "timespan":
         hint = "take it as a number and multiply by a unit: tolong(attributes.wait) * 1ms"
         raise KqlError(offset, "dynamic does not become timespan", hint)
-    return as_text if to == "string" else convert(as_text, to, offset, source)
+    if to in NUMBERS:
+        return dynamics.as_number(value, to, offset, source)
+    text = dynamics.as_text(value, offset, source)
+    return text if to == "string" else convert(text, to, offset, source)
 
 
 def _folded_conversion(value: Constant, to: KqlType) -> Constant | None:
@@ -267,14 +250,30 @@ def unified(operands: Operands) -> tuple[Expression, Expression, KqlType]:
 
 def compared(operands: Operands) -> Expression:
     """Return `left operator right` for < <= > >=, which null makes null and NaN false."""
+    template = _COMPARED[operands.operator]
+    if (whole := _with_whole(operands, template)) is not None:
+        return whole
     left, right, type_ = unified(operands)
     if type_ not in ORDERED:
         operands.refuse(f"{type_} has no order")
     suffix = "_real" if type_ == "real" else ""
     if type_ == "string":
         left, right = or_empty(left), or_empty(right)
-    template = _COMPARED[operands.operator] + suffix
-    return Apply(template, (left, right), "bool", operands.offset, operands.operator)
+    return Apply(template + suffix, (left, right), "bool", operands.offset, operands.operator)
+
+
+_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _with_whole(operands: Operands, template: str) -> Expression | None:
+    """Return the comparison of a dynamic value with a whole number; None of other sides."""
+    left, right = operands.left.value, operands.right.value
+    if right.type == "dynamic":
+        left, right, template = right, left, _TURNED.get(template, template)
+    if left.type != "dynamic" or right.type not in dynamics.WHOLES:
+        return None
+    other = convert(right, "long", operands.offset, operands.operator)
+    return dynamics.compared_with_whole(template, left, other, operands.offset, operands.operator)
 
 
 def equal(operands: Operands) -> Expression:
@@ -288,6 +287,8 @@ def unequal(operands: Operands) -> Expression:
 
 
 def _equality(operands: Operands, template: str) -> Expression:
+    if (whole := _with_whole(operands, template)) is not None:
+        return whole
     left, right, type_ = unified(operands)
     if isinstance(left, Constant) and not isinstance(right, Constant):
         left, right = right, left
@@ -312,11 +313,15 @@ def _is_finite(value: Expression) -> bool:
 def among(left: Argument, options: list[Argument], operator: str, offset: int) -> Expression:
     """Return `left in (options)`, with the variants of `in`."""
     ignores_case, is_not = operator.endswith("~"), operator.startswith("!")
-    values: list[Expression] = []
-    subject: Expression = left.value
     for option in options:
         if not isinstance(option.value, Constant):
             option.fail(f"{operator} takes constants", "write a condition with == and or")
+    if left.value.type == "dynamic" and not ignores_case and _are_numbers(options):
+        found = _number_among(left, options, operator, offset)
+        return Not(found) if is_not else found
+    values: list[Expression] = []
+    subject: Expression = left.value
+    for option in options:
         operands = Operands(left, option, operator, offset)
         subject, value, _ = unified(operands)
         values.append(value)
@@ -328,8 +333,26 @@ def among(left: Argument, options: list[Argument], operator: str, offset: int) -
     subject, values = _same_type(subject, values)
     if subject.type == "string" and any(_value(v) == "" for v in values):
         subject = or_empty(subject)
-    found: Expression = Among(subject, tuple(values))
+    found = Among(subject, tuple(values))
     return Not(found) if is_not else found
+
+
+def _are_numbers(options: list[Argument]) -> bool:
+    return all(option.value.type in NUMBERS for option in options)
+
+
+def _number_among(
+    left: Argument, options: list[Argument], operator: str, offset: int
+) -> Expression:
+    """Return `left in (options)` for a dynamic value: as reals where one of them is a real."""
+    values = [option.value for option in options]
+    if any(value.type == "real" for value in values):
+        reals = tuple(convert(value, "real", offset, operator) for value in values)
+        return Among(dynamics.as_number(left.value, "real", offset, operator), reals)
+    if all(dynamics.is_small(value) for value in values):
+        number = Apply("dynamic_to_number", (left.value,), "real", offset, operator)
+        return Among(number, tuple(Constant(float(_value(v) or 0), "real") for v in values))
+    return Logic("or", tuple(equal(Operands(left, o, operator, offset)) for o in options))
 
 
 def _same_type(

@@ -103,7 +103,7 @@ _TABULAR = (
     ("project-reorder", "names", "project-reorder *name*, *prefix\\**", "Puts columns first", True),
     ("parse", "parse", "parse *text* with 'GET ' path:string ' ' status:long *", "Reads columns out of a text; null or empty where it does not match", True),
     ("parse-where", "parse", "parse-where *text* with ...", "The same, and drops rows that do not match", True),
-    ("mv-expand", "expand", "mv-expand *name* = *array* to typeof(long)", "A row for each element; one with null for an empty array and for anything else", True),
+    ("mv-expand", "expand", "mv-expand *name* = *array* to typeof(long)", "A row for each element of an array and for each property of an object; one with null for an empty one and for anything else", True),
     ("summarize", "summarize", "summarize *aggregate*, ... by *expression*, ...", "Aggregates, by group", False),
     ("sort", "sort", "sort by *expression* asc nulls last, ...", "Orders rows; descending unless said otherwise", False),
     ("top", "top", "top 10 by *expression*", "The first rows in an order", False),
@@ -148,7 +148,7 @@ _INFIX = (
     InfixOperator("+", 4, "Sum; null beyond the type's range"),
     InfixOperator("-", 4, "Difference"),
     InfixOperator("*", 5, "Product"),
-    InfixOperator("/", 5, "Quotient; of whole numbers truncated, by zero null"),
+    InfixOperator("/", 5, "Quotient; of whole numbers truncated, by zero null; of reals by zero infinite or NaN"),
     InfixOperator("%", 5, "Remainder, never below zero; by zero null"),
 )  # fmt: skip
 _TERMS = {

@@ -31,12 +31,16 @@ _MEANING = """
 {types}. Literals: `true`, `1`, `1.5`, `'text'`, `@'a\\b'`, `5m` ({units}), `datetime(2026-01-31T12:00:00Z)`,
 `timespan(1.02:03:04)`, `guid(...)`, `dynamic({{"a": [1]}})`, `int(1)`, `real(nan)`, and `long(null)` of every type but string.
 
-- Numbers widen: int, long, real. What is computed of ints is a long. Division of whole numbers truncates; division by zero and results beyond the type's range are null.
-- Times have microseconds. The nanoseconds of a record's times are the columns `<time>_nanos`.
+- Numbers widen: int, long, real. What is computed of ints is a long. Division of whole numbers truncates, by zero it is null, as are results beyond the type's
+  range. Of reals `1.0/0` is infinite and `0.0/0` NaN; JSON has them as `"Infinity"`, `"-Infinity"` and `"NaN"`.
+- Times have microseconds, from the year 1 to 9999; what is computed beyond is null. The nanoseconds of a record's times are the columns `<time>_nanos`.
 - Timespans have nanoseconds. `duration` is the timespan of `duration_ns`, a long.
 - time - time is a timespan, time ± timespan a time, timespan / timespan a real, timespan * number a timespan.
 - A dynamic value beside a typed one takes its type; two dynamic ones do not compare. Before arithmetic, sort and
   grouping it is converted: `tolong(attributes['http.response.status_code'])`.
+- JSON numbers compare by value: beside a whole number, whole ones exactly and others as reals, so that `attributes['amount'] < 2` finds 1.5. `tolong` and
+  `toint` truncate. A text is a number where it is written like one: `"5"` beside a whole number, `"1.5"` beside a real.
+- `attributes.http.route` is the member `route` of `http`, or where that is absent the key `http.route`.
 - `attributes['http.route']` is one key, whatever dots it has; `['attributes.http.route']` means the same.
   A key has no quotes, brackets, backslashes, `*` or `?`.
 

@@ -1,13 +1,5 @@
-"""Checker of scalar expressions, with promoted columns read in place of attributes.
+"""Checker of scalar expressions."""
 
-Both are read only where they are alike. A promoted column is null for an attribute that is no value
-of its type. Of the conversions, those to whole numbers and reals take the same texts; a promoted
-text is null for arrays and objects, so it stands only where it is compared with a constant that is
-no beginning of either. One value is known to differ: the text "5.0", which is a whole number to a
-query and none to a column.
-"""
-
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,10 +7,10 @@ from segplane.kql import arithmetic, functions, syntax
 from segplane.kql.arithmetic import Operands, convert, or_empty
 from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
+from segplane.kql.promotion import with_promoted
 from segplane.kql.regex import escape, group_count
 from segplane.kql.scope import Argument, Scope
 from segplane.kql.typed import (
-    Among,
     Apply,
     ColumnValue,
     Constant,
@@ -26,79 +18,11 @@ from segplane.kql.typed import (
     Logic,
     Member,
     Not,
-    Promoted,
-    rebuilt,
 )
-from segplane.kql.types import DATETIME_MAX, DATETIME_MIN, KqlType
+from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
 
-# Conversions stand at most that far below the operator or function that asked for them.
-_DEPTH = 3
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
-_NUMBERS = frozenset(["string_to_int", "string_to_long", "string_to_real"])
-_TEXTS = frozenset(["eq", "ne", "startswith"])
-_PLAIN = re.compile(r"[A-Za-z/_]")
-
-
-def with_promoted(
-    expression: Expression, promoted: tuple[Promoted, ...], depth: int = _DEPTH
-) -> Expression:
-    """Return an expression that reads promoted columns where their values are the same."""
-    if not promoted:
-        return expression
-    substitute = _substitute(expression, promoted)
-    if substitute is not None:
-        return substitute
-    if depth == 0:
-        return expression
-    return rebuilt(expression, lambda part: with_promoted(part, promoted, depth - 1))
-
-
-def _substitute(expression: Expression, promoted: tuple[Promoted, ...]) -> Expression | None:
-    match expression:
-        case Apply(template=template, arguments=(text, *_)) if template in _NUMBERS:
-            return _number(expression, text, promoted)
-        case Apply(template=template, arguments=(text, constant)) if template in _TEXTS:
-            column = _column(text, "string", promoted) if _is_plain(constant) else None
-            return column and replace(expression, arguments=(column, constant))
-        case Among(value=text, options=options) if all(map(_is_plain, options)):
-            column = _column(text, "string", promoted)
-            return column and replace(expression, value=column)
-        case _:
-            return None
-
-
-def _number(call: Apply, text: Expression, promoted: tuple[Promoted, ...]) -> Expression | None:
-    column = _column(text, call.type, promoted)
-    if column is None and call.type == "int" and (wide := _column(text, "long", promoted)):
-        return Apply("long_to_int", (wide,), "int", call.offset, call.source)
-    return column
-
-
-def _column(text: Expression, type_: KqlType, promoted: tuple[Promoted, ...]) -> ColumnValue | None:
-    """Return the promoted column of the attribute that a text is taken from."""
-    match text:
-        case Apply(
-            template="dynamic_to_string",
-            arguments=(Member(base=ColumnValue(name=base), keys=(key,)),),
-        ):
-            wanted = (base, key, type_)
-            names = (p.name for p in promoted if (p.base, p.attribute, p.type) == wanted)
-            name = next(names, None)
-            return None if name is None else ColumnValue(name, type_)
-        case _:
-            return None
-
-
-def _is_plain(constant: Expression) -> bool:
-    """Tell whether a constant is neither a number nor the beginning of an array or object."""
-    return (
-        isinstance(constant, Constant)
-        and isinstance(constant.value, str)
-        and _PLAIN.match(constant.value) is not None
-    )
-
-
 _ALPHANUMERIC = r"\p{L}\p{N}"
 _FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
 
@@ -183,9 +107,36 @@ def _path(path: syntax.Path, scope: Scope) -> Expression:
     if base.value.type != "dynamic":
         base.fail(f"{base.value.type} has no members", "only dynamic values have: parse_json(...)")
     key = _key(path.key, path.offset)
-    if isinstance(base.value, Member):
-        return Member(base.value.base, (*base.value.keys, key))
-    return Member(base.value, (key,))
+    if not isinstance(base.value, Member):
+        return Member(base.value, (key,))
+    keys = (*base.value.keys, key)
+    return Member(base.value.base, keys, _flat(path, base.value.base, keys))
+
+
+def _flat(
+    path: syntax.Path, base: Expression, keys: tuple[str | int, ...]
+) -> tuple[str | int, ...]:
+    """Return a path whose dots belong to an attribute's key: attributes.http.route.
+
+    Empty where no such key is meant: the dots stand right behind attributes.
+    """
+    dotted: list[bool] = []
+    step: syntax.Expression = path
+    while isinstance(step, syntax.Path):
+        dotted.insert(0, step.is_dotted)
+        step = step.base
+    dotted = [*[False] * (len(keys) - len(dotted)), *dotted]
+    start = 0
+    if not (isinstance(base, ColumnValue) and base.name in CONTAINERS):
+        if "attributes" not in keys:
+            return ()
+        start = keys.index("attributes") + 1
+    end = start
+    while end < len(keys) and dotted[end]:
+        end += 1
+    if end - start < 2:
+        return ()
+    return (*keys[:start], ".".join(map(str, keys[start:end])), *keys[end:])
 
 
 def _call(call: syntax.Call, scope: Scope) -> Expression:

@@ -41,6 +41,7 @@ class Path:
     offset: int
     base: "Expression"
     key: str | int
+    is_dotted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,7 @@ class ExpressionParser:
         stream = self.stream
         start = stream.take()
         if start.text == ".":
-            return Path(start.offset, base, stream.name("a member's name").text)
+            return Path(start.offset, base, stream.name("a member's name").text, is_dotted=True)
         token = stream.next
         if token.kind != "literal" or token.type not in ("string", "long"):
             stream.fail("expected a constant key or index", "write attributes['key'] or array[0]")

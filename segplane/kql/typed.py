@@ -30,10 +30,11 @@ class ColumnValue:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The value at a path of a dynamic value."""
+    """The value at a path of a dynamic value; at `flat` where there is none, if that is given."""
 
     base: "Expression"
     keys: tuple[str | int, ...]
+    flat: tuple[str | int, ...] = ()
     type: KqlType = "dynamic"
 
 

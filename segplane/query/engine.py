@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from segplane.query.arrow_values import with_unique_names
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.failures import failure
 from segplane.query.plan import QueryPlan
@@ -67,7 +68,8 @@ class RunningQuery:
         import pyarrow as pa
 
         reader = self.call(lambda: self._connection.sql(self.plan.sql).to_arrow_reader(BATCH_ROWS))
-        return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+        batches = pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+        return with_unique_names(batches)
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """Return the rows of another statement over the same tables. Raises QueryError."""

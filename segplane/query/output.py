@@ -12,6 +12,7 @@ from io import IOBase
 from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
 
 from segplane.kql.types import DAY_NANOS, KqlType
+from segplane.query.arrow_values import python_values
 from segplane.terminal.plain_text import print_table
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def rows_of(reader: pa.RecordBatchReader, cells: Sequence[Cell]) -> Iterator[lis
     """Yield the rows of a result, each value but null through its column's cell."""
     for batch in reader:
         columns = [
-            [None if value is None else cell(value) for value in column.to_pylist()]
+            [None if value is None else cell(value) for value in python_values(column)]
             for column, cell in zip(batch.columns, cells, strict=True)
         ]
         yield from map(list, zip(*columns, strict=True))
@@ -125,12 +126,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return value if math.isfinite(value) else not_finite(value)
     if isinstance(value, datetime):
         return time_text(value)
     if isinstance(value, list | dict):
         return json.dumps(value, default=str, ensure_ascii=False)
     return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def not_finite(value: float) -> str:
+    """Write NaN or an infinite number, which JSON lacks, as Kusto does."""
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def time_text(value: datetime) -> str:

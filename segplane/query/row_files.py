@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
+from segplane.query.arrow_values import python_rows, python_values
+from segplane.query.output import not_finite
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -68,7 +71,7 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_json_value(element) for element in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return not_finite(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, datetime | date | time):
@@ -137,8 +140,8 @@ class _JsonRows:
         self._output = output
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for row in batch.to_pylist():
-            self._output.write(f"{json_row(row)}\n".encode())
+        for record in python_rows(batch):
+            self._output.write(f"{json_row(record)}\n".encode())
 
     def close(self) -> None:
         self._output.flush()
@@ -154,8 +157,10 @@ def _csv_texts(column: pa.Array[Any]) -> pa.Array[Any]:
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type):
-        return pa.array([v and v.isoformat() for v in column.to_pylist()], pa.string())
-    texts = [None if v is None else json.dumps(_json_value(v)) for v in column.to_pylist()]
+        times = python_values(column)
+        texts = [v.isoformat() if isinstance(v, datetime) else v for v in times]
+        return pa.array(texts, pa.string())
+    texts = [None if v is None else json.dumps(_json_value(v)) for v in python_values(column)]
     return pa.array(texts, pa.string())
 
 

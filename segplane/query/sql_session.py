@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from segments.signals import SIGNALS
+from segplane.query.arrow_values import with_unique_names
 from segplane.read import OpenDataset, OpenView, ReadError
 from segplane.read.duckdb_functions import define_functions
 from segplane.read.errors import ViewRefused, sentence
@@ -70,7 +71,7 @@ class SqlSession:
                 rows = self._connection.sql(text)
                 if rows is None:
                     raise ReadError("the statement gives no rows")
-                yield rows.to_arrow_reader(_BATCH_ROWS)
+                yield with_unique_names(rows.to_arrow_reader(_BATCH_ROWS))
             except duckdb.Error as error:
                 # A name that stands somewhere in the text need not be one that is read.
                 for name, refusal in unreadable.items():

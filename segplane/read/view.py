@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from segplane.kql.scope import CheckedQuery
-    from segplane.kql.sql.expressions import EngineName
+    from segplane.kql.sql.engines import EngineName
     from segplane.kql.types import KqlType
 
 _BATCH_ROWS = 10_000

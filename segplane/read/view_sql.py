@@ -9,7 +9,7 @@ from segplane.kql import queries
 from segplane.kql.dataset_table import dataset_table, promoted
 from segplane.kql.errors import KqlError
 from segplane.kql.scope import CheckedQuery
-from segplane.kql.sql.expressions import EngineName
+from segplane.kql.sql.engines import EngineName
 from segplane.kql.sql.relations import to_sql
 from segplane.kql.typed import Columns, Table
 from segplane.kql.types import TYPES

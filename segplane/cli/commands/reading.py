@@ -1,5 +1,6 @@
 """segplane read, sql, datasets preview: the records of datasets."""
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -176,8 +177,10 @@ def refusals() -> Iterator[None]:
 
 
 def _run(session: Any, statement: str, as_json: bool) -> None:
+    from segplane.query.arrow_values import python_rows
+
     with session.query(statement) as reader:
-        rows = (row for batch in reader for row in batch.to_pylist())
+        rows = (row for batch in reader for row in python_rows(batch))
         if as_json:
             _print_json(rows)
             return
@@ -235,6 +238,8 @@ def _record_text(row: dict[str, Any]) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return NONE
+    if isinstance(value, float) and not math.isfinite(value):
+        value = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     text = value.isoformat() if isinstance(value, datetime) else str(value)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= _CELL_CHARACTERS else f"{text[: _CELL_CHARACTERS - 3]}..."

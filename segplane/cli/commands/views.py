@@ -16,7 +16,7 @@ from segplane.cli.connection import (
     usage,
 )
 from segplane.cli.output import NONE, AsJson, print_json, print_table
-from segplane.kql.sql.expressions import EngineName
+from segplane.kql.sql.engines import EngineName
 from segplane.read.lookup import all_views
 
 app = typer.Typer(no_args_is_help=True, help="Create, link and list views, print them as SQL.")

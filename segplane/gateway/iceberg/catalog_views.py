@@ -16,7 +16,7 @@ from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
 from segplane.gateway.iceberg.views import TRINO_CATALOG
 from segplane.kql.errors import KqlError
 from segplane.kql.scope import CheckedQuery
-from segplane.kql.sql.expressions import EngineName
+from segplane.kql.sql.engines import EngineName
 from segplane.kql.sql.relations import tables_named, to_sql
 from segplane.kql.types import KqlType
 from segplane.read.view_sql import ViewUnreadable, compiled_view

@@ -2,10 +2,9 @@
 
 import io
 import json
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import IO, Any
+from typing import IO
 
 from segplane.kql.types import KqlType
 from segplane.query.engine import RunningQuery
@@ -73,12 +72,6 @@ def _completion() -> list[object]:
     return [time_text(datetime.now(UTC)), *ids, *status]
 
 
-def _real(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return plain(value)
-
-
 def _timespan(nanos: int) -> str:
     """Write a timespan with seven digits of a second: Kusto's are 100 ns."""
     whole, point, fraction = timespan_text(nanos).rpartition(".")
@@ -89,4 +82,4 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-_CELLS: dict[KqlType, Cell] = {"real": _real, "timespan": _timespan, "dynamic": dynamic_value}
+_CELLS: dict[KqlType, Cell] = {"timespan": _timespan, "dynamic": dynamic_value}

@@ -22,8 +22,9 @@ _ARITHMETIC = {
     "add_real": "(<0> + <1>)",
     "subtract_real": "(<0> - <1>)",
     "multiply_real": "(<0> * <1>)",
-    "divide_real": "(<0> / NULLIF(<1>, 0E0))",
-    "divide_timespans": "(CAST(<0> AS DOUBLE) / NULLIF(CAST(<1> AS DOUBLE), 0E0))",
+    # By zero infinite or NaN, as in Kusto.
+    "divide_real": "(<0> / <1>)",
+    "divide_timespans": "(CAST(<0> AS DOUBLE) / CAST(<1> AS DOUBLE))",
     # Never below zero, as Kusto documents; a divisor that is subtracted cannot overflow.
     "remainder": "CASE WHEN <0> % NULLIF(<1>, 0) < 0"
     " THEN <0> % NULLIF(<1>, 0) - CASE WHEN <1> < 0 THEN <1> ELSE -<1> END"
@@ -38,6 +39,8 @@ _ARITHMETIC = {
 }
 _CONVERSIONS = {
     "same": "<0>",
+    # A promoted column, and what it repeats where it is null.
+    "promoted_or": "COALESCE(<0>, <1>)",
     "to_long": "CAST(<0> AS BIGINT)",
     "to_real": "CAST(<0> AS DOUBLE)",
     "bool_to_int": "CAST(<0> AS INT)",

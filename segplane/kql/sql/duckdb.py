@@ -1,12 +1,22 @@
 """SQL patterns of DuckDB."""
 
+from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
+
 _TEXT_TIME = "STRFTIME(<0> AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%f')"
 _FROM_MICROS = "(MAKE_TIMESTAMP({0}) AT TIME ZONE 'UTC')"
+# Times beyond the years 1 to 9999 are null.
+_MOVED = f"CASE WHEN {{0}} BETWEEN {DATETIME_MIN} AND {DATETIME_MAX} THEN {_FROM_MICROS} END"
 # Kusto counts multiples of a timespan from the year 1: so many microseconds before 1970.
 _FROM_YEAR_1 = "(EPOCH_US(<0>) + 62135596800000000)"
 _START = "(DATE_TRUNC('{0}', <0> AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')"
 _ZONED = r"REGEXP_REPLACE(<0>, '([.][0-9]{6})[0-9]+', '\1')"
-_ELEMENTS = "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' AND JSON_ARRAY_LENGTH(<0>) > 0"
+_ELEMENTS = (
+    "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' AND JSON_ARRAY_LENGTH(<0>) > 0"
+    " THEN CAST(CAST(CAST(<0> AS JSON) AS JSON[]) AS VARCHAR[])"
+    " WHEN JSON_TYPE(<0>) = 'OBJECT' AND LEN(JSON_KEYS(<0>)) > 0"
+    " THEN LIST_TRANSFORM(JSON_KEYS(<0>), LAMBDA k: '{' || CAST(TO_JSON(k) AS VARCHAR) || ':' ||"
+    " CAST(JSON_EXTRACT(<0>, '/' || REPLACE(REPLACE(k, '~', '~0'), '/', '~1')) AS VARCHAR) || '}')"
+)
 
 PATTERNS = {
     # TRY makes null of an overflow; there is no other way to ask for that.
@@ -18,14 +28,14 @@ PATTERNS = {
     "divide": "TRY(<0> // NULLIF(<1>, 0))",
     "multiply_timespan": "TRY_CAST(TRUNC(<0> * <1>) AS BIGINT)",
     "divide_timespan": "TRY_CAST(TRUNC(<0> / NULLIF(<1>, 0E0)) AS BIGINT)",
-    "add_datetime": _FROM_MICROS.format("EPOCH_US(<0>) + ((<1> - ((<1> % 1000) + 1000) % 1000) // 1000)"),
-    "subtract_datetime": _FROM_MICROS.format("EPOCH_US(<0>) - ((<1> + ((1000 - <1> % 1000) % 1000)) // 1000)"),
+    "add_datetime": _MOVED.format("EPOCH_US(<0>) + ((<1> - ((<1> % 1000) + 1000) % 1000) // 1000)"),
+    "subtract_datetime": _MOVED.format("EPOCH_US(<0>) - ((<1> + ((1000 - <1> % 1000) % 1000)) // 1000)"),
     "subtract_datetimes": "TRY((EPOCH_US(<0>) - EPOCH_US(<1>)) * 1000)",
     # A width that is not above zero gives null.
     "bin_whole": "CASE WHEN <1> > 0 THEN TRY(<0> - CASE WHEN <0> % NULLIF(<1>, 0) < 0 THEN <0> % NULLIF(<1>, 0) + <1> ELSE <0> % NULLIF(<1>, 0) END) END",
     "bin_datetime": _FROM_MICROS.format(f"EPOCH_US(<0>) - {_FROM_YEAR_1} % (<1> // 1000)"),
     "startofday": _START.format("day"),
-    "startofweek": _FROM_MICROS.format(f"EPOCH_US(<0>) - ({_FROM_YEAR_1} + 86400000000) % 604800000000"),
+    "startofweek": _MOVED.format(f"EPOCH_US(<0>) - ({_FROM_YEAR_1} + 86400000000) % 604800000000"),
     "startofmonth": _START.format("month"),
     "startofyear": _START.format("year"),
     "unit_number": f"({_FROM_YEAR_1} // <1>)",
@@ -41,6 +51,7 @@ PATTERNS = {
     " THEN CAST(CAST(<0> AS BIGINT) AS VARCHAR) ELSE CAST(<0> AS VARCHAR) END",
     "datetime_to_string": f"({_TEXT_TIME} || '0Z')",
     "dynamic_to_string": "(CAST(<0> AS JSON) ->> '$')",
+    "dynamic_is_number": "COALESCE(JSON_TYPE(<0>) IN ('UBIGINT', 'BIGINT', 'DOUBLE'), FALSE)",
     "string_to_int": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS INT) END",
     "string_to_long": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS BIGINT) END",
     "string_to_real": "CASE WHEN REGEXP_MATCHES(<0>, <1>) THEN TRY_CAST(<0> AS DOUBLE) END",
@@ -50,10 +61,12 @@ PATTERNS = {
     f" WHEN REGEXP_MATCHES(<0>, <3>) THEN TRY_CAST({_ZONED} AS TIMESTAMPTZ)"
     f" ELSE TRY_CAST({_ZONED} || '+00' AS TIMESTAMPTZ) END",
     "member_text": "JSON_EXTRACT_STRING(<0>, <1>)",
+    "member_is_number": "COALESCE(JSON_TYPE(<0>, <1>) IN ('UBIGINT', 'BIGINT', 'DOUBLE'), FALSE)",
+    "member_is_present": "(JSON_EXTRACT(<0>, <1>) IS NOT NULL)",
     "member": "CAST(JSON_EXTRACT(<0>, <1>) AS VARCHAR)",
     "parse_json": "CASE WHEN JSON_VALID(<0>) THEN <0> ELSE CAST(TO_JSON(<0>) AS VARCHAR) END",
     "array_length": "CASE WHEN JSON_TYPE(<0>) = 'ARRAY' THEN CAST(JSON_ARRAY_LENGTH(<0>) AS BIGINT) END",
-    "elements": f"UNNEST({_ELEMENTS} THEN CAST(CAST(CAST(<0> AS JSON) AS JSON[]) AS VARCHAR[]) ELSE [NULL] END)",
+    "elements": f"UNNEST({_ELEMENTS} ELSE [NULL] END)",
     "stored_list": "CAST(TO_JSON(<0>) AS VARCHAR)",
     "split": "CAST(TO_JSON(STRING_SPLIT(COALESCE(<0>, ''), <1>)) AS VARCHAR)",
     "substring": "SUBSTRING(<0>, CASE WHEN <1> >= 0 THEN LEAST(<1>, 1000000000) + 1 ELSE GREATEST(<1> + LENGTH(<0>), 0) + 1 END)",

@@ -1,20 +1,18 @@
 """Typed expressions as sqlglot's, and the generators that write them for each engine."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
 from functools import cache
 from math import isinf, isnan
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from segplane.kql import regex
+from segplane.kql import dynamics
 from segplane.kql.errors import KqlError, NotOnEngine
-from segplane.kql.sql import duckdb, spark, trino
-from segplane.kql.sql.common import COMMON, PAIRS, PLAIN, TOTAL
+from segplane.kql.sql.common import PAIRS, PLAIN, TOTAL
+from segplane.kql.sql.engines import ENGINES, Engine, EngineName
 from segplane.kql.typed import (
     Among,
     Apply,
@@ -26,99 +24,8 @@ from segplane.kql.typed import (
     Member,
     Not,
 )
-from segplane.kql.types import KqlType
 
 SQL_CHARACTERS_MAX = 200_000
-EngineName = Literal["duckdb", "spark", "trino"]
-_REFERENCE = re.compile(r"\\(\\|[0-9])")
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """One SQL dialect; `types` are its names for the nine types."""
-
-    name: EngineName
-    patterns: Mapping[str, str]
-    types: Mapping[KqlType, str]
-    regex: Callable[[str], str]
-    rewrite: Callable[[str], str]
-    time: Callable[[int], str]
-    path: Callable[[tuple[str | int, ...]], str]
-
-
-def _types(**others: str) -> dict[KqlType, str]:
-    names: dict[KqlType, str] = {
-        "bool": "BOOLEAN",
-        "int": "INT",
-        "long": "BIGINT",
-        "real": "DOUBLE",
-        "string": "VARCHAR",
-        "datetime": "TIMESTAMPTZ",
-        "timespan": "BIGINT",
-        "guid": "VARCHAR",
-        "dynamic": "VARCHAR",
-    }
-    text = others.get("string", "VARCHAR")
-    return {**names, "string": text, "guid": text, "dynamic": text,
-            "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
-
-
-def _clock(micros: int) -> str:
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-    return f"{moment.year:04}-{moment:%m-%d %H:%M:%S.%f}"
-
-
-def _java_rewrite(text: str) -> str:
-    r"""Return a rewrite with `$1` for `\1`, and with what Java takes as a sign escaped."""
-    pieces = re.split(r"(\\\\|\\[0-9])", text)
-    return "".join(
-        "\\\\" if p == "\\\\" else f"${p[1]}" if _REFERENCE.fullmatch(p)
-        else p.replace("\\", "\\\\").replace("$", "\\$")
-        for p in pieces
-    )  # fmt: skip
-
-
-def _dotted_path(keys: tuple[str | int, ...]) -> str:
-    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f'."{key}"' for key in keys)
-
-
-def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
-    def path(keys: tuple[str | int, ...]) -> str:
-        steps = (f"[{k}]" if isinstance(k, int) else f"[{quote}{k}{quote}]" for k in keys)
-        return "$" + "".join(steps)
-
-    return path
-
-
-ENGINES: dict[EngineName, Engine] = {
-    "duckdb": Engine(
-        "duckdb",
-        {**COMMON, **duckdb.PATTERNS},
-        _types(),
-        regex.to_re2,
-        str,
-        lambda micros: f"TIMESTAMPTZ '{_clock(micros)}+00'",
-        _dotted_path,
-    ),
-    "spark": Engine(
-        "spark",
-        {**COMMON, **spark.PATTERNS},
-        _types(string="STRING", datetime="TIMESTAMP"),
-        regex.to_java,
-        _java_rewrite,
-        lambda micros: f"TIMESTAMP '{_clock(micros)}Z'",
-        _bracket_path("'"),
-    ),
-    "trino": Engine(
-        "trino",
-        {**COMMON, **trino.PATTERNS},
-        _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
-        regex.to_trino,
-        _java_rewrite,
-        lambda micros: f"TIMESTAMP '{_clock(micros)} UTC'",
-        _bracket_path('"'),
-    ),
-}
 _ARGUMENT = re.compile(r"<(\d+|\*)>")
 
 
@@ -173,6 +80,8 @@ def to_text(
 
 # Null where both sides are; false or true where one is.
 _PAIR = "CASE WHEN NOT (<0> IS NULL AND <1> IS NULL) THEN COALESCE({}, FALSE) END"
+# Patterns that read a member themselves, rather than its value as JSON.
+_OF_MEMBERS = {"dynamic_to_string": "member_text", "dynamic_is_number": "member_is_number"}
 _WIDTHS = {"int": "INT", "long": "BIGINT", "timespan": "BIGINT"}
 
 
@@ -241,8 +150,11 @@ class ExpressionWriter:
         return self._bare(apply)
 
     def _bare(self, apply: Apply) -> exp.Expression:
-        if apply.template == "dynamic_to_string" and isinstance(apply.arguments[0], Member):
-            return self._member(apply.arguments[0], "member_text")
+        expanded = dynamics.expanded(apply)
+        if expanded is not None:
+            return self.value(expanded)
+        if apply.template in _OF_MEMBERS and isinstance(apply.arguments[0], Member):
+            return self._member(apply.arguments[0], _OF_MEMBERS[apply.template])
         return SqlPattern(this=self.pattern(apply), expressions=self._arguments(apply))
 
     def _arguments(self, apply: Apply) -> list[exp.Expression]:
@@ -259,9 +171,19 @@ class ExpressionWriter:
         return found
 
     def _member(self, member: Member, template: str) -> exp.Expression:
-        path = exp.Literal.string(self._engine.path(member.keys))
+        path, flat = (
+            exp.Literal.string(self._engine.path(keys)) for keys in (member.keys, member.flat)
+        )
         pattern = self._engine.patterns[template]
-        return SqlPattern(this=pattern, expressions=[self.value(member.base), path])
+        base = self.value(member.base)
+        value = SqlPattern(this=pattern, expressions=[base, path])
+        if not member.flat:
+            return value
+        is_present = SqlPattern(
+            this=self._engine.patterns["member_is_present"], expressions=[base.copy(), path.copy()]
+        )
+        other = SqlPattern(this=pattern, expressions=[base.copy(), flat])
+        return exp.Case(ifs=[exp.If(this=is_present, true=value)], default=other)
 
     def _constant(self, constant: Constant, *, is_plain: bool) -> exp.Expression:
         value, type_ = constant.value, constant.type

@@ -8,14 +8,8 @@ from sqlglot import exp
 from segplane.kql.errors import NotOnEngine
 from segplane.kql.reads import pruned
 from segplane.kql.scope import CheckedQuery
-from segplane.kql.sql.expressions import (
-    ENGINES,
-    Engine,
-    EngineName,
-    ExpressionWriter,
-    SqlPattern,
-    to_text,
-)
+from segplane.kql.sql.engines import ENGINES, Engine, EngineName
+from segplane.kql.sql.expressions import ExpressionWriter, SqlPattern, to_text
 from segplane.kql.typed import (
     Aggregate,
     ConstantRows,

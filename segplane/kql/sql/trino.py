@@ -1,8 +1,15 @@
 """SQL patterns of Trino. It has approximate percentiles only, so `percentile` is none of them."""
 
+from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
+
 _MICROS = "CAST(ROUND(TO_UNIXTIME({0}) * 1E6) AS BIGINT)"
 _US = _MICROS.format("<0>")
-_FROM_MICROS = "CAST(FROM_UNIXTIME_NANOS(({0}) * 1000) AS TIMESTAMP(6) WITH TIME ZONE)"
+# Nanoseconds after the year 2262 are no BIGINT.
+_FROM_MICROS = (
+    "CAST(FROM_UNIXTIME_NANOS(CAST({0} AS DECIMAL(38, 0)) * 1000) AS TIMESTAMP(6) WITH TIME ZONE)"
+)
+# Times beyond the years 1 to 9999 are null.
+_MOVED = f"CASE WHEN {{0}} BETWEEN {DATETIME_MIN} AND {DATETIME_MAX} THEN {_FROM_MICROS} END"
 _FROM_YEAR_1 = f"({_US} + 62135596800000000)"
 _START = "WITH_TIMEZONE(CAST(DATE_TRUNC('{0}', <0> AT TIME ZONE 'UTC') AS TIMESTAMP(6)), 'UTC')"
 # Digits behind microseconds would be rounded.
@@ -28,14 +35,14 @@ PATTERNS = {
     "divide": "TRY(<0> / NULLIF(<1>, 0))",
     "multiply_timespan": "TRY(CAST(TRUNCATE(<0> * <1>) AS BIGINT))",
     "divide_timespan": "TRY(CAST(TRUNCATE(<0> / NULLIF(<1>, 0E0)) AS BIGINT))",
-    "add_datetime": _FROM_MICROS.format(f"{_US} + CAST(FLOOR(<1> / 1E3) AS BIGINT)"),
-    "subtract_datetime": _FROM_MICROS.format(f"{_US} - CAST(CEIL(<1> / 1E3) AS BIGINT)"),
+    "add_datetime": _MOVED.format(f"{_US} + CAST(FLOOR(<1> / 1E3) AS BIGINT)"),
+    "subtract_datetime": _MOVED.format(f"{_US} - CAST(CEIL(<1> / 1E3) AS BIGINT)"),
     "subtract_datetimes": f"TRY(({_US} - {_MICROS.format('<1>')}) * 1000)",
     # A width that is not above zero gives null.
     "bin_whole": "CASE WHEN <1> > 0 THEN TRY(<0> - CASE WHEN <0> % NULLIF(<1>, 0) < 0 THEN <0> % NULLIF(<1>, 0) + <1> ELSE <0> % NULLIF(<1>, 0) END) END",
     "bin_datetime": _FROM_MICROS.format(f"{_US} - {_FROM_YEAR_1} % (<1> / 1000)"),
     "startofday": _START.format("day"),
-    "startofweek": _FROM_MICROS.format(f"{_US} - ({_FROM_YEAR_1} + 86400000000) % 604800000000"),
+    "startofweek": _MOVED.format(f"{_US} - ({_FROM_YEAR_1} + 86400000000) % 604800000000"),
     "startofmonth": _START.format("month"),
     "startofyear": _START.format("year"),
     "unit_number": f"({_FROM_YEAR_1} / <1>)",
@@ -53,6 +60,7 @@ PATTERNS = {
     # DATE_FORMAT knows milliseconds only.
     "datetime_to_string": "REPLACE(TO_ISO8601(CAST(<0> AS TIMESTAMP(6) WITH TIME ZONE) AT TIME ZONE 'UTC'), 'Z', '0Z')",
     "dynamic_to_string": "COALESCE(JSON_EXTRACT_SCALAR(<0>, '$'), NULLIF(<0>, 'null'))",
+    "dynamic_is_number": "COALESCE(REGEXP_LIKE(<0>, '\\A-?[0-9]'), FALSE)",
     "string_to_int": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS INTEGER) END",
     "string_to_long": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(SPLIT_PART(<0>, '.', 1) AS BIGINT) END",
     "string_to_real": "CASE WHEN REGEXP_LIKE(<0>, <1>) THEN TRY_CAST(<0> AS DOUBLE) END",
@@ -61,6 +69,8 @@ PATTERNS = {
     f" WHEN NOT REGEXP_LIKE(<0>, <2>) THEN {_OF_DATE}"
     f" WHEN REGEXP_LIKE(<0>, <3>) THEN {_OF_ZONED} ELSE {_OF_UTC} END",
     "member_text": "COALESCE(JSON_EXTRACT_SCALAR(<0>, <1>), NULLIF(JSON_FORMAT(JSON_EXTRACT(<0>, <1>)), 'null'))",
+    "member_is_number": "COALESCE(REGEXP_LIKE(JSON_FORMAT(JSON_EXTRACT(<0>, <1>)), '\\A-?[0-9]'), FALSE)",
+    "member_is_present": "(JSON_EXTRACT(<0>, <1>) IS NOT NULL)",
     "member": "JSON_FORMAT(JSON_EXTRACT(<0>, <1>))",
     "parse_json": "COALESCE(JSON_FORMAT(TRY(JSON_PARSE(<0>))), JSON_FORMAT(CAST(<0> AS JSON)))",
     "array_length": "JSON_ARRAY_LENGTH(<0>)",

@@ -24,6 +24,16 @@ def test_a_query_is_answered_in_each_format(
     assert table.to_pydict() == {"signal": ["logs", "traces"], "n": [30, 12]}
 
 
+def test_equal_names_far_times_and_infinite_numbers_are_answered(gateway: GatewayServer) -> None:
+    names = gateway.query("SELECT 1 AS a, 2 AS a")
+    far = gateway.query("SELECT timestamptz '9999-12-31' + INTERVAL 1 DAY AS t, date 'infinity' d")
+    numbers = gateway.query("print a = 1.0 / 0, b = 0.0 / 0")
+
+    assert names.json == [{"a": 1, "a1": 2}]
+    assert far.json == [{"t": "10000-01-01T00:00:00.000000Z", "d": "infinity"}]
+    assert numbers.json == [{"a": "Infinity", "b": "NaN"}]
+
+
 def test_a_result_of_many_pieces_comes_whole(
     gateway: GatewayServer, segments: SegmentWriter
 ) -> None:

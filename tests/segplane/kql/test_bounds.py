@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from segplane.kql import parser, tokens
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
-from segplane.kql.sql.expressions import ENGINES
+from segplane.kql.sql.engines import ENGINES
 from segplane.kql.sql.relations import to_sql
 from tests.segplane.kql.cases import AGGREGATES, SCALARS
 from tests.segplane.kql.whole_queries import QUERIES

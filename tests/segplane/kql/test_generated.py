@@ -13,7 +13,7 @@ from segments.spark.session import open_session
 from segments.spark.settings import SparkSettings
 from segplane.kql.errors import KqlError
 from segplane.kql.queries import compile_query
-from segplane.kql.sql.expressions import ENGINES
+from segplane.kql.sql.engines import ENGINES
 from segplane.kql.sql.relations import to_sql
 from segplane.kql.types import ORDERED, TYPES, KqlType
 from tests.support.kql.engines import DuckDb, Spark

@@ -63,7 +63,7 @@ CASES = [
     (f"todouble({READ})", "p_real"),
     (f"{READ} == 5", "p_long"),
     (f"5.0 < {READ}", "p_real"),
-    (f"{READ} >= int(5)", "p_int"),
+    (f"{READ} >= int(5)", "p_long"),
     (f"{READ} in (5, 7)", "p_long"),
     (f"{READ} between (1 .. 6)", "p_long"),
     (f"iff({READ} > 5, tolong({READ}), 1)", "p_long"),

@@ -39,6 +39,14 @@ QUERIES: list[tuple[str, list[tuple[Any, ...]]]] = [
      [("took 12 ms, rate 1.5", 12, 1.5)]),
     ("rows | mv-expand e = j.c to typeof(string) | project id, e | sort by id asc, e asc",
      [(1, N), (1, "1"), (1, "x"), (2, N), (3, N), (4, N)]),
+    ("rows | where id == 1 | mv-expand e = j.d | project id, e", [(1, '{"e":true}')]),
+    ('print b = dynamic({"x": 1, "y/~z": [2]}) | mv-expand b | project v = tostring(b)'
+     " | sort by v asc", [('{"x":1}',), ('{"y/~z":[2]}',)]),
+    ("print b = dynamic({}) | mv-expand b", [(N,)]),
+    ('print attributes = dynamic({"http": {"x": 1}, "http.route": "/cart"})'
+     " | project attributes.http.route == '/cart', attributes.http.x == 1", [(T, T)]),
+    ('print attributes = dynamic({"http": {"route": "/a"}, "http.route": "/b"})'
+     " | project tostring(attributes.http.route)", [("/a",)]),
     ("rows | where id == 3 | mv-expand j | project j", [('"x"',)]),
     ("rows | where id == 1 | union (rows | where id == 2) | project id | sort by id asc",
      [(1,), (2,)]),

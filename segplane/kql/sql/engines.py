@@ -1,0 +1,103 @@
+"""The engines: their dialects of SQL, patterns, names of types, and how each writes constants."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from segplane.kql import regex
+from segplane.kql.sql import duckdb, spark, trino
+from segplane.kql.sql.common import COMMON
+from segplane.kql.types import KqlType
+
+EngineName = Literal["duckdb", "spark", "trino"]
+_REFERENCE = re.compile(r"\\(\\|[0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One SQL dialect; `types` are its names for the nine types."""
+
+    name: EngineName
+    patterns: Mapping[str, str]
+    types: Mapping[KqlType, str]
+    regex: Callable[[str], str]
+    rewrite: Callable[[str], str]
+    time: Callable[[int], str]
+    path: Callable[[tuple[str | int, ...]], str]
+
+
+def _types(**others: str) -> dict[KqlType, str]:
+    names: dict[KqlType, str] = {
+        "bool": "BOOLEAN",
+        "int": "INT",
+        "long": "BIGINT",
+        "real": "DOUBLE",
+        "string": "VARCHAR",
+        "datetime": "TIMESTAMPTZ",
+        "timespan": "BIGINT",
+        "guid": "VARCHAR",
+        "dynamic": "VARCHAR",
+    }
+    text = others.get("string", "VARCHAR")
+    return {**names, "string": text, "guid": text, "dynamic": text,
+            "datetime": others.get("datetime", "TIMESTAMPTZ")}  # fmt: skip
+
+
+def _clock(micros: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    return f"{moment.year:04}-{moment:%m-%d %H:%M:%S.%f}"
+
+
+def _java_rewrite(text: str) -> str:
+    r"""Return a rewrite with `$1` for `\1`, and with what Java takes as a sign escaped."""
+    pieces = re.split(r"(\\\\|\\[0-9])", text)
+    return "".join(
+        "\\\\" if p == "\\\\" else f"${p[1]}" if _REFERENCE.fullmatch(p)
+        else p.replace("\\", "\\\\").replace("$", "\\$")
+        for p in pieces
+    )  # fmt: skip
+
+
+def _dotted_path(keys: tuple[str | int, ...]) -> str:
+    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f'."{key}"' for key in keys)
+
+
+def _bracket_path(quote: str) -> Callable[[tuple[str | int, ...]], str]:
+    def path(keys: tuple[str | int, ...]) -> str:
+        steps = (f"[{k}]" if isinstance(k, int) else f"[{quote}{k}{quote}]" for k in keys)
+        return "$" + "".join(steps)
+
+    return path
+
+
+ENGINES: dict[EngineName, Engine] = {
+    "duckdb": Engine(
+        "duckdb",
+        {**COMMON, **duckdb.PATTERNS},
+        _types(),
+        regex.to_re2,
+        str,
+        lambda micros: f"TIMESTAMPTZ '{_clock(micros)}+00'",
+        _dotted_path,
+    ),
+    "spark": Engine(
+        "spark",
+        {**COMMON, **spark.PATTERNS},
+        _types(string="STRING", datetime="TIMESTAMP"),
+        regex.to_java,
+        _java_rewrite,
+        lambda micros: f"TIMESTAMP '{_clock(micros)}Z'",
+        _bracket_path("'"),
+    ),
+    "trino": Engine(
+        "trino",
+        {**COMMON, **trino.PATTERNS},
+        _types(datetime="TIMESTAMP(6) WITH TIME ZONE"),
+        regex.to_trino,
+        _java_rewrite,
+        lambda micros: f"TIMESTAMP '{_clock(micros)} UTC'",
+        _bracket_path('"'),
+    ),
+}

@@ -148,6 +148,13 @@ class NothingToRepair(MetaError):
     reason = "NOTHING_TO_REPAIR"
 
 
+class DeletesUnconfirmed(MetaError):
+    """The retention deletes more segments than were confirmed. Look at it, then confirm them."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "DELETES_UNCONFIRMED"
+
+
 class RewriteUnfinished(MetaError):
     """The dataset has another unfinished rewrite; the metadata names it."""
 

@@ -804,8 +804,14 @@ class SetDatasetSettingsRequest(_message.Message):
 
     DATASET_ID_FIELD_NUMBER: _builtins.int
     SETTINGS_FIELD_NUMBER: _builtins.int
+    DELETES_CONFIRMED_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
+    deletes_confirmed: _builtins.int
+    """Segments that the retention may delete at once. The change is refused (DELETES_UNCONFIRMED) if
+    it deletes more, and else the deletion brake takes them for expected. Unset = nothing is
+    confirmed: the brake may hold what a shorter retention deletes.
+    """
     @_builtins.property
     def settings(self) -> Global___DatasetSettings:
         """Absent fields keep their value."""
@@ -815,12 +821,15 @@ class SetDatasetSettingsRequest(_message.Message):
         *,
         dataset_id: _builtins.str = ...,
         settings: Global___DatasetSettings | None = ...,
+        deletes_confirmed: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed", "deletes_confirmed", b"deletes_confirmed", "settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "settings", b"settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed", "dataset_id", b"dataset_id", "deletes_confirmed", b"deletes_confirmed", "settings", b"settings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__deletes_confirmed: _TypeAlias = _typing.Literal["deletes_confirmed"]  # noqa: Y015
+    _WhichOneofArgType__deletes_confirmed: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__deletes_confirmed) -> _WhichOneofReturnType__deletes_confirmed | None: ...
 
 Global___SetDatasetSettingsRequest: _TypeAlias = SetDatasetSettingsRequest  # noqa: Y015
 
@@ -831,6 +840,14 @@ class SetDatasetSettingsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SETTINGS_FIELD_NUMBER: _builtins.int
+    UNCONFIRMED_DELETES_FIELD_NUMBER: _builtins.int
+    UNCONFIRMED_BYTES_FIELD_NUMBER: _builtins.int
+    unconfirmed_deletes: _builtins.int
+    """Segments that the changed retention deletes, that the one before kept and nobody confirmed; the
+    deletion brake holds them if they are much of the dataset.
+    """
+    unconfirmed_bytes: _builtins.int
+    """Compressed bytes of these segments."""
     @_builtins.property
     def settings(self) -> Global___DatasetSettings:
         """All settings."""
@@ -839,10 +856,12 @@ class SetDatasetSettingsResponse(_message.Message):
         self,
         *,
         settings: Global___DatasetSettings | None = ...,
+        unconfirmed_deletes: _builtins.int = ...,
+        unconfirmed_bytes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings", "unconfirmed_bytes", b"unconfirmed_bytes", "unconfirmed_deletes", b"unconfirmed_deletes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

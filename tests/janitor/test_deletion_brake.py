@@ -5,13 +5,14 @@ from uuid import UUID
 
 import pytest
 from structlog.testing import capture_logs
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from janitor import jobs
 from janitor.jobs import Tools
 from meta import metrics
 from meta.errors import NotFound
-from meta.store.deletion.deletion_brakes import SEGMENTS_FLOOR
+from meta.store.deletion import retention
+from meta.store.deletion.baselines import SEGMENTS_FLOOR
 from meta.store.segments import burial
 from meta.store.versions import versions
 from meta.v1 import catalog_pb2
@@ -111,6 +112,44 @@ def test_an_operator_releases_a_brake_and_it_is_audited(
     bury(meta_server, later.ids)
     assert run(tools) == ["web"]
     assert later.objects == LIVE
+
+
+def test_a_shorter_retention_is_held_unless_its_deletions_are_confirmed(
+    tools: Tools, meta_server: MetaServer
+) -> None:
+    web, other = StoredDataset(tools, "web", LIVE), StoredDataset(tools, "other", LIVE)
+    with meta_server.running.database.write() as tx:
+        tx.exec_driver_sql("UPDATE segments SET created_at = created_at - interval '1 day'")
+
+    def settings(*arguments: str) -> Result:
+        env = {"SEGPLANE_META_ADDRESS": meta_server.address}
+        shorter = ["datasets", "settings", "--created-retention", "1h", *arguments]
+        return CliRunner().invoke(app, shorter, env=env)
+
+    hint = settings("other").stderr
+    assert f"{LIVE} segments" in hint
+    assert f"--confirm-deletes {LIVE}" in hint
+    too_few = settings("web", "--confirm-deletes", str(LIVE - 1))
+    assert too_few.exit_code == 1
+    assert f"the retention deletes {LIVE} segments" in too_few.stderr
+    request = pb.GetDatasetSettingsRequest(dataset_id=web.id)
+    reply = tools.meta.operations.GetDatasetSettings(request)
+    assert reply.settings.created_retention.seconds == 0
+    enough = settings("web", "--confirm-deletes", str(LIVE))
+    assert (enough.exit_code, enough.stderr) == (0, "")
+    audited = tools.meta.operations.ListAuditRecords(
+        pb.ListAuditRecordsRequest(rpc="SetDatasetSettings", subject_id=web.id)
+    )
+    assert f"deletion of up to {LIVE} segments is confirmed" in {
+        record.detail for record in audited.records
+    }
+    with meta_server.running.database.write() as tx:
+        buried = [retention.bury_expired(tx) for _ in range(3)]
+    assert sum(buried) == 2 * LIVE
+
+    assert run(tools) == ["other"]
+
+    assert (web.objects, other.objects) == (0, LIVE)
 
 
 def test_small_datasets_merged_segments_and_deleted_datasets_are_not_held(

@@ -1,75 +1,29 @@
 """Steps of the database's clock: no age counts what no server has observed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from meta import config
-from meta.commits.transactions import Transactions
 from meta.store.deletion import tombstones
-from meta.store.engine.pool import Database
 from meta.store.pins import pin_lists
-from meta.store.versions.clock import NOW, ago
+from meta.store.versions.clock import NOW
 from meta.watches.clock_watch import UNOBSERVED_SECS_MAX, ClockWatch
-from tests.support.clock import SettableClock
-from tests.support.meta.settable_clock import SettableDatabaseClock
+from tests.support.meta.settable_clock import World, observed_world
 
 HOUR = 3_600.0
 GRACE = 2_100.0
-_IS_OLDER = text(f"SELECT :at < {ago(':age')}, :at < meta_ago(:age)")
-
-
-@dataclass
-class World:
-    """A database with its clock, true time, and one server that observes."""
-
-    clock: SettableDatabaseClock
-    transactions: Transactions
-    true_time: SettableClock
-    watch: ClockWatch
-
-    def restart(self) -> None:
-        """Start another server, which remembers nothing."""
-        self.watch = ClockWatch(self.transactions, self.true_time)
-        self.watch.observe()
-
-    def let_pass(self, secs: float) -> None:
-        """Let time pass, observed at its end."""
-        self.true_time.now += secs
-        self.clock.advance(secs)
-        self.watch.observe()
-
-    def step(self, secs: float) -> None:
-        """Step the clock alone, and observe that."""
-        self.clock.advance(secs)
-        self.watch.observe()
-
-    def is_older(self, stamp: datetime, age_secs: float) -> bool:
-        """Whether something stamped then is older by the statements; both forms agree."""
-        values = {"at": stamp, "age": age_secs}
-        with self.transactions.database.read() as tx:
-            quick, exact = tx.execute(_IS_OLDER, values).one()
-        assert quick == exact
-        return bool(quick)
 
 
 @pytest.fixture
 def world(meta_settings: config.Settings, database_url: str) -> Iterator[World]:
     """Give a world that one server observes."""
-    clock = SettableDatabaseClock(database_url)
-    database = Database(meta_settings.database)
-    transactions, true_time = Transactions(database), SettableClock()
-    made = World(clock, transactions, true_time, ClockWatch(transactions, true_time))
-    made.watch.observe()
-    yield made
-    database.close()
-    clock.close()
+    with observed_world(meta_settings, database_url) as made:
+        yield made
 
 
 @pytest.mark.parametrize("step_secs", [HOUR, 400 * 86_400.0], ids=["an hour", "a year"])

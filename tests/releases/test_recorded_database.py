@@ -51,6 +51,22 @@ def test_migrations_keep_every_recorded_row(database_url: str) -> None:
     assert _rows(database_url, columns) == recorded
 
 
+@pytest.mark.parametrize(("age", "baselines"), [("6 days", []), ("8 days", [(3_153_600_000,) * 2])])
+def test_a_retention_that_stood_for_a_week_is_the_baseline_of_the_brake(
+    database_url: str, age: str, baselines: list[tuple[int, int]]
+) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE audit_log SET at = now() - %s::interval", (age,))
+
+    today = Database(DatabaseSettings(url=database_url))
+    migrations.upgrade(today)
+    today.close()
+
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute("SELECT event_secs, created_secs FROM retention_baselines")
+        assert rows.fetchall() == baselines
+
+
 def test_every_recorded_reply_is_given_again(meta_server: MetaServer) -> None:
     lines = (RELEASE_BEFORE.fixtures / "replies.jsonl").read_text().splitlines()
     calls = [json.loads(line) for line in lines]

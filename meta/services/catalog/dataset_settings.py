@@ -16,7 +16,8 @@ from meta.store.catalog import dataset_layouts, dataset_settings, datasets, link
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.catalog.dataset_settings import DatasetSettings
 from meta.store.catalog.link_columns import LinkColumn
-from meta.store.deletion import dataset_deletion
+from meta.store.deletion import baselines, dataset_deletion
+from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
 from meta.store.versions import versions
@@ -24,6 +25,7 @@ from meta.v1 import operations_pb2
 
 # A hundred years; a longer time is a mistake in the unit.
 SECONDS_MAX = 3_155_760_000
+_RETENTIONS = frozenset(("event_retention_secs", "created_retention_secs"))
 _PROMOTED_FIELD = "settings.promoted_columns.columns"
 
 
@@ -65,10 +67,23 @@ def set_dataset_settings(
         allowed = checks.count(
             request.settings.excess_events_allowed, "settings.excess_events_allowed"
         )
-    settings = server.transactions.write(
-        lambda tx: _change(tx, dataset_id, changes, promoted, allowed)
-    )
-    return operations_pb2.SetDatasetSettingsResponse(settings=settings)
+    confirmed = None
+    if request.HasField("deletes_confirmed"):
+        confirmed = checks.count(request.deletes_confirmed, "deletes_confirmed")
+
+    def work(tx: Transaction) -> operations_pb2.SetDatasetSettingsResponse:
+        expiring = _change(server, tx, dataset_id, changes, confirmed)
+        if allowed is not None:
+            _allow_excess(tx, dataset_id, allowed)
+        if promoted is not None:
+            _promote(tx, dataset_id, promoted)
+        return operations_pb2.SetDatasetSettingsResponse(
+            settings=_message(tx, dataset_id),
+            unconfirmed_deletes=expiring.segments,
+            unconfirmed_bytes=expiring.size_bytes,
+        )
+
+    return server.transactions.write(work)
 
 
 def get_dataset_settings(
@@ -128,30 +143,45 @@ def _ingest_limits(limits: operations_pb2.IngestLimits) -> dict[str, int]:
 
 
 def _change(
+    server: ServerParts,
     tx: Transaction,
     dataset_id: UUID,
     changes: dict[str, int],
-    promoted: tuple[PromotedColumnRow, ...] | None,
-    allowed: int | None,
-) -> operations_pb2.DatasetSettings:
-    datasets.lock_settings(tx, dataset_id)
+    confirmed: int | None,
+) -> Expiring:
+    """Lock the dataset's row and store the changes; returns what they delete unconfirmed."""
+    dataset = datasets.lock_settings(tx, dataset_id)
     old: DatasetSettings = dataset_settings.read(tx, dataset_id)
     new = replace(old, **changes)
     dataset_settings.write(tx, dataset_id, new)
+    expiring = Expiring()
+    if confirmed is not None or changes.keys() & _RETENTIONS:
+        percent_max = server.settings.deletion_percent_max
+        expiring = baselines.change(tx, dataset.key, new, confirmed, percent_max)
     if new != old:
         audit.note(tx, "SetDatasetSettings", dataset_id, f"{old} became {new}")
-    if allowed is not None and allowed != conservation.read_allowance(tx, dataset_id):
+    if confirmed is not None:
+        detail = f"deletion of up to {confirmed} segments is confirmed"
+        audit.note(tx, "SetDatasetSettings", dataset_id, detail)
+    return expiring
+
+
+def _allow_excess(tx: Transaction, dataset_id: UUID, allowed: int) -> None:
+    if allowed != conservation.read_allowance(tx, dataset_id):
         conservation.set_allowance(tx, dataset_id, allowed)
         audit.note(tx, "SetDatasetSettings", dataset_id, f"{allowed} excess events are allowed")
-    layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
-    if promoted is not None and promoted != layout.promoted_columns:
-        promoted_columns.check_added_names(promoted, layout.promoted_columns, _PROMOTED_FIELD)
-        kept = [LinkColumn(column.name, column.kql_type) for column in promoted]
-        link_columns.check_promoted(tx, dataset_id, kept)
-        dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
-        # Nurseries read the columns: equal response_seq must mean equal columns.
-        datasets.stamp(tx, dataset_id, versions.allocate(tx))
-    return _message(tx, dataset_id)
+
+
+def _promote(tx: Transaction, dataset_id: UUID, promoted: tuple[PromotedColumnRow, ...]) -> None:
+    before = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+    if promoted == before:
+        return
+    promoted_columns.check_added_names(promoted, before, _PROMOTED_FIELD)
+    kept = [LinkColumn(column.name, column.kql_type) for column in promoted]
+    link_columns.check_promoted(tx, dataset_id, kept)
+    dataset_layouts.replace_promoted_columns(tx, dataset_id, promoted)
+    # Nurseries read the columns: equal response_seq must mean equal columns.
+    datasets.stamp(tx, dataset_id, versions.allocate(tx))
 
 
 def _message(tx: Transaction, dataset_id: UUID) -> operations_pb2.DatasetSettings:

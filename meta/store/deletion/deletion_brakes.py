@@ -1,8 +1,10 @@
-"""The deletion brake: much of a dataset at once is deleted on an operator's word only.
+"""The deletion brake: deleting much of a dataset at once needs an operator's approval.
 
-It counts segments that were tombstoned without a successor: by retention, or one by one. What a
-merge replaced is in its output, and a deleted dataset had an operator's word: neither is held.
-A brake stays until it is released, and lets through what was tombstoned up to that version.
+It counts segments that were tombstoned without a successor and that the dataset's baseline does
+not expire: by a retention that was shortened, or by mistake. What a merge replaced is in its
+output, and a dataset that was deleted had an operator's approval: neither is held. A brake stays
+until it is released. That lets through what was tombstoned up to that version, and takes the
+retention as the baseline.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,23 +15,18 @@ from sqlalchemy import ARRAY, Integer, Uuid, bindparam, text
 
 from meta.store.access import audit
 from meta.store.catalog import datasets
+from meta.store.deletion import baselines
+from meta.store.deletion.baselines import SEGMENTS_FLOOR, UNAPPROVED
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.store.versions.clock import ago
 
-# So many segments go in any case: a small dataset is a few.
-SEGMENTS_FLOOR = 100
 LISTED_MAX = 100
-# True for a tombstoned segment `s` of a dataset whose brake `b` has not let it through.
-HAS_NO_WORD = (
-    "s.tombstone_version > coalesce(b.released_version, 0)"
-    " AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)"
-)
 _LOST = text(f"""
     SELECT DISTINCT s.dataset_key FROM segments s JOIN datasets d ON d.key = s.dataset_key
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
-    WHERE s.id = ANY(:ids) AND d.deleted_at IS NULL AND {HAS_NO_WORD}
+    WHERE s.id = ANY(:ids) AND d.deleted_at IS NULL AND {UNAPPROVED}
 """).bindparams(bindparam("ids", type_=ARRAY(Uuid)))  # noqa: S608
 # What is due within the next hour as well: retention tombstones in batches, and the first one
 # alone would be small.
@@ -43,7 +40,7 @@ _BRAKE = text(f"""
         WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL
           AND s.tombstone_at < {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
                                + interval '1 hour'
-          AND {HAS_NO_WORD}) lost
+          AND {UNAPPROVED}) lost
     WHERE d.key = ANY(:keys) AND lost.segments > :floor
       AND lost.size_bytes * 100 > :percent * (lost.size_bytes + t.live_compressed_size_bytes)
     ORDER BY d.key
@@ -54,7 +51,7 @@ _BRAKE = text(f"""
 """).bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
 _HELD = text(f"""
     SELECT s.id FROM segments s JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
-    WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys) AND {HAS_NO_WORD}
+    WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys) AND {UNAPPROVED}
 """).bindparams(  # noqa: S608
     bindparam("ids", type_=ARRAY(Uuid)), bindparam("keys", type_=ARRAY(Integer))
 )
@@ -86,13 +83,22 @@ class DeletionBrake:
 
 
 def brake(
-    tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float, percent_max: int
+    tx: Transaction,
+    segment_ids: Sequence[UUID],
+    dataset_keys: Collection[int],
+    *,
+    grace_secs: float,
+    percent_max: int,
 ) -> Collection[int]:
     """Brake the datasets that would lose more than `percent_max` percent; returns their keys.
 
-    `segment_ids` are due for deletion, and held by no brake so far.
+    `segment_ids` are due for deletion, held by no brake so far, and all of these datasets, whose
+    rows the caller holds.
     """
-    if not segment_ids or percent_max >= 100:
+    if not segment_ids:
+        return ()
+    baselines.settle(tx, dataset_keys, percent_max)
+    if percent_max >= 100:
         return ()
     keys = list(tx.execute(_LOST, {"ids": list(segment_ids)}).scalars())
     if not keys:
@@ -101,7 +107,7 @@ def brake(
     return set(tx.execute(_BRAKE, values).scalars())
 
 
-def without_word(tx: Transaction, segment_ids: Sequence[UUID], keys: Collection[int]) -> set[UUID]:
+def unapproved(tx: Transaction, segment_ids: Sequence[UUID], keys: Collection[int]) -> set[UUID]:
     """Of some segments, those that the brakes of these datasets hold."""
     return set(tx.execute(_HELD, {"ids": list(segment_ids), "keys": list(keys)}).scalars())
 
@@ -119,6 +125,7 @@ def release(tx: Transaction, dataset_name: str) -> bool:
     row = tx.execute(_RELEASE, values).one_or_none()
     if row is None:
         return False
+    baselines.accept(tx, dataset.key)
     detail = f"{row.segments} segments of {row.size_bytes} bytes of dataset {dataset.name!r}"
     audit.note(tx, "ReleaseDeletionHold", dataset.id, detail)
     return True

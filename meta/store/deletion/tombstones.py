@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, delete, func, text, update
 
 from meta.store.access import server_state
 from meta.store.deletion import deletion_brakes
+from meta.store.deletion.baselines import IS_EXPECTED, UNAPPROVED
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
 from meta.store.segments import object_keys, stats
@@ -65,14 +66,15 @@ _DUE = text(f"""
            s.tombstone_version, o.key, s.created_version
     FROM oldest o CROSS JOIN LATERAL (
         SELECT id, prefix, object_name, tombstone_at, tombstone_version, created_version
-        FROM segments
+        FROM segments s
         WHERE dataset_key >= o.key AND (dataset_key, tombstone_at) < (o.key, o.due_before)
           AND tombstone_version IS NOT NULL
           AND (o.changes_from IS NULL OR tombstone_version <= o.changes_from)
           AND NOT EXISTS (SELECT FROM unnest(o.pinned) AS pin (version)
                           WHERE created_version <= pin.version AND pin.version < tombstone_version)
           AND (NOT o.is_braked OR tombstone_version <= o.released_version
-               OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = segments.id))
+               OR {IS_EXPECTED}
+               OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id))
         ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
     LIMIT :most
 """)  # noqa: S608
@@ -85,7 +87,7 @@ _RAISE_HORIZON = (
 _LOCK = text(f"""
     SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.tombstone_version, d.deletion_horizon,
            s.tombstone_at >= {_DUE_BEFORE} AS is_early,
-           b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {deletion_brakes.HAS_NO_WORD}
+           b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {UNAPPROVED}
              AS is_braked,
            EXISTS (SELECT FROM pins p WHERE p.dataset_key = s.dataset_key
                    AND (p.holds_changes OR s.created_version <= p.version)
@@ -118,8 +120,10 @@ def hand_out(
     pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
     free = [row for row in due if not pinned.get(row[6], pins.NOT_PINNED).holds(row[7], row[5])]
     ids = [row[0] for row in free]
-    braked = deletion_brakes.brake(tx, ids, grace_secs=grace_secs, percent_max=percent_max)
-    held = deletion_brakes.without_word(tx, ids, braked) if braked else set()
+    braked = deletion_brakes.brake(
+        tx, ids, {row[6] for row in free}, grace_secs=grace_secs, percent_max=percent_max
+    )
+    held = deletion_brakes.unapproved(tx, ids, braked) if braked else set()
     rows = sorted((r for r in free if r[0] not in held), key=lambda row: (row[4], row[0]))
     horizons: dict[int, int] = {}
     for row in rows:

@@ -41,6 +41,7 @@ from meta.store.tables.segments import (
     object_identities,
     registration_segments,
     registrations,
+    retention_baselines,
     segment_lineage,
     segments,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "registration_segments",
     "registrations",
     "replays",
+    "retention_baselines",
     "rewrite_jobs",
     "rewrites",
     "routing_changes",

@@ -228,6 +228,19 @@ deletion_brakes = Table(
     Column("released_version", BigInteger, nullable=False, server_default=text("0")),
 )
 
+# Per dataset the retention whose deletions are no loss, and the one that was seen in force last;
+# seconds, 0 = none.
+retention_baselines = Table(
+    "retention_baselines",
+    metadata,
+    Column("dataset_key", Integer, primary_key=True, autoincrement=False),
+    Column("event_secs", BigInteger, nullable=False, server_default=text("0")),
+    Column("created_secs", BigInteger, nullable=False, server_default=text("0")),
+    Column("seen_event_secs", BigInteger, nullable=False, server_default=text("0")),
+    Column("seen_created_secs", BigInteger, nullable=False, server_default=text("0")),
+    now("seen_since"),
+)
+
 # Maintained counters: what GetJanitorStats answers.
 dataset_stats = Table(
     "dataset_stats",

@@ -1,6 +1,7 @@
 """segplane datasets settings, shard, usage: settings, sharding fields and monthly usage."""
 
 import re
+import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated
@@ -12,7 +13,7 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
-from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table
+from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 from segplane.terminal.times import parse_age
 
 Name = Annotated[str, typer.Argument(help="Dataset name.")]
@@ -56,6 +57,15 @@ ExcessEvents = Annotated[
         "that waits for that reason; 0 revokes what is left.",
     ),
 ]
+ConfirmDeletes = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="SEGMENTS",
+        help="Confirm that the retention deletes up to so many segments at once; without it the "
+        "deletion brake may hold them.",
+    ),
+]
 Promote = Annotated[
     list[str] | None,
     typer.Option(
@@ -81,6 +91,7 @@ def settings(
     excess_events: ExcessEvents = None,
     promote: Promote = None,
     promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
+    confirm_deletes: ConfirmDeletes = None,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
@@ -99,8 +110,8 @@ def settings(
         if age is not None:
             getattr(change, field).CopyFrom(_duration(age))
     if promote or promote_none:
-        columns = [_promoted(text) for text in promote or ()]
-        change.promoted_columns.CopyFrom(pb.PromotedColumns(columns=columns))
+        columns = pb.PromotedColumns(columns=map(_promoted, promote or ()))
+        change.promoted_columns.CopyFrom(columns)
     limits: dict[str, int | None] = {
         "bytes_per_sec": bytes_per_sec,
         "exports_in_flight": exports_in_flight,
@@ -112,11 +123,9 @@ def settings(
         dataset_id = _id(client, name)
         if any(value is not None for value in limits.values()):
             change.ingest_limits.CopyFrom(_limits(client, dataset_id, limits))
-        current = _change(client, dataset_id, change)
-    if as_json:
-        print_json(current)
-    else:
-        _print(current)
+        reply = _change(client, dataset_id, change, confirm_deletes)
+    print_json(reply.settings) if as_json else _print(reply.settings)
+    _print_unconfirmed(reply)
 
 
 def shard(
@@ -169,13 +178,18 @@ def _id(client: MetaClient, name: str) -> str:
     return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
 
 
-def _change(client: MetaClient, dataset_id: str, change: pb.DatasetSettings) -> pb.DatasetSettings:
-    """Apply what is set in `change`, if anything is, and return all settings."""
-    if not change.ListFields():
+def _change(
+    client: MetaClient, dataset_id: str, change: pb.DatasetSettings, confirm_deletes: int | None
+) -> pb.SetDatasetSettingsResponse:
+    """Apply what is set in `change`, if anything is; the reply has all settings."""
+    if not change.ListFields() and confirm_deletes is None:
         request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
-        return client.operations.GetDatasetSettings(request).settings
-    update = pb.SetDatasetSettingsRequest(dataset_id=dataset_id, settings=change)
-    return client.operations.SetDatasetSettings(update).settings
+        settings = client.operations.GetDatasetSettings(request).settings
+        return pb.SetDatasetSettingsResponse(settings=settings)
+    update = pb.SetDatasetSettingsRequest(
+        dataset_id=dataset_id, settings=change, deletes_confirmed=confirm_deletes
+    )
+    return client.operations.SetDatasetSettings(update)
 
 
 def _limits(
@@ -227,6 +241,16 @@ def _field(text: str) -> common_pb2.ShardingField:
         return common_pb2.ShardingField(field_name=name, weight=float(weight or 1))
     except ValueError:
         raise usage(f"{text!r} is not FIELD=WEIGHT") from None
+
+
+def _print_unconfirmed(reply: pb.SetDatasetSettingsResponse) -> None:
+    if reply.unconfirmed_deletes:
+        print(
+            f"{reply.unconfirmed_deletes} segments ({size_text(reply.unconfirmed_bytes)}) are older"
+            " than the retention. If they are much of the dataset, the deletion brake holds them:"
+            f" confirm with --confirm-deletes {reply.unconfirmed_deletes}",
+            file=sys.stderr,
+        )
 
 
 def _print(settings: pb.DatasetSettings) -> None:

@@ -1,0 +1,169 @@
+"""Baselines: the retention of a dataset whose deletions the brake takes for expected.
+
+What a baseline expires is no loss. A changed retention becomes the baseline
+
+- at once, if it expires nothing that the baseline keeps, or an operator confirms what it expires;
+- with an operator's release of the brake;
+- after a day, if the brake did not hold what it expires, and nothing that was tombstoned before
+  the change is left. A longer retention only has this way: until then tombstones are compared with
+  the retention that was in force when they came to be.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import ARRAY, Integer, bindparam, text
+
+from meta.errors import DeletesUnconfirmed
+from meta.store.catalog.dataset_settings import DatasetSettings
+from meta.store.engine.pool import Transaction
+from meta.store.versions.clock import ago
+
+AGE_SECS = 86_400
+# So many segments go in any case: a small dataset is a few.
+SEGMENTS_FLOOR = 100
+
+
+def expires(event_secs: str, created_secs: str) -> str:
+    """True of a segment `s` that a retention expires; expressions in seconds, 0 = kept."""
+    event, created = (ago(f"nullif({secs}, 0)") for secs in (event_secs, created_secs))
+    return (
+        f"coalesce(s.created_at < {created}"
+        f" OR s.end_ns < (extract(epoch FROM {event}) * 1000000000)::bigint, false)"
+    )
+
+
+# True of a segment `s` that its dataset's baseline expires.
+IS_EXPECTED = (
+    "EXISTS (SELECT FROM retention_baselines r WHERE r.dataset_key = s.dataset_key"
+    f" AND {expires('r.event_secs', 'r.created_secs')})"
+)
+# True for a tombstoned segment `s` of a dataset whose brake `b` has not let it through.
+UNAPPROVED = (
+    f"s.tombstone_version > coalesce(b.released_version, 0) AND NOT {IS_EXPECTED}"
+    " AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)"
+)
+# A segment that a repair hid may come back.
+_IS_UNAPPROVED_TOMBSTONE = (
+    f"s.tombstone_version IS NOT NULL AND s.tombstone_at < 'infinity' AND {UNAPPROVED}"
+)
+_RETENTION = "coalesce(d.event_retention_secs, 0), coalesce(d.created_retention_secs, 0)"
+# Servers of the release before change a retention without a note of it.
+_SEE = text(f"""
+    INSERT INTO retention_baselines AS r (dataset_key, seen_event_secs, seen_created_secs)
+    SELECT d.key, {_RETENTION}
+    FROM datasets d LEFT JOIN retention_baselines r ON r.dataset_key = d.key
+    WHERE d.key = ANY(:keys)
+      AND ({_RETENTION}) <> (coalesce(r.seen_event_secs, 0), coalesce(r.seen_created_secs, 0))
+    ORDER BY d.key
+    ON CONFLICT (dataset_key) DO UPDATE SET seen_event_secs = excluded.seen_event_secs,
+      seen_created_secs = excluded.seen_created_secs, seen_since = now()
+""").bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
+# Live segments count as well: a server tombstones what has expired some at a time.
+_SETTLE = text(f"""
+    UPDATE retention_baselines r SET event_secs = seen_event_secs, created_secs = seen_created_secs
+    WHERE r.dataset_key = ANY(:keys)
+      AND (seen_event_secs, seen_created_secs) <> (event_secs, created_secs)
+      AND seen_since < {ago(":age")}
+      AND NOT EXISTS (SELECT FROM deletion_brakes b
+                      WHERE b.dataset_key = r.dataset_key AND b.braked_at IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM segments s WHERE s.dataset_key = r.dataset_key
+                      AND s.tombstone_version IS NOT NULL AND s.tombstone_at < r.seen_since)
+      AND (SELECT count(*) <= :floor OR sum(s.compressed_size_bytes) * 100 <= :percent * (
+                  coalesce(sum(s.compressed_size_bytes)
+                           FILTER (WHERE s.tombstone_version IS NOT NULL), 0)
+                  + min(t.live_compressed_size_bytes))
+           FROM segments s JOIN dataset_stats t ON t.dataset_key = s.dataset_key
+           LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
+           WHERE s.dataset_key = r.dataset_key AND ({_IS_UNAPPROVED_TOMBSTONE}
+             OR s.tombstone_version IS NULL AND NOT {IS_EXPECTED}
+                AND {expires("r.seen_event_secs", "r.seen_created_secs")}))
+""").bindparams(bindparam("keys", type_=ARRAY(Integer)))  # noqa: S608
+_COUNT = text(f"""
+    SELECT count(*), coalesce(sum(s.compressed_size_bytes), 0)::bigint
+    FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
+    WHERE s.dataset_key = :key
+      AND {expires("cast(:event AS bigint)", "cast(:created AS bigint)")}
+      AND (s.tombstone_version IS NULL AND NOT {IS_EXPECTED} OR {_IS_UNAPPROVED_TOMBSTONE})
+""")  # noqa: S608
+_SHORTEN = text("""
+    UPDATE retention_baselines SET
+      event_secs = coalesce(least(nullif(event_secs, 0), nullif(cast(:event AS bigint), 0)), 0),
+      created_secs =
+        coalesce(least(nullif(created_secs, 0), nullif(cast(:created AS bigint), 0)), 0)
+    WHERE dataset_key = :key
+""")
+_LIFT = text(f"""
+    UPDATE deletion_brakes b SET braked_at = NULL
+    WHERE b.dataset_key = :key AND braked_at IS NOT NULL AND NOT EXISTS (
+      SELECT FROM segments s WHERE s.dataset_key = b.dataset_key AND {_IS_UNAPPROVED_TOMBSTONE})
+""")  # noqa: S608
+_ACCEPT = text(f"""
+    INSERT INTO retention_baselines AS r
+      (dataset_key, event_secs, created_secs, seen_event_secs, seen_created_secs)
+    SELECT d.key, {_RETENTION}, {_RETENTION} FROM datasets d WHERE d.key = :key
+    ON CONFLICT (dataset_key) DO UPDATE SET
+      event_secs = excluded.event_secs, created_secs = excluded.created_secs
+""")  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class Expiring:
+    """Number and size of the segments a retention deletes and the baseline keeps; compressed."""
+
+    segments: int = 0
+    size_bytes: int = 0
+
+
+def change(
+    tx: Transaction,
+    dataset_key: int,
+    settings: DatasetSettings,
+    deletes_max: int | None,
+    percent_max: int,
+) -> Expiring:
+    """Compare a dataset's stored retention with its baseline; returns what is to be confirmed.
+
+    `deletes_max` is the number of segments that an operator has confirmed, None if none was asked.
+    Raises DeletesUnconfirmed if more of them expire. The caller holds the dataset's row.
+    """
+    values = {
+        "key": dataset_key,
+        "event": settings.event_retention_secs,
+        "created": settings.created_retention_secs,
+    }
+    # The retention before may have been in force for long enough, with nothing due meanwhile.
+    _settle(tx, [dataset_key], percent_max)
+    tx.execute(_SEE, {"keys": [dataset_key]})
+    expiring = Expiring(*tx.execute(_COUNT, values).one())
+    if deletes_max is None and expiring.segments > 0:
+        return expiring
+    if deletes_max is not None and expiring.segments > deletes_max:
+        raise DeletesUnconfirmed(
+            f"the retention deletes {expiring.segments} segments of {expiring.size_bytes} bytes,"
+            f" more than the {deletes_max} that were confirmed",
+            segments=expiring.segments,
+        )
+    tx.execute(_SHORTEN, values)
+    if deletes_max is not None:
+        tx.execute(_LIFT, values)
+    return Expiring()
+
+
+def accept(tx: Transaction, dataset_key: int) -> None:
+    """Take the retention in force as the baseline."""
+    tx.execute(_ACCEPT, {"key": dataset_key})
+
+
+def settle(tx: Transaction, dataset_keys: Collection[int], percent_max: int) -> None:
+    """Take a retention as the baseline that has been in force for a day without a brake.
+
+    The caller holds the datasets' rows.
+    """
+    tx.execute(_SEE, {"keys": list(dataset_keys)})
+    _settle(tx, list(dataset_keys), percent_max)
+
+
+def _settle(tx: Transaction, keys: list[int], percent_max: int) -> None:
+    values = {"keys": keys, "age": AGE_SECS, "floor": SEGMENTS_FLOOR, "percent": percent_max}
+    tx.execute(_SETTLE, values)

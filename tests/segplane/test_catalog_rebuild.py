@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from typer.testing import CliRunner, Result
 
 from meta.client import MetaClient
@@ -25,8 +26,17 @@ from segments.location import StoreLocation
 from segplane.__main__ import app
 from segplane.fsck import catalog_check
 from tests.support.merge_worker.local_merges import merge_all
-from tests.support.nursery.drivers import CollectorDriver, dataset, fail_all, nursery, run_here
+from tests.support.nursery.drivers import (
+    NOW,
+    CollectorDriver,
+    dataset,
+    fail_all,
+    nursery,
+    run_here,
+)
 from tests.support.visible_segments import find, seen, texts, with_all_facts
+
+DAY = 86_400 * 10**9
 
 
 @contextmanager
@@ -127,6 +137,41 @@ def test_readers_see_the_same_and_the_nursery_goes_on_after_a_rebuild(
         )
         assert collector.merged().get(collector.dataset_id, 18) == 18
         assert_new_records_get_visible(collector)
+
+
+def on_days(text: str, days: int) -> bytes:
+    """A record a day, from the same moment of the first day on."""
+    data = LogsData()
+    records = data.resource_logs.add().scope_logs.add().log_records
+    for day in range(days):
+        record = records.add(time_unix_nano=NOW + day * DAY)
+        record.body.string_value = f"{text} of day {day}"
+    return data.SerializeToString()
+
+
+def test_a_rebuild_of_segments_that_are_divided_by_day_has_no_violations(
+    store_settings: Settings, empty_database_url: str, tmp_path: Path
+) -> None:
+    with running(store_settings) as client:
+        collector = CollectorDriver(client, dataset(client))
+        for number in range(16):
+            # A merge takes the first day of all in, and leaves the second day of two as it is.
+            days = 2 if number % 8 == 0 else 1
+            collector.commit(collector.put(payloads=[on_days(str(number), days)]))
+            nursery(client).cycle()
+        assert merge_all(client, collector.store, tmp_path) == 1
+        read, segments = texts(client, collector.store), len(find(client))
+    assert segments > 2
+
+    done = rebuild(store_settings, "--apply", "--database-url", empty_database_url)
+
+    assert done.exit_code == 0, done.output
+    with running(on(store_settings, empty_database_url)) as client:
+        collector.client = client
+        assert texts(client, collector.store) == read
+        assert catalog_check.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
+        assert_new_records_get_visible(collector)
+        assert catalog_check.check(client, is_deep=True, orphan_age_secs=86_400).violations == []
 
 
 STATUS, THIRD = (

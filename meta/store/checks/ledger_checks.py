@@ -74,7 +74,9 @@ _OFFSET_ORDER = _Check(
     """),
 )
 # The last row of a page is the first of the next one, so each is compared with the one before it.
-# Gaps are real only where nothing was forgotten: above the history floor, without retention.
+# Gaps are real only where nothing was forgotten: above the history floor, without retention. The
+# rows of one version are one step: those of a rebuild name the offsets of each live segment, and
+# segments of different days hold parts of the same babies.
 _CHAIN_KEY = 'stream_id, dataset_id, end_offset, "part"'
 _OFFSET_CHAIN = _Check(
     (_NIL, _NIL, -1, -1),
@@ -89,10 +91,12 @@ _OFFSET_CHAIN = _Check(
     FROM (
         SELECT r.stream_id, r.dataset_id, r.start_offset,
                lag(r.end_offset) OVER chain AS last_end, lag(r.version) OVER chain AS last_version
-        FROM (SELECT DISTINCT stream_id, dataset_id, start_offset, end_offset, version
+        FROM (SELECT stream_id, dataset_id, version,
+                     min(start_offset) AS start_offset, max(end_offset) AS end_offset
               FROM registrations
               WHERE ({_CHAIN_KEY}) >= (:a0, :a1, :a2, :a3)
-                AND ({_CHAIN_KEY}) <= (:z0, :z1, :z2, :z3)) r
+                AND ({_CHAIN_KEY}) <= (:z0, :z1, :z2, :z3)
+              GROUP BY stream_id, dataset_id, version) r
         WINDOW chain AS (PARTITION BY r.stream_id, r.dataset_id ORDER BY r.end_offset)) c
     JOIN datasets d ON d.id = c.dataset_id
     WHERE c.last_end > c.start_offset

@@ -209,6 +209,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "SkipOffset": (),
         "HideSegment": (),
         "ReplaceSegment": (),
+        "TakeBackReplacement": (),
         "BeginReplay": (),
         "CompleteReplay": (),
         "DropPayload": (),

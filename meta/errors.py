@@ -155,6 +155,13 @@ class DeletesUnconfirmed(MetaError):
     reason = "DELETES_UNCONFIRMED"
 
 
+class RecordsAltered(MetaError):
+    """The object's checksum is not the registered one. Compare them; accept_altered is consent."""
+
+    code = Code.FAILED_PRECONDITION
+    reason = "RECORDS_ALTERED"
+
+
 class RewriteUnfinished(MetaError):
     """The dataset has another unfinished rewrite; the metadata names it."""
 

@@ -32,7 +32,12 @@ class Markers:
 
         A replacement counts once its object is `present`, because its marker comes first.
         """
-        pairs = [(old, new) for old, new in self.replaced if new in present]
+        pairs = [
+            (old, new)
+            for old, new in self.replaced
+            # Both are hidden once a replacement was taken back.
+            if new in present and not {old, new} <= self.hidden
+        ]
         # Of two copies, the one of a command that was killed and the next one's, one counts.
         rivals = {old for old, new in pairs if new == key}
         if any(old == key or (old in rivals and new > key) for old, new in pairs):

@@ -4072,8 +4072,13 @@ class ReplaceSegmentRequest(_message.Message):
     SEGMENT_FIELD_NUMBER: _builtins.int
     RANGES_FIELD_NUMBER: _builtins.int
     ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    ACCEPT_ALTERED_FIELD_NUMBER: _builtins.int
     segment_id: _builtins.str
     """Id of a live or hidden segment."""
+    accept_altered: _builtins.bool
+    """Consent to an object whose checksum is not the one that is registered for the segment. Such a
+    replacement takes no part in merges until the grace of the original is over.
+    """
     @_builtins.property
     def segment(self) -> _common_pb2.CreateSegment:
         """The new object, of the same dataset, number of events and time range."""
@@ -4093,10 +4098,11 @@ class ReplaceSegmentRequest(_message.Message):
         segment: _common_pb2.CreateSegment | None = ...,
         ranges: _abc.Iterable[Global___OffsetRange] | None = ...,
         acceptance: Global___LossAcceptance | None = ...,
+        accept_altered: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "segment", b"segment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "ranges", b"ranges", "segment", b"segment", "segment_id", b"segment_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_altered", b"accept_altered", "acceptance", b"acceptance", "ranges", b"ranges", "segment", b"segment", "segment_id", b"segment_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4157,6 +4163,74 @@ class ReplaceSegmentResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReplaceSegmentResponse: _TypeAlias = ReplaceSegmentResponse  # noqa: Y015
+
+@_typing.final
+class TakeBackReplacementRequest(_message.Message):
+    """A replacement to take back."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    ACCEPTANCE_FIELD_NUMBER: _builtins.int
+    segment_id: _builtins.str
+    """Id of the segment that took the place of another one."""
+    @_builtins.property
+    def acceptance(self) -> Global___LossAcceptance:
+        """Consent to the loss of its records."""
+
+    def __init__(
+        self,
+        *,
+        segment_id: _builtins.str = ...,
+        acceptance: Global___LossAcceptance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acceptance", b"acceptance", "segment_id", b"segment_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TakeBackReplacementRequest: _TypeAlias = TakeBackReplacementRequest  # noqa: Y015
+
+@_typing.final
+class TakeBackReplacementResponse(_message.Message):
+    """Response of TakeBackReplacement."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    LOSS_FIELD_NUMBER: _builtins.int
+    REPLACEMENT_FIELD_NUMBER: _builtins.int
+    ORIGINAL_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """From this version on neither segment is visible."""
+    @_builtins.property
+    def loss(self) -> Global___Loss:
+        """The row of the loss ledger."""
+
+    @_builtins.property
+    def replacement(self) -> _common_pb2.SegmentInfo:
+        """The replacement, with its tombstone."""
+
+    @_builtins.property
+    def original(self) -> _common_pb2.SegmentInfo:
+        """The original, which is hidden."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        loss: Global___Loss | None = ...,
+        replacement: _common_pb2.SegmentInfo | None = ...,
+        original: _common_pb2.SegmentInfo | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["loss", b"loss", "original", b"original", "replacement", b"replacement"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["loss", b"loss", "original", b"original", "replacement", b"replacement", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TakeBackReplacementResponse: _TypeAlias = TakeBackReplacementResponse  # noqa: Y015
 
 @_typing.final
 class Replay(_message.Message):

@@ -256,6 +256,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentResponse.FromString,
                 _registered_method=True)
+        self.TakeBackReplacement = channel.unary_unary(
+                '/meta.v1.OperationsService/TakeBackReplacement',
+                request_serializer=meta_dot_v1_dot_operations__pb2.TakeBackReplacementRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.TakeBackReplacementResponse.FromString,
+                _registered_method=True)
         self.BeginReplay = channel.unary_unary(
                 '/meta.v1.OperationsService/BeginReplay',
                 request_serializer=meta_dot_v1_dot_operations__pb2.BeginReplayRequest.SerializeToString,
@@ -633,7 +638,17 @@ class OperationsServiceServicer:
 
     def ReplaceSegment(self, request, context):
         """Lets a new object of the same records take the place of a live or hidden segment, at a version.
-        NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+        NOTHING_TO_REPAIR if it was merged, replaced or deleted; RECORDS_ALTERED if its checksum is not
+        the registered one and accept_altered is not set.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TakeBackReplacement(self, request, context):
+        """Takes a replacement back while its original is within its grace: the replacement is tombstoned
+        and the original is hidden, with a row of the loss ledger. NOTHING_TO_REPAIR if the replacement
+        was merged or deleted, or the original is deleted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -927,6 +942,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ReplaceSegment,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ReplaceSegmentResponse.SerializeToString,
+            ),
+            'TakeBackReplacement': grpc.unary_unary_rpc_method_handler(
+                    servicer.TakeBackReplacement,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.TakeBackReplacementRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.TakeBackReplacementResponse.SerializeToString,
             ),
             'BeginReplay': grpc.unary_unary_rpc_method_handler(
                     servicer.BeginReplay,
@@ -2164,6 +2184,33 @@ class OperationsService:
             '/meta.v1.OperationsService/ReplaceSegment',
             meta_dot_v1_dot_operations__pb2.ReplaceSegmentRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ReplaceSegmentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TakeBackReplacement(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/TakeBackReplacement',
+            meta_dot_v1_dot_operations__pb2.TakeBackReplacementRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.TakeBackReplacementResponse.FromString,
             options,
             channel_credentials,
             insecure,

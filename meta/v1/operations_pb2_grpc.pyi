@@ -164,7 +164,13 @@ class OperationsServiceStub:
     """
     ReplaceSegment: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ReplaceSegmentRequest, _operations_pb2.ReplaceSegmentResponse]
     """Lets a new object of the same records take the place of a live or hidden segment, at a version.
-    NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+    NOTHING_TO_REPAIR if it was merged, replaced or deleted; RECORDS_ALTERED if its checksum is not
+    the registered one and accept_altered is not set.
+    """
+    TakeBackReplacement: _grpc.UnaryUnaryMultiCallable[_operations_pb2.TakeBackReplacementRequest, _operations_pb2.TakeBackReplacementResponse]
+    """Takes a replacement back while its original is within its grace: the replacement is tombstoned
+    and the original is hidden, with a row of the loss ledger. NOTHING_TO_REPAIR if the replacement
+    was merged or deleted, or the original is deleted.
     """
     BeginReplay: _grpc.UnaryUnaryMultiCallable[_operations_pb2.BeginReplayRequest, _operations_pb2.BeginReplayResponse]
     """Begins to replay a payload of the quarantine: fixes the dataset that it goes to. NOT_DRAINED
@@ -327,7 +333,13 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """
     ReplaceSegment: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReplaceSegmentRequest, _operations_pb2.ReplaceSegmentResponse]  # type: ignore[assignment]
     """Lets a new object of the same records take the place of a live or hidden segment, at a version.
-    NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+    NOTHING_TO_REPAIR if it was merged, replaced or deleted; RECORDS_ALTERED if its checksum is not
+    the registered one and accept_altered is not set.
+    """
+    TakeBackReplacement: _aio.UnaryUnaryMultiCallable[_operations_pb2.TakeBackReplacementRequest, _operations_pb2.TakeBackReplacementResponse]  # type: ignore[assignment]
+    """Takes a replacement back while its original is within its grace: the replacement is tombstoned
+    and the original is hidden, with a row of the loss ledger. NOTHING_TO_REPAIR if the replacement
+    was merged or deleted, or the original is deleted.
     """
     BeginReplay: _aio.UnaryUnaryMultiCallable[_operations_pb2.BeginReplayRequest, _operations_pb2.BeginReplayResponse]  # type: ignore[assignment]
     """Begins to replay a payload of the quarantine: fixes the dataset that it goes to. NOT_DRAINED
@@ -707,7 +719,18 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ReplaceSegmentResponse, _abc.Awaitable[_operations_pb2.ReplaceSegmentResponse]]:
         """Lets a new object of the same records take the place of a live or hidden segment, at a version.
-        NOTHING_TO_REPAIR if it was merged, replaced or deleted.
+        NOTHING_TO_REPAIR if it was merged, replaced or deleted; RECORDS_ALTERED if its checksum is not
+        the registered one and accept_altered is not set.
+        """
+
+    def TakeBackReplacement(
+        self,
+        request: _operations_pb2.TakeBackReplacementRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.TakeBackReplacementResponse, _abc.Awaitable[_operations_pb2.TakeBackReplacementResponse]]:
+        """Takes a replacement back while its original is within its grace: the replacement is tombstoned
+        and the original is hidden, with a row of the loss ledger. NOTHING_TO_REPAIR if the replacement
+        was merged or deleted, or the original is deleted.
         """
 
     def BeginReplay(

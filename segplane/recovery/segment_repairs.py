@@ -20,6 +20,7 @@ from meta.v1 import common_pb2, operations_pb2, segment_lookup_pb2
 from segments.errors import CorruptObject, ObjectExists, ObjectMissing
 from segments.keys import join_key
 from segments.markers import mark_hidden, mark_replaced
+from segments.object_check import KnownObject, check_object
 from segments.parquet.content import read_local_content
 from segments.parquet.footer import SegmentContent, SegmentFacts
 from segments.parquet.reader import SegmentFile, read_footer
@@ -36,6 +37,14 @@ _BLOCK_BYTES = 8 * 1024 * 1024
 
 class RepairRefused(Exception):
     """The repair cannot be done; the message is one line that says why."""
+
+
+class AlteredFile(RepairRefused):
+    """The file is not the object that was registered; `differences` are lines for a person."""
+
+    def __init__(self, message: str, differences: list[str]) -> None:
+        super().__init__(message)
+        self.differences = differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +73,21 @@ def replace(
     segment_id: str,
     path: Path,
     acceptance: operations_pb2.LossAcceptance,
+    *,
+    accepts_altered: bool = False,
 ) -> operations_pb2.ReplaceSegmentResponse:
     """Check a file, put it under a new key and let it take the segment's place.
 
-    Raises RepairRefused if it is not the segment's, MetaError, StoreError.
+    Raises RepairRefused if it is not the segment's or the segment needs no repair, AlteredFile if
+    its checksum is not the registered one and that is not accepted, MetaError, StoreError.
     """
     segment = _segment(client, segment_id)
     bucket, store = ask_location(client, "segments").bucket, _store(client)
     file = _read(path)
     old_key = _key(segment)
+    is_altered = _is_altered(store, segment, old_key, file.facts)
+    if is_altered and not accepts_altered:
+        raise _altered(store, segment, old_key, path, file.facts)
     _check(store, segment, old_key, file)
 
     def new_key(attempt: int) -> str:
@@ -90,7 +105,11 @@ def replace(
             message.ClearField("facts")
         return client.operations.ReplaceSegment(
             operations_pb2.ReplaceSegmentRequest(
-                segment_id=segment_id, segment=message, ranges=file.ranges, acceptance=acceptance
+                segment_id=segment_id,
+                segment=message,
+                ranges=file.ranges,
+                acceptance=acceptance,
+                accept_altered=is_altered,
             )
         )
 
@@ -106,6 +125,29 @@ def _replacing_key(segment_id: str, old_key: str, facts: SegmentFacts, attempt: 
     return f"{old_key.rpartition('/')[0]}/{UUID(bytes=name)}.parquet"
 
 
+def altered_lines(client: MetaClient, segment_id: str, path: Path) -> list[str]:
+    """Compare a file with a segment; empty if its bytes are the registered ones."""
+    segment, file = _segment(client, segment_id), _read(path)
+    store, key = _store(client), _key(segment)
+    if not _is_altered(store, segment, key, file.facts):
+        return []
+    return _altered(store, segment, key, path, file.facts).differences
+
+
+def take_back(
+    client: MetaClient, segment_id: str, acceptance: operations_pb2.LossAcceptance
+) -> operations_pb2.TakeBackReplacementResponse:
+    """Hide a replaced segment again, then mark both in the bucket. Raises MetaError, StoreError."""
+    request = operations_pb2.TakeBackReplacementRequest(
+        segment_id=segment_id, acceptance=acceptance
+    )
+    reply = client.operations.TakeBackReplacement(request)
+    store = _store(client)
+    for segment in (reply.replacement, reply.original):
+        mark_hidden(store, _key(segment))
+    return reply
+
+
 def unhide(
     client: MetaClient, segment_id: str, acceptance: operations_pb2.LossAcceptance
 ) -> operations_pb2.ReplaceSegmentResponse:
@@ -113,16 +155,23 @@ def unhide(
     segment = _segment(client, segment_id)
     if not segment.HasField("tombstone_version"):
         raise RepairRefused(f"segment {segment_id} is live, not hidden")
-    store = _store(client)
     with tempfile.TemporaryDirectory(prefix="segplane-unhide-") as folder:
-        path = Path(folder, "segment.parquet")
-        try:
-            with store.open_input(_key(segment)) as source, path.open("wb") as target:
-                while block := source.read(_BLOCK_BYTES):
-                    target.write(block)
-        except ObjectMissing:
-            raise RepairRefused(f"object {_key(segment)} is missing") from None
+        path = _copy(_store(client), _key(segment), Path(folder))
+        if path is None:
+            raise RepairRefused(f"object {_key(segment)} is missing")
         return replace(client, segment_id, path, acceptance)
+
+
+def _copy(store: ObjectStore, key: str, folder: Path) -> Path | None:
+    """Copy an object into a local folder; None if it is missing."""
+    path = folder / "segment.parquet"
+    try:
+        with store.open_input(key) as source, path.open("wb") as target:
+            while block := source.read(_BLOCK_BYTES):
+                target.write(block)
+    except ObjectMissing:
+        return None
+    return path
 
 
 def _store(client: MetaClient) -> ObjectStore:
@@ -177,6 +226,51 @@ def _read(path: Path) -> _File:
             for span in stored.footer.ranges
         ),
         content is not None,
+    )
+
+
+def _is_altered(
+    store: ObjectStore, segment: common_pb2.SegmentInfo, key: str, facts: SegmentFacts
+) -> bool:
+    """Whether a file's bytes are not known to be the registered ones.
+
+    Raises RepairRefused if the object itself is sound, unless it is hidden and the file its copy.
+    """
+    registered = segment.crc32c if segment.HasField("crc32c") else None
+    is_live = not segment.HasField("tombstone_version")
+    known = KnownObject(key, segment.compressed_size_bytes, registered)
+    reading = check_object(store, known, read_pages=registered is None)
+    if reading.damage:
+        # Damage on the way to us must not let a sound object be replaced.
+        reading = check_object(store, known, read_pages=registered is None)
+    if registered is None:
+        # A copy of a whole object is the only file that is known to be the same.
+        if reading.damage or reading.crc32c != facts.crc32c:
+            return True
+    elif reading.damage:
+        return facts.crc32c != registered
+    if is_live or reading.crc32c != facts.crc32c:
+        raise RepairRefused(
+            f"object {key} is sound: its checksum is {reading.crc32c:08x}"
+            f"{' as registered' if registered is not None else ''}"
+            + ("" if is_live else "; `segments unhide` puts it back")
+        )
+    return False
+
+
+def _altered(
+    store: ObjectStore, segment: common_pb2.SegmentInfo, key: str, path: Path, facts: SegmentFacts
+) -> AlteredFile:
+    # pyarrow's comparisons are needed by this refusal alone.
+    from segplane.recovery.altered_files import differences
+
+    registered = f"{segment.crc32c:08x}" if segment.HasField("crc32c") else "unknown"
+    with tempfile.TemporaryDirectory(prefix="segplane-replace-") as folder:
+        lines = differences(segment, _copy(store, key, Path(folder)), path)
+    return AlteredFile(
+        f"the file's checksum is {facts.crc32c:08x}, the registered one is {registered};"
+        " add --accept-altered if these records are to take the place",
+        lines,
     )
 
 

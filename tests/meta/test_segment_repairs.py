@@ -46,11 +46,16 @@ class Scene:
         segment_id: str,
         new: common_pb2.CreateSegment,
         *ranges: tuple[str, int, int],
+        accept_altered: bool = False,
     ) -> pb.ReplaceSegmentResponse:
         spans = [pb.OffsetRange(stream_id=s, first_offset=a, last_offset=b) for s, a, b in ranges]
         return self.client.operations.ReplaceSegment(
             pb.ReplaceSegmentRequest(
-                segment_id=segment_id, segment=new, ranges=spans, acceptance=CONSENT
+                segment_id=segment_id,
+                segment=new,
+                ranges=spans,
+                acceptance=CONSENT,
+                accept_altered=accept_altered,
             )
         )
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
@@ -59,11 +61,11 @@ def segment_of(collector: CollectorDriver, text: str) -> tuple[str, str]:
     raise AssertionError(text)
 
 
-def damage(path: Path) -> bytes:
-    """Flip a byte in the middle; returns the sound bytes."""
+def damage(path: Path, offset: int = 200) -> bytes:
+    """Flip a bit of a byte; returns the sound bytes."""
     sound = path.read_bytes()
     path.chmod(0o644)
-    path.write_bytes(sound[:200] + bytes([sound[200] ^ 1]) + sound[201:])
+    path.write_bytes(sound[:offset] + bytes([sound[offset] ^ 1]) + sound[offset + 1 :])
     return sound
 
 
@@ -134,6 +136,61 @@ def test_a_damaged_segment_is_replaced_by_a_sound_copy(
     assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
 
 
+def forged(sound: Path, to: Path) -> Path:
+    """Write the same records under other bodies, with the same lineage."""
+    table = pq.read_table(sound)
+    bodies = pa.array(["forged"] * table.num_rows, table.schema.field("body").type)
+    index = table.schema.get_field_index("body")
+    pq.write_table(table.set_column(index, table.schema.field("body"), bodies), to)
+    return to
+
+
+def test_a_forged_file_replaces_a_sound_segment_under_no_option(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path
+) -> None:
+    segment, key = segment_of(collector, "a")
+    file = forged(path_of(collector, key), tmp_path / "forged.parquet")
+
+    for options in ((), ("--accept-altered",)):
+        done = run("segments", "replace", segment, str(file), *options)
+        assert done.exit_code == 1
+        assert "is sound: its checksum is" in done.stderr
+
+    assert seen(collector) == ["a", "b"]
+    assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
+
+
+def test_an_altered_file_is_compared_accepted_and_taken_back(
+    run: RunCommand, collector: CollectorDriver, tmp_path: Path
+) -> None:
+    segment, key = segment_of(collector, "a")
+    file = forged(path_of(collector, key), tmp_path / "forged.parquet")
+    sound = tmp_path / "sound.parquet"
+    # A bit of the magic number in front: the rows can still be read.
+    sound.write_bytes(damage(path_of(collector, key), offset=1))
+
+    refused = run("segments", "replace", segment, str(file))
+    accepted = run("segments", "replace", segment, str(file), "--accept-altered")
+
+    assert (refused.exit_code, accepted.exit_code) == (1, 0), accepted.stderr
+    assert "column logs.body: 1 of 1 values differ" in refused.stderr
+    assert "accepted: column logs.body: 1 of 1 values differ" in accepted.stdout
+    assert seen(collector) == ["b", "forged"]
+    record = json.loads(run("audit", "list", "--rpc", "ReplaceSegment", "--json").stdout)
+    assert record["detail"].startswith("checksum ")
+    replacement, _ = segment_of(collector, "forged")
+    undone = run("segments", "take-back", replacement, "--accept-loss")
+    again = run("segments", "take-back", replacement, "--accept-loss")
+    assert (undone.exit_code, again.stdout) == (0, undone.stdout), undone.stderr
+    assert f"segment {segment} is hidden again" in undone.stdout
+    assert seen(collector) == ["b"]
+    assert set(reasons(collector).values()) == {"hidden"}
+    assert run("segments", "replace", segment, str(sound)).exit_code == 0
+    assert seen(collector) == ["a", "b"]
+    assert rebuilt_keys(collector) == {key_of(s) for s in find(collector.client)}
+    clean(run)
+
+
 def test_files_that_are_not_the_segments_are_refused(
     run: RunCommand, collector: CollectorDriver, tmp_path: Path
 ) -> None:
@@ -150,10 +207,14 @@ def test_files_that_are_not_the_segments_are_refused(
 
     assert "is no sound segment" in refusal("replace", segment, str(broken))
     assert "is no sound segment" in refusal("replace", segment, str(tmp_path / "absent"))
-    assert "hold different nursery batches" in refusal("replace", segment, str(other))
+    assert "is sound" in refusal("replace", segment, str(path_of(collector, key)))
     assert "is live, not hidden" in refusal("unhide", segment)
+    damage(path_of(collector, key))
+    assert "add --accept-altered" in refusal("replace", segment, str(other))
+    altered = ("replace", segment, str(other), "--accept-altered")
+    assert "hold different nursery batches" in refusal(*altered)
     path_of(collector, key).unlink()
-    assert "none of the segment's" in refusal("replace", segment, str(other))
+    assert "none of the segment's" in refusal(*altered)
     run("segments", "hide", segment, "--accept-loss")
     assert "is missing" in refusal("unhide", segment)
     assert seen(collector) == ["b"]
@@ -184,7 +245,7 @@ def test_a_kill_before_a_replacement_is_registered_loses_and_doubles_nothing(
     segment, key = segment_of(collector, "a")
     _, other_key = segment_of(collector, "b")
     copy = tmp_path / "copy.parquet"
-    copy.write_bytes(path_of(collector, key).read_bytes())
+    copy.write_bytes(damage(path_of(collector, key)))
     new_key = f"{key.rpartition('/')[0]}/{uuid4()}.parquet"
     mark_replaced(collector.store, key, new_key)
     if is_put:
@@ -203,7 +264,7 @@ def test_a_replacement_whose_object_was_condemned_is_put_again(
 ) -> None:
     segment, key = segment_of(collector, "a")
     copy = tmp_path / "copy.parquet"
-    copy.write_bytes(path_of(collector, key).read_bytes())
+    copy.write_bytes(damage(path_of(collector, key)))
     with pytest.raises(InvalidArgument):  # After the put, as if it were killed there.
         segment_repairs.replace(collector.client, segment, copy, pb.LossAcceptance())
     assert "condemned" in run("fsck", "--repair", "--orphan-age-secs", "0").stdout
@@ -228,9 +289,10 @@ def test_a_copy_that_0_1_0_wrote_is_registered_with_its_content(
     copy = tmp_path / "copy.parquet"
     copy.write_bytes(without_signal_times(case.store.get(case.key(segment))))
 
-    done = run("segments", "replace", segment.id, str(copy))
+    done = run("segments", "replace", segment.id, str(copy), "--accept-altered")
 
     assert done.exit_code == 0, done.stderr
+    assert "only the bytes differ" in done.stdout
     (found,) = case.find()
     assert found.facts.format_version == 1
     assert [(one.signal, one.number_of_events) for one in found.facts.signals] == [

@@ -7,6 +7,7 @@ from meta.services.damage.damage import (
     park_stream,
     replace_segment,
     skip_offset,
+    take_back_replacement,
 )
 from meta.services.damage.quarantine import begin_replay, complete_replay, drop_payload
 from meta.services.server_parts import Operations
@@ -17,6 +18,7 @@ OPERATIONS: Operations = {
     "SkipOffset": skip_offset,
     "HideSegment": hide_segment,
     "ReplaceSegment": replace_segment,
+    "TakeBackReplacement": take_back_replacement,
     "ListLosses": list_losses,
     "BeginReplay": begin_replay,
     "CompleteReplay": complete_replay,

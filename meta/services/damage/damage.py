@@ -5,7 +5,7 @@ import grpc
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, convert, pages
 from meta.services.server_parts import ServerParts
-from meta.store.damage import losses, parked_streams, segment_repairs
+from meta.store.damage import losses, parked_streams, segment_repairs, take_backs
 from meta.store.damage.losses import Acceptance, Loss
 from meta.v1 import operations_pb2 as pb
 from segments.offsets import OffsetSpan
@@ -89,10 +89,27 @@ def replace_segment(
     checks.at_most(request.ranges, "ranges", RANGES_MAX)
     ranges = [_range(item, f"ranges[{i}]") for i, item in enumerate(request.ranges)]
     replacement = server.transactions.write(
-        lambda tx: segment_repairs.replace(tx, segment_id, new, ranges, acceptance)
+        lambda tx: segment_repairs.replace(
+            tx, segment_id, new, ranges, acceptance, accepts_altered=request.accept_altered
+        )
     )
     return pb.ReplaceSegmentResponse(
         version=replacement.version, segment_id=str(replacement.segment_id)
+    )
+
+
+def take_back_replacement(
+    server: ServerParts, request: pb.TakeBackReplacementRequest, context: grpc.ServicerContext
+) -> pb.TakeBackReplacementResponse:
+    """Tombstone a replacement and hide the segment that it replaced."""
+    segment_id = checks.uuid(request.segment_id, "segment_id")
+    acceptance = acceptance_of(request.acceptance)
+    taken = server.transactions.write(lambda tx: take_backs.take_back(tx, segment_id, acceptance))
+    return pb.TakeBackReplacementResponse(
+        version=taken.loss.version,
+        loss=_message(taken.loss),
+        replacement=convert.segment_info(server.settings.location, taken.replacement),
+        original=convert.segment_info(server.settings.location, taken.original),
     )
 
 

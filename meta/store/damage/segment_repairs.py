@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import Row, insert, text
 
-from meta.errors import InvalidArgument, NotFound, NothingToRepair
+from meta.errors import InvalidArgument, NotFound, NothingToRepair, RecordsAltered
 from meta.store.access import audit
 from meta.store.catalog import datasets
 from meta.store.damage import losses
@@ -47,6 +47,9 @@ _BURY = text(
     " tombstone_at = CASE WHEN :is_hidden THEN cast('infinity' AS timestamptz)"
     " ELSE clock_timestamp() END WHERE id = :segment"
 )
+# An altered replacement stays apart from other records as long as it may be taken back:
+# `meta.store.deletion.tombstones` releases it once its original is deleted.
+_EXCLUDE = text("UPDATE segments SET quarantined_at = clock_timestamp() WHERE id = :segment")
 _REPLACED_BY = text("SELECT output_id FROM segment_lineage WHERE input_id = :segment")
 _LINK = insert(segment_lineage)
 # Registrations of everything that was merged into the segment, by their first segments.
@@ -68,9 +71,9 @@ def hide(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> tuple[Seg
 
     A repetition returns what the first call wrote. Raises NotFound, NothingToRepair.
     """
-    segment = _get(tx, segment_id)
-    cancelled = _cancel_task(tx, segment_id)
-    row = _lock(tx, segment_id)
+    segment = get(tx, segment_id)
+    cancelled = cancel_task(tx, segment_id)
+    row = lock(tx, segment_id)
     known = losses.of_segment(tx, segment_id)
     if row.is_hidden and known:
         return segment, known[-1]
@@ -79,9 +82,9 @@ def hide(tx: Transaction, segment_id: UUID, acceptance: Acceptance) -> tuple[Seg
     audit.note(tx, "HideSegment", segment_id, f"{acceptance.actor}: {acceptance.reason}")
     version = versions.allocate(tx)
     tx.execute(_BURY, {"segment": segment_id, "version": version, "is_hidden": True})
-    losses.write(tx, [_lost(segment)], version, acceptance)
-    stats.add(tx, [*cancelled, _gone(row)])
-    return _get(tx, segment_id), losses.of_segment(tx, segment_id)[-1]
+    losses.write(tx, [lost(segment)], version, acceptance)
+    stats.add(tx, [*cancelled, gone(row)])
+    return get(tx, segment_id), losses.of_segment(tx, segment_id)[-1]
 
 
 def replace(
@@ -90,47 +93,60 @@ def replace(
     new: NewSegment,
     ranges: Sequence[OffsetSpan],
     acceptance: Acceptance,
+    *,
+    accepts_altered: bool = False,
 ) -> Replacement:
     """Let a new object of the same records take the place of a live or hidden segment.
 
     `ranges` is the lineage in the file's footer. The old object is deleted after its grace. Raises
-    NotFound, NothingToRepair, InvalidArgument for other records, and what a registration may.
+    NotFound, NothingToRepair, InvalidArgument for other records, RecordsAltered for another
+    checksum without consent, and what a registration may.
     """
-    segment = _get(tx, segment_id)
+    segment = get(tx, segment_id)
     datasets.lock_shared(tx, [UUID(segment.dataset_id)])
-    cancelled = _cancel_task(tx, segment_id)
-    row = _lock(tx, segment_id)
+    cancelled = cancel_task(tx, segment_id)
+    row = lock(tx, segment_id)
     _check_same(tx, segment, new, ranges)
+    if not accepts_altered:
+        _check_checksum(segment, new)
     claims = segments.claim(tx, [new])
     segments.raise_refusal(claims)
     (claimed,) = claims
     if claimed.registered_at is not None:
+        if row.is_hidden:
+            raise NothingToRepair("this replacement was taken back", segment_id=claimed.segment_id)
         if claimed.segment_id in tx.execute(_REPLACED_BY, {"segment": segment_id}).scalars().all():
             return Replacement(claimed.segment_id, claimed.registered_at)
         raise InvalidArgument("the object is registered as a segment of its own", field="segment")
     if not (row.is_live or row.is_hidden):
         raise _not_live(segment_id)
-    audit.note(tx, "ReplaceSegment", segment_id, f"{acceptance.actor}: {acceptance.reason}")
+    altered = f"checksum {_hex(new.crc32c)} for {_hex(segment.crc32c)}, "
+    detail = f"{altered if accepts_altered else ''}{acceptance.actor}: {acceptance.reason}"
+    audit.note(tx, "ReplaceSegment", segment_id, detail)
     version = versions.allocate(tx)
     changes = segments.write_rows(tx, claims, version, merge_count=row.merge_count)
     tx.execute(_BURY, {"segment": segment_id, "version": version, "is_hidden": False})
     tx.execute(_LINK, {"input_id": segment_id, "output_id": claimed.segment_id})
     if row.is_live:
         # What readers of versions before this one meet is in the ledger too.
-        losses.write(tx, [_lost(segment)], version, acceptance)
-        changes.append(_gone(row))
+        losses.write(tx, [lost(segment)], version, acceptance)
+        changes.append(gone(row))
+    if accepts_altered:
+        tx.execute(_EXCLUDE, {"segment": claimed.segment_id})
     losses.withdraw(tx, segment_id, version)
     stats.add(tx, [*cancelled, *changes])
     return Replacement(claimed.segment_id, version)
 
 
-def _get(tx: Transaction, segment_id: UUID) -> SegmentRow:
+def get(tx: Transaction, segment_id: UUID) -> SegmentRow:
+    """The segment, tombstoned or not. Raises NotFound."""
     for segment in segments.get_many(tx, [segment_id]):
         return segment
     raise NotFound("there is no such segment", segment_id=segment_id)
 
 
-def _lock(tx: Transaction, segment_id: UUID) -> Row[*tuple[Any, ...]]:
+def lock(tx: Transaction, segment_id: UUID) -> Row[*tuple[Any, ...]]:
+    """Lock a segment that is in no task. Raises NotFound, Conflict."""
     row = tx.execute(_LOCK, {"segment": segment_id}).one_or_none()
     if row is None:
         raise NotFound("there is no such segment", segment_id=segment_id)
@@ -140,7 +156,7 @@ def _lock(tx: Transaction, segment_id: UUID) -> Row[*tuple[Any, ...]]:
     return row
 
 
-def _cancel_task(tx: Transaction, segment_id: UUID) -> list[stats.Change]:
+def cancel_task(tx: Transaction, segment_id: UUID) -> list[stats.Change]:
     """Cancel the open task over a segment, which frees its other inputs."""
     task_id = tx.execute(_TASK, {"segment": segment_id}).scalar_one_or_none()
     if task_id is None:
@@ -181,11 +197,20 @@ def _check_same(
             )
 
 
+def _check_checksum(segment: SegmentRow, new: NewSegment) -> None:
+    if segment.crc32c is not None and new.crc32c != segment.crc32c:
+        raise RecordsAltered(
+            f"its checksum is {_hex(new.crc32c)}, that of the segment is {_hex(segment.crc32c)}",
+            segment_id=segment.id,
+        )
+
+
 def _covers(known: OffsetSpan, span: OffsetSpan) -> bool:
     return known.stream_id == span.stream_id and known.start <= span.start and span.end <= known.end
 
 
-def _lost(segment: SegmentRow) -> Lost:
+def lost(segment: SegmentRow) -> Lost:
+    """The entry of the ledger for a segment."""
     return Lost(
         LossKind.SEGMENT,
         dataset_id=UUID(segment.dataset_id),
@@ -195,13 +220,18 @@ def _lost(segment: SegmentRow) -> Lost:
     )
 
 
-def _gone(row: Row[*tuple[Any, ...]]) -> stats.Change:
+def gone(row: Row[*tuple[Any, ...]]) -> stats.Change:
+    """The decrement of the counters by a locked segment that was live."""
     return stats.Change(
         row.dataset_key,
         live_segments=-1,
         live_size_bytes=-row.size_bytes,
         live_compressed_size_bytes=-row.compressed_size_bytes,
     )
+
+
+def _hex(checksum: int | None) -> str:
+    return "unknown" if checksum is None else f"{checksum:08x}"
 
 
 def _not_live(segment_id: UUID) -> NothingToRepair:

@@ -98,6 +98,16 @@ _LOCK = text(f"""
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
 """)  # noqa: S608
+# What an operator has hidden since its row was read (a replacement that was taken back).
+_HIDDEN = text("SELECT id FROM segments WHERE id = ANY(:ids) AND tombstone_at = 'infinity'")
+# An altered replacement may be merged once its original is gone. Only a replacement withdraws a
+# loss at the version that it was created at.
+_RELEASE_REPLACEMENTS = text("""
+    UPDATE segments n SET quarantined_at = NULL
+    FROM segment_lineage l JOIN losses x ON x.segment_id = l.input_id
+    WHERE l.input_id = ANY(:ids) AND n.id = l.output_id AND n.quarantined_at IS NOT NULL
+      AND x.withdrawn_version = n.created_version
+""")
 _REMOVE = delete(segments).where(segments.c.id == func.any(bindparam("ids")))
 _END_LINEAGE = text(
     "INSERT INTO lineage_ends SELECT i FROM unnest(cast(:ids AS uuid[])) i"
@@ -118,6 +128,8 @@ def hand_out(
     due = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
     # Behind the lock no pin comes to be at a version that the rows below expire.
     pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
+    hidden = set(tx.execute(_HIDDEN, {"ids": [row[0] for row in due]}).scalars()) if due else set()
+    due = [row for row in due if row[0] not in hidden]
     free = [row for row in due if not pinned.get(row[6], pins.NOT_PINNED).holds(row[7], row[5])]
     ids = [row[0] for row in free]
     braked = deletion_brakes.brake(
@@ -156,6 +168,7 @@ def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) 
     ids = [row.id for row in rows]
     if ids:
         object_keys.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
+        tx.execute(_RELEASE_REPLACEMENTS, {"ids": ids})
         tx.execute(_REMOVE, {"ids": ids})
         # What they were made of is remembered while a successor lives.
         tx.execute(_END_LINEAGE, {"ids": ids})

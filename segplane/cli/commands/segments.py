@@ -143,29 +143,69 @@ def unhide(
 def replace_(
     segment_id: Annotated[str, typer.Argument(help="Id of a live or hidden segment.")],
     file: Annotated[Path, typer.Argument(help="A sound copy of its object.")],
+    accept_altered: Annotated[
+        bool,
+        typer.Option(
+            "--accept-altered", help="Accept a file whose checksum is not the registered one."
+        ),
+    ] = False,
     reason: Reason = "",
     address: MetaAddress = DEFAULT_ADDRESS,
 ) -> None:
-    """Let a sound copy take the place of a missing or damaged segment. Cannot be undone.
+    """Let a sound copy take the place of a missing or damaged segment.
 
-    The file is read whole and must be of the same dataset, records, times and lineage.
+    The file is read whole and must be of the same dataset, records, times and lineage. A segment
+    whose object still has its registered checksum is not replaced. Another file than the registered
+    one needs --accept-altered, and its differences are printed. `segments take-back` ends a
+    replacement as long as the grace of the original lasts.
     """
     with connect(address) as client, _refusals():
         from segplane.recovery import segment_repairs
 
-        reply = segment_repairs.replace(client, segment_id, file, acceptance(reason))
+        if accept_altered:
+            for line in segment_repairs.altered_lines(client, segment_id, file):
+                print(f"accepted: {line}")
+        reply = segment_repairs.replace(
+            client, segment_id, file, acceptance(reason), accepts_altered=accept_altered
+        )
     print(f"segment {reply.segment_id} takes its place from version {reply.version} on")
+
+
+@app.command("take-back")
+def take_back(
+    segment_id: Annotated[str, typer.Argument(help="Id of the segment that replaced another.")],
+    accept_loss: AcceptLoss = False,
+    reason: Reason = "",
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """End a replacement as long as the grace of the original lasts: the original is hidden again.
+
+    Its records are missing from then on and are written to the loss ledger. `segments replace` with
+    a sound copy brings them back, and so does `segments unhide` if its object is sound.
+    """
+    if not accept_loss:
+        raise usage("the records of the segment are missing then; add --accept-loss if they may be")
+    with connect(address) as client, _refusals():
+        from segplane.recovery import segment_repairs
+
+        reply = segment_repairs.take_back(client, segment_id, acceptance(reason))
+    print(
+        f"segment {reply.original.id} is hidden again from version {reply.version} on:"
+        f" {reply.loss.records} records"
+    )
 
 
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn refusals of a repair into one line and an exit code."""
     # pyarrow is no part of the `cli` extra; only repairs need it.
-    from segplane.recovery.segment_repairs import RepairRefused
+    from segplane.recovery.segment_repairs import AlteredFile, RepairRefused
 
     try:
         yield
     except (RepairRefused, SegmentsError) as error:
+        for line in error.differences if isinstance(error, AlteredFile) else ():
+            complain(line)
         complain(str(error))
         raise typer.Exit(EXIT_REFUSED) from None
 

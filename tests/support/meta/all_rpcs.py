@@ -159,19 +159,18 @@ def _quarantine(client: Any, dataset: str, stream: str) -> None:
 
 
 def _damage(client: Any, writer: Writer, dataset: str) -> None:
+    consent = ops.LossAcceptance(accept_loss=True, actor="operator")
     (damaged,) = writer.save(segment_of(dataset, key="damaged.parquet"))
-    client.operations.HideSegment(
-        ops.HideSegmentRequest(
-            segment_id=damaged,
-            acceptance=ops.LossAcceptance(accept_loss=True, actor="operator"),
-        )
-    )
-    client.operations.ReplaceSegment(
+    client.operations.HideSegment(ops.HideSegmentRequest(segment_id=damaged, acceptance=consent))
+    healed = client.operations.ReplaceSegment(
         ops.ReplaceSegmentRequest(
             segment_id=damaged,
             segment=segment_of(dataset, key="healed.parquet"),
             acceptance=ops.LossAcceptance(actor="operator"),
         )
+    )
+    client.operations.TakeBackReplacement(
+        ops.TakeBackReplacementRequest(segment_id=healed.segment_id, acceptance=consent)
     )
 
 

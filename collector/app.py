@@ -8,7 +8,6 @@ import asyncio
 import gc
 import signal
 from contextlib import AsyncExitStack, suppress
-from functools import partial
 
 import grpc
 import structlog
@@ -37,7 +36,7 @@ from segments.store.open import open_store
 from segplane.dataplane import meta_connection
 from segplane.dataplane.clocks import watch_skew
 from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness, find_health
+from segplane.dataplane.readiness import MetaReadiness
 
 # Exports under way make a few thousand objects, and leave no cycles in the ordinary course.
 _COLLECT_OBJECTS = 20_000
@@ -62,7 +61,7 @@ async def serve(settings: Settings) -> bool:
         ingestion = Ingestion(client, settings.collector_id)
         stack.callback(ingestion.close)
         locator = Locator(client, settings.collector_id, settings.object_store)
-        collector = Collector(settings, ingestion, locator)
+        collector = Collector(settings, ingestion, locator, MetaReadiness(client, locator))
         await collector.listen(stack)
         if not await _prepare(settings, locator, stop):
             return True
@@ -72,11 +71,16 @@ async def serve(settings: Settings) -> bool:
 class Collector:
     """The parts of one collector."""
 
-    def __init__(self, settings: Settings, ingestion: Ingestion, locator: Locator) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        ingestion: Ingestion,
+        locator: Locator,
+        readiness: MetaReadiness,
+    ) -> None:
         self._settings = settings
         self._locator = locator
-        check_health = partial(find_health, tls=settings.meta_tls)
-        self._readiness = MetaReadiness(settings.meta_address, locator, check_health)
+        self._readiness = readiness
         self._shares_ports = settings.process_index is not None
         tokens = TokenCache(ingestion, settings.token_cache_secs)
         self._budget = MemoryBudget(

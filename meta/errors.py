@@ -280,6 +280,13 @@ class Unimplemented(MetaError):
     reason = "UNIMPLEMENTED"
 
 
+class OutcomeUnknown(MetaError):
+    """A call that is sent once may have been executed. Look for what it creates."""
+
+    code = Code.UNAVAILABLE
+    reason = "OUTCOME_UNKNOWN"
+
+
 class DeadlineExceeded(MetaError):
     """The deadline passed; the outcome is unknown. Every call but two may be repeated."""
 

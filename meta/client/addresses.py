@@ -1,7 +1,18 @@
 """Addresses that servers listen on, and hosts that call them."""
 
 import ipaddress
+import re
+from dataclasses import dataclass
 from urllib.parse import unquote
+
+# Addresses in one list.
+ADDRESSES_MAX = 16
+_PORT_MAX = 65_535
+# gRPC's default where an address has none.
+_HTTPS_PORT = 443
+# Targets in gRPC's own notation are left to gRPC.
+_SCHEME = re.compile(r"(unix|unix-abstract|vsock|dns|ipv4|ipv6|xds):")
+_HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^:/\s\[\]]+)(?::([0-9]{1,5}))?")
 
 
 def is_loopback_host(host: str) -> bool:
@@ -36,3 +47,53 @@ def network_of(address: str) -> str:
         return str(parsed.ipv4_mapped)
     groups = (int(parsed) >> shift & 0xFFFF for shift in (112, 96, 80, 64))
     return f"{':'.join(f'{group:x}' for group in groups)}::/64"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One address of a server, as it is configured.
+
+    `host` is "" for a target in gRPC's own notation, such as `unix:/run/meta`.
+    """
+
+    text: str
+    host: str = ""
+    port: int = 0
+
+    @property
+    def is_name(self) -> bool:
+        """True for a host that name resolution may turn into several addresses."""
+        return bool(self.host) and not is_loopback_host(self.host) and not _is_ip(self.host)
+
+
+def split_addresses(text: str) -> tuple[Address, ...]:
+    """Split a list such as `a:9500,b:9500`; raises ValueError that names the wrong entry."""
+    entries = tuple(dict.fromkeys(entry.strip() for entry in text.split(",")))
+    if len(entries) > ADDRESSES_MAX:
+        raise ValueError(f"{len(entries)} addresses, of which a list holds at most {ADDRESSES_MAX}")
+    return tuple(_address(entry, text, is_alone=len(entries) == 1) for entry in entries)
+
+
+def _address(entry: str, text: str, *, is_alone: bool) -> Address:
+    if _SCHEME.match(entry):
+        return Address(entry)
+    match = _HOST_PORT.fullmatch(entry)
+    if match is None:
+        shown = repr(entry) if entry else f"an empty entry in {text!r}"
+        raise ValueError(f"{shown} is no address: expected host:port, or several with commas")
+    host, port = match[1], match[2]
+    if port is None:
+        if not is_alone:
+            raise ValueError(f"{entry!r} in {text!r} has no port: expected host:port")
+        return Address(entry, host, _HTTPS_PORT)
+    if not 1 <= int(port) <= _PORT_MAX:
+        raise ValueError(f"{entry!r} has port {port}, expected 1 to {_PORT_MAX}")
+    return Address(entry, host, int(port))
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return False
+    return True

@@ -1,9 +1,9 @@
-"""A client's channel to one server: plain text or TLS, made anew when its files change."""
+"""TLS of a client: settings, credentials that follow their files, and a channel for one check."""
 
 import ssl
-import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,59 +60,21 @@ def open_channel(
     return grpc.secure_channel(target, tls.credentials(), options=options)
 
 
-class Connection:
-    """The channel to a server; safe for many threads.
+class CurrentCredentials:
+    """The credentials of channels that are opened now, read again once a file has changed."""
 
-    A channel keeps the certificates it was made with. Once a file of `tls` has changed, calls get
-    a new channel; the former one is closed when the calls on it have had `drain_secs` to end.
-    """
-
-    def __init__(
-        self,
-        target: str,
-        options: Sequence[tuple[str, str | int]],
-        tls: ClientTls | None,
-        drain_secs: float,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._target = target
-        self._options = options
+    def __init__(self, tls: ClientTls | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._tls = tls
-        self._drain_secs = drain_secs
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._retired: list[tuple[float, grpc.Channel]] = []
         self._changes = FileChanges(tls.files if tls else (), CHECK_SECS, clock)
-        self._channel = self._open()
+        self._credentials = tls.credentials() if tls else None
 
-    def channel(self) -> grpc.Channel:
-        """The channel for a call that begins now."""
+    def __call__(self) -> grpc.ChannelCredentials | None:
+        """The credentials; None = plain text."""
         if self._tls is not None and self._changes.have_happened():
-            self._renew()
-        return self._channel
-
-    def close(self) -> None:
-        """Close the channel; calls under way are cancelled."""
-        with self._lock:
-            for _, channel in self._retired:
-                channel.close()
-            self._channel.close()
-
-    def _renew(self) -> None:
-        with self._lock:
-            try:
-                renewed = self._open()
-            except ValueError:
-                # Half written: the rest is a change of its own.
-                return
-            now = self._clock()
-            while self._retired and self._retired[0][0] <= now - self._drain_secs:
-                self._retired.pop(0)[1].close()
-            self._retired.append((now, self._channel))
-            self._channel = renewed
-
-    def _open(self) -> grpc.Channel:
-        return open_channel(self._target, self._tls, self._options)
+            # Half written, the files are refused: the rest is a change of its own.
+            with suppress(ValueError):
+                self._credentials = self._tls.credentials()
+        return self._credentials
 
 
 def _check_pair(cert_file: str, key_file: str) -> None:

@@ -27,7 +27,7 @@ MetaAddress = Annotated[
         "--meta-address",
         envvar="SEGPLANE_META_ADDRESS",
         metavar="HOST:PORT",
-        help="Address of meta.",
+        help="Address of meta, or several with commas.",
     ),
 ]
 

@@ -1,8 +1,12 @@
 """A process's connection to meta, from its settings."""
 
+import structlog
+
 from meta.client import MetaClient
 from meta.process import ConfigError
 from segplane.dataplane.settings import ProcessSettings
+
+log = structlog.get_logger()
 
 
 def connect(settings: ProcessSettings) -> MetaClient:
@@ -13,6 +17,11 @@ def connect(settings: ProcessSettings) -> MetaClient:
             auth_token=settings.meta_auth_token,
             auth_token_file=settings.meta_auth_token_file,
             tls=settings.meta_tls,
+            tell=_tell,
         )
     except ValueError as error:
         raise ConfigError(f"connection to meta: {error}") from error
+
+
+def _tell(address: str) -> None:
+    log.warning("meta_server_failed", meta_address=address)

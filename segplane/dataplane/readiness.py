@@ -1,4 +1,4 @@
-"""Whether meta can be used: it is healthy, and takes this process's credential.
+"""Whether meta can be used: a server is healthy, and takes this process's credential.
 
 Health alone is open to every caller and would hide a refused token; an authenticated call at every
 check would load meta for nothing.
@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import grpc
 
+from meta.client import MetaClient
 from meta.client.channel import ClientTls, open_channel
 from meta.errors import MetaError
 from segplane.dataplane.location import Locator
@@ -17,8 +18,8 @@ HEALTH_DEADLINE_SECS = 1.0
 ASK_DEADLINE_SECS = 2.0
 
 
-def find_health(address: str, tls: ClientTls | None = None) -> bool | None:
-    """Ask grpc.health.v1 whether a server serves; None if it has no such service."""
+def is_serving(address: str, tls: ClientTls | None = None) -> bool:
+    """Return whether one server says by grpc.health.v1 that it serves."""
     # Only where processes run is their part of the distribution installed.
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -27,40 +28,35 @@ def find_health(address: str, tls: ClientTls | None = None) -> bool | None:
             reply = health_pb2_grpc.HealthStub(channel).Check(
                 health_pb2.HealthCheckRequest(), timeout=HEALTH_DEADLINE_SECS
             )
-        except grpc.RpcError as error:
-            return None if error.code() is grpc.StatusCode.UNIMPLEMENTED else False
+        except grpc.RpcError:
+            return False
     return bool(reply.status == health_pb2.HealthCheckResponse.SERVING)
 
 
-def is_serving(address: str, tls: ClientTls | None = None) -> bool:
-    """Return whether a server says by grpc.health.v1 that it serves."""
-    return bool(find_health(address, tls))
-
-
 class MetaReadiness:
-    """Checks one meta again and again, with as few authenticated calls as will do.
+    """Checks again and again whether one of the metas can be used, with few authenticated calls.
 
     The authenticated call is the locator's: made when meta comes back, and when it is due.
+    `health` replaces the client's health check.
     """
 
     def __init__(
         self,
-        address: str,
+        client: MetaClient,
         locator: Locator,
-        health: Callable[[str], bool | None] = find_health,
+        health: Callable[[], bool | None] | None = None,
     ) -> None:
-        self._address = address
         self._locator = locator
-        self._health = health
+        self._health = health or (lambda: client.find_health(HEALTH_DEADLINE_SECS))
         self._is_ready = False
 
     def check(self) -> bool:
-        """Return whether meta can be used now."""
+        """Return whether a meta can be used now."""
         self._is_ready = self._check()
         return self._is_ready
 
     def _check(self) -> bool:
-        health = self._health(self._address)
+        health = self._health()
         if health is False:
             return False
         try:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from meta.client.addresses import is_loopback_host
+from meta.client.addresses import is_loopback_host, split_addresses
 from meta.client.channel import SYSTEM_CA, ClientTls
 from meta.process import NO_METRICS, ConfigError, Environment, MetricsAddress, production
 from segments.location import StoreLocation
@@ -37,7 +37,7 @@ class SparkValues(ProcessValues):
 class ProcessSettings:
     """Settings of every process except meta."""
 
-    # Where meta listens.
+    # Where meta listens: host:port, or several of them with commas.
     meta_address: str = "127.0.0.1:9500"
     # META_AUTH_TOKEN of that meta; empty where it has none.
     meta_auth_token: str = field(default="", repr=False)
@@ -84,13 +84,23 @@ class SparkProcessSettings(ProcessSettings):
 def process_values(env: Environment) -> ProcessValues:
     """Read what every process needs; raises ConfigError."""
     return ProcessValues(
-        meta_address=env.text("META_ADDRESS", ProcessSettings().meta_address),
+        meta_address=_addresses(env),
         meta_auth_token=env.text("META_AUTH_TOKEN", ""),
         meta_auth_token_file=env.file_of("META_AUTH_TOKEN"),
         meta_tls=client_tls(env),
         metrics=env.metrics(),
         object_store=env.location("OBJECT_STORE_URL"),
     )
+
+
+def _addresses(env: Environment) -> str:
+    """Read where meta listens; raises ConfigError for what is no address."""
+    addresses = env.text("META_ADDRESS", ProcessSettings().meta_address)
+    try:
+        split_addresses(addresses)
+    except ValueError as error:
+        raise ConfigError(f"{env.prefix}META_ADDRESS: {error}") from None
+    return addresses
 
 
 def refuse_unsafe(env: Environment, settings: ProcessSettings, ports: Iterable[str] = ()) -> None:
@@ -103,8 +113,8 @@ def refuse_unsafe(env: Environment, settings: ProcessSettings, ports: Iterable[s
 
 
 def _violations(prefix: str, settings: ProcessSettings) -> Iterable[str]:
-    host = settings.meta_address.rpartition(":")[0]
-    if settings.meta_tls is None and not is_loopback_host(host):
+    addresses = split_addresses(settings.meta_address)
+    if settings.meta_tls is None and not all(is_loopback_host(a.host) for a in addresses):
         yield f"{prefix}META_ADDRESS is called in plain text: set {prefix}META_CA_FILE"
     has_certificate = settings.meta_tls is not None and settings.meta_tls.cert_file
     if not settings.meta_auth_token and not has_certificate:

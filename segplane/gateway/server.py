@@ -15,7 +15,7 @@ from meta.client import MetaClient
 from meta.process import ConfigError, Shutdown
 from segplane.dataplane import meta_connection
 from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness, find_health
+from segplane.dataplane.readiness import MetaReadiness
 from segplane.gateway.app import Gateway
 from segplane.gateway.config import Settings
 from segplane.gateway.http.callers import OwnTokens
@@ -56,8 +56,7 @@ def build(
     settings: Settings, meta: MetaClient, locator: Locator, pool: ProcessPool | None = None
 ) -> Gateway:
     """Compose a gateway from its connections."""
-    health = partial(find_health, tls=settings.meta_tls)
-    readiness = MetaReadiness(settings.meta_address, locator, health)
+    readiness = MetaReadiness(meta, locator)
     tables = Tables(meta, locator, settings.segments_max)
     access = StoreAccess(settings.access, lambda: locator.store_location)
     plans = PlanRoutes(ScanPlanner(meta, tables))

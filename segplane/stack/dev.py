@@ -7,7 +7,6 @@ exports are committed and its stream ends, Postgres last.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,7 +14,7 @@ from typing import Self
 from meta.client import MetaClient
 from meta.errors import Unavailable
 from segplane.dataplane.location import Locator
-from segplane.dataplane.readiness import MetaReadiness, find_health, is_serving
+from segplane.dataplane.readiness import MetaReadiness, is_serving
 from segplane.processes.children import Child, ChildSpec
 from segplane.stack import config, preflight
 from segplane.stack.config import StackSettings
@@ -264,8 +263,7 @@ class Stack:
 
     def _meta_is_ready(self, _: Child) -> bool:
         with self.connect() as client:
-            check_health = partial(find_health, tls=self.settings.meta_tls)
-            return MetaReadiness(client.target, Locator(client, "dev"), check_health).check()
+            return MetaReadiness(client, Locator(client, "dev")).check()
 
     def _collector_is_ready(self, _: Child) -> bool:
         return is_serving(self.settings.otlp_grpc_address)

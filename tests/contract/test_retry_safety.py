@@ -1,5 +1,6 @@
 """I17: repeating any mutating RPC after an unknown outcome leaves the state of one call."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -7,8 +8,10 @@ import pytest
 from google.protobuf.message import Message
 from sqlalchemy import DateTime, select
 
+from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import MetaError
+from meta.server import server
 from meta.store.tables import metadata
 from tests.support.meta.all_rpcs import Watched, live
 from tests.support.meta.methods import METHODS
@@ -46,8 +49,25 @@ def state(meta_server: MetaServer) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-def test_every_mutating_rpc_may_be_repeated(meta_server: MetaServer) -> None:
+@pytest.fixture(params=["the same server", "another server"])
+def again(request: pytest.FixtureRequest, meta_server: MetaServer) -> Iterator[MetaClient]:
+    """A client of the server that gets the repetitions."""
+    if request.param == "the same server":
+        yield meta_server.client
+        return
+    other = server.start(replace(meta_server.settings, bind="127.0.0.1:0"))
+    with MetaClient(f"127.0.0.1:{other.port}") as client:
+        yield client
+    other.stop(0)
+
+
+def test_every_mutating_rpc_may_be_repeated(meta_server: MetaServer, again: MetaClient) -> None:
     repeated: set[str] = set()
+    services = [stub for stub in vars(again).values() if type(stub).__name__.endswith("Stub")]
+
+    def send_again(method: str, request: Message) -> Any:
+        (send,) = (getattr(stub, method) for stub in services if hasattr(stub, method))
+        return send(request)
 
     def twice(method: str, send: Any, request: Message) -> Any:
         reply = send(request)
@@ -56,9 +76,9 @@ def test_every_mutating_rpc_may_be_repeated(meta_server: MetaServer) -> None:
         once = state(meta_server)
         if method in REFUSED_AGAIN:
             with pytest.raises(MetaError):
-                send(request)
+                send_again(method, request)
         else:
-            assert type(send(request)) is type(reply)
+            assert type(send_again(method, request)) is type(reply)
         after = state(meta_server)
         changed = {name for name, rows in after.items() if rows != once[name]}
         assert not changed, (method, changed)

@@ -158,7 +158,7 @@ def test_a_client_takes_renewed_files_without_a_failed_call(
         shown = ClientTls(str(authority.ca_file), str(mine.cert), str(mine.key))
         with MetaClient(f"127.0.0.1:{running.port}", tls=shown) as client:
             assert client.catalog.GetDataset(GET).name == "default"
-            before = client._connection.channel()
+            before = client._endpoints.pick().connection()
             mine.cert.write_text("half written")
             assert client.catalog.GetDataset(GET).name == "default"
             old_key = mine.key.read_bytes()
@@ -166,10 +166,10 @@ def test_a_client_takes_renewed_files_without_a_failed_call(
             new_key = mine.key.read_bytes()
             mine.key.write_bytes(old_key)
             assert client.catalog.GetDataset(GET).name == "default"
-            assert client._connection.channel() is before
+            assert client._endpoints.pick().connection() is before
             mine.key.write_bytes(new_key)
             assert client.catalog.GetDataset(GET).name == "default"
-            assert client._connection.channel() is not before
+            assert client._endpoints.pick().connection() is not before
 
 
 def test_health_is_answered_in_plain_text_on_a_port_of_its_own(

@@ -1,6 +1,7 @@
 """Refusals of requests that are legal and extreme, and of a database that is busy or changes."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -130,13 +131,13 @@ def test_shed_load_says_when_to_try_again_and_is_retried_by_our_client(
     meta_server: MetaServer, database_url: str
 ) -> None:
     request = GetDatasetRequest(name="default")
-    with grpc.insecure_channel(meta_server.address) as channel:
+    with grpc.insecure_channel(meta_server.address) as channel, ThreadPoolExecutor(1) as pool:
         with locked_table(database_url, "datasets"):
             running = [start_call(channel, request) for _ in range(2)]
             wait_until(lambda: waiting_backends(database_url) >= 2, "two calls wait")
             with pytest.raises(grpc.RpcError) as refused:
                 call_without_retries(meta_server, request)
-            retried = meta_server.client.catalog.GetDataset.future(request)
+            retried = pool.submit(meta_server.client.catalog.GetDataset, request)
         for call in running:
             call.exception(DEADLINE_SECS)
 

@@ -13,7 +13,7 @@ from meta.server.server import start
 from meta.v1 import catalog_pb2, ingestion_pb2
 from segments.location import StoreLocation
 from segplane.dataplane.location import ASK_EVERY_SECS, Locator, ask_location
-from segplane.dataplane.readiness import MetaReadiness, find_health
+from segplane.dataplane.readiness import MetaReadiness
 from tests.support.clock import SettableClock
 from tests.support.meta.server import MetaServer
 
@@ -103,10 +103,10 @@ def test_a_refused_token_is_not_ready_though_health_serves(
         with MetaClient(address, auth_token="wrong") as wrong:
             with pytest.raises(Unauthenticated):
                 ask_location(wrong, "test")
-            assert find_health(address)
-            assert not MetaReadiness(address, Locator(wrong, "test")).check()
+            assert wrong.find_health(1.0)
+            assert not MetaReadiness(wrong, Locator(wrong, "test")).check()
         with MetaClient(address, auth_token="right") as right:
-            assert MetaReadiness(address, Locator(right, "test")).check()
+            assert MetaReadiness(right, Locator(right, "test")).check()
     finally:
         running.stop(0)
 
@@ -115,7 +115,7 @@ def test_a_meta_that_is_away_is_not_ready() -> None:
     with MetaClient(NOBODY) as client:
         with pytest.raises(Unavailable):
             ask_location(client, "test")
-        assert not MetaReadiness(NOBODY, Locator(client, "test")).check()
+        assert not MetaReadiness(client, Locator(client, "test")).check()
 
 
 class CountedLocator(Locator):
@@ -132,7 +132,7 @@ class CountedLocator(Locator):
 def test_readiness_makes_one_authenticated_call_while_meta_stays(meta_server: MetaServer) -> None:
     clock = SettableClock(0.0)
     locator = CountedLocator(meta_server.client, "test", monotonic=clock)
-    readiness = MetaReadiness(meta_server.address, locator)
+    readiness = MetaReadiness(meta_server.client, locator)
 
     assert all(readiness.check() for _ in range(5))
     assert locator.calls == 1
@@ -144,7 +144,7 @@ def test_readiness_makes_one_authenticated_call_while_meta_stays(meta_server: Me
 def test_readiness_asks_again_when_meta_comes_back(meta_server: MetaServer) -> None:
     answers = iter([True, False, True])
     locator = CountedLocator(meta_server.client, "test")
-    readiness = MetaReadiness(meta_server.address, locator, lambda _: next(answers))
+    readiness = MetaReadiness(meta_server.client, locator, lambda: next(answers))
 
     assert [readiness.check() for _ in range(3)] == [True, False, True]
     assert locator.calls == 2
@@ -152,7 +152,7 @@ def test_readiness_asks_again_when_meta_comes_back(meta_server: MetaServer) -> N
 
 def test_a_server_without_health_is_asked_by_the_call_alone(meta_server: MetaServer) -> None:
     locator = CountedLocator(meta_server.client, "test")
-    readiness = MetaReadiness(meta_server.address, locator, lambda _: None)
+    readiness = MetaReadiness(meta_server.client, locator, lambda: None)
 
     assert all(readiness.check() for _ in range(3))
     assert locator.calls == 3

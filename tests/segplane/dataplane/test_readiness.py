@@ -34,7 +34,7 @@ def test_a_meta_that_hangs_is_noticed_and_so_is_its_return(
     address: str, meta: "subprocess.Popen[bytes]"
 ) -> None:
     with MetaClient(address) as client:
-        readiness = MetaReadiness(address, Locator(client, "test"))
+        readiness = MetaReadiness(client, Locator(client, "test"))
         wait_until(readiness.check, "meta is ready", seconds=60)
 
         meta.send_signal(signal.SIGSTOP)
@@ -50,13 +50,13 @@ def test_a_meta_that_hangs_is_noticed_and_so_is_its_return(
 def test_a_meta_that_hangs_after_its_health_answered_is_noticed_as_soon(
     address: str, meta: "subprocess.Popen[bytes]"
 ) -> None:
-    def healthy_for_the_last_time(_: str) -> bool:
+    def healthy_for_the_last_time() -> bool:
         meta.send_signal(signal.SIGSTOP)
         return True
 
     with MetaClient(address) as client:
-        wait_until(MetaReadiness(address, Locator(client, "test")).check, "meta is ready")
-        readiness = MetaReadiness(address, Locator(client, "test"), healthy_for_the_last_time)
+        wait_until(MetaReadiness(client, Locator(client, "test")).check, "meta is ready")
+        readiness = MetaReadiness(client, Locator(client, "test"), healthy_for_the_last_time)
 
         began = time.monotonic()
         assert not readiness.check()

@@ -1,0 +1,122 @@
+"""Finds servers that take calls and do not answer: stopped, cut off or gone without a word.
+
+A call that has waited for 2 s has its connection probed by a health check of at most 3 s. An answer
+shows that the server is alive, and the call waits on, however long it takes. Without an answer the
+connection is closed, and its calls are sent again to another server. HTTP/2's own pings would do
+the same, but servers refuse them more often than every 30 s.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from itertools import count
+
+from meta.client.connections import Connection, Endpoint, Probe
+from meta.client.endpoints import Endpoints
+
+PATIENCE_SECS = 2.0
+PROBE_SECS, SILENCES_MAX = 3.0, 2
+_TICK_SECS = 0.25
+# The thread ends after such a time without a call.
+_IDLE_SECS = 5.0
+
+
+class Liveness:
+    """Watches the calls of one client, in a thread that runs while there are any."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._endpoints = endpoints
+        self._lock = threading.Lock()
+        self._numbers = count()
+        self._waiting: dict[int, tuple[float, Endpoint, Connection]] = {}
+        self._suspects: dict[Connection, Endpoint] = {}
+        self._thread: threading.Thread | None = None
+        # Each silence doubles the time for the next probe, until there is an answer: a link that a
+        # large reply fills for seconds must not look dead again and again.
+        self._silences = 0
+
+    def begin(self, endpoint: Endpoint, connection: Connection) -> int:
+        """Watch a call from now on; returns its number."""
+        number = next(self._numbers)
+        with self._lock:
+            self._waiting[number] = (time.monotonic(), endpoint, connection)
+            self._run_thread()
+        return number
+
+    def end(self, number: int) -> None:
+        """Stop watching a call."""
+        with self._lock:
+            self._waiting.pop(number, None)
+
+    def ask(self, endpoints: Sequence[Endpoint], secs: float) -> list[Probe]:
+        """Ask servers for their health, all at once; a silent one is probed for longer."""
+        connections = [(endpoint, endpoint.connection()) for endpoint in endpoints]
+        probes = [connection.start_probe(secs) for _, connection in connections]
+        for (endpoint, connection), probe in zip(connections, probes, strict=True):
+            if probe.wait().is_silent:
+                self.suspect(endpoint, connection)
+            if probe.health is False:
+                self._endpoints.failed(endpoint)
+            elif probe.is_answered:
+                endpoint.answered(connection)
+        return probes
+
+    def suspect(self, endpoint: Endpoint, connection: Connection) -> None:
+        """Have a connection probed on which a call's deadline has passed."""
+        with self._lock:
+            self._suspects[connection] = endpoint
+            self._run_thread()
+
+    def _run_thread(self) -> None:
+        # A process that was forked has the object, and not the thread.
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._watch, name="meta-liveness", daemon=True)
+            self._thread.start()
+
+    def _watch(self) -> None:
+        idle_since = time.monotonic()
+        while not self._endpoints.closed.wait(_TICK_SECS):
+            with self._lock:
+                if self._waiting or self._suspects:
+                    idle_since = time.monotonic()
+                elif time.monotonic() - idle_since > _IDLE_SECS:
+                    self._thread = None
+                    return
+                due = self._due()
+            self._probe(due)
+            self._move()
+            self._endpoints.tidy()
+
+    def _due(self) -> dict[Connection, Endpoint]:
+        """The connections on which nothing was heard while a call waited."""
+        before = time.monotonic() - PATIENCE_SECS
+        due = {
+            connection: endpoint
+            for since, endpoint, connection in self._waiting.values()
+            if max(since, connection.heard_at) < before
+        }
+        due.update(self._suspects)
+        self._suspects.clear()
+        return due
+
+    def _probe(self, due: dict[Connection, Endpoint]) -> None:
+        secs = PROBE_SECS * 2**self._silences
+        probes = [(c, e, c.start_probe(secs)) for c, e in due.items()]
+        for connection, endpoint, probe in probes:
+            if probe.wait().is_answered:
+                connection.heard_at = time.monotonic()
+                self._silences = 0
+                continue
+            self._endpoints.failed(endpoint)
+            if probe.is_silent:
+                self._silences = min(self._silences + 1, SILENCES_MAX)
+                endpoint.abandon(connection)
+
+    def _move(self) -> None:
+        """Go to another server that serves, once the stay with the present one is over."""
+        candidate = self._endpoints.candidate()
+        if candidate is None:
+            return
+        if candidate.connection().start_probe(PROBE_SECS).wait().health:
+            candidate.failed_at = 0.0
+            self._endpoints.prefer(candidate)

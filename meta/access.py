@@ -191,6 +191,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "LeaseNurseryShards": (_N,),
         "RegisterMergedSegments": (_N,),
         "ReleaseDeletionHold": (),
+        "HoldDeletion": (),
         "PinVersion": (_R, _G),
         "RenewPin": (_R, _G),
         "ReleasePin": (_R, _G),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from meta import identities
+from meta import identities, token_peppers
 from meta.client.addresses import is_loopback_host
 from meta.identities import CertificateRules, Oidc
 from meta.planning.planner import Policy
@@ -16,8 +16,9 @@ from meta.process import (
     ServerTls,
     production,
 )
-from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
-from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings, is_encrypted
+from meta.store.access.token_secrets import Peppers
+from meta.store.engine.database_url import is_encrypted
+from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings
 from meta.store.pins.pins import PinLimits
 from segments.location import StoreLocation
 
@@ -26,6 +27,7 @@ GRACE_FLOOR_SECS = 300.0
 DATASETS_MAX = 1_000
 TOKENS_MAX = 2_500
 GRACE_OVER_CURSOR_SECS = 300.0
+DEFAULT_LOCATION = StoreLocation.from_url(Path("segplane-data/objects").absolute().as_uri())
 # Least values with SEGPLANE_PROFILE=production. A write may take this long until it is registered.
 ORPHAN_AGE_FLOOR_SECS = 3_600.0
 DATASET_GRACE_FLOOR_SECS = 86_400.0
@@ -69,6 +71,9 @@ class Settings:
     bind: str
     database: DatabaseSettings
     location: StoreLocation
+    # Of the database, in the bucket; and whether a restored one revokes all of its tokens.
+    keeps_witness: bool = False
+    revokes_on_restore: bool = False
     threads: int = 64
     concurrent_rpcs_max: int = 512
     identity_rpcs_max: int = 256
@@ -120,7 +125,9 @@ def load(env: Environment) -> Settings:
     settings = Settings(
         bind=bind,
         database=_database(env, threads),
-        location=env.location("OBJECT_STORE_URL") or _default_location(),
+        location=env.location("OBJECT_STORE_URL") or DEFAULT_LOCATION,
+        keeps_witness=env.is_set("OBJECT_STORE_URL"),
+        revokes_on_restore=env.flag("REVOKE_ON_RESTORE"),
         threads=threads,
         concurrent_rpcs_max=env.integer("CONCURRENT_RPCS_MAX", 512, low=2, high=100_000),
         identity_rpcs_max=env.integer("IDENTITY_RPCS_MAX", 256, low=1, high=100_000),
@@ -135,7 +142,7 @@ def load(env: Environment) -> Settings:
         requires_authentication=requires_authentication,
         certificate_rules=rules,
         oidc=oidc,
-        peppers=_peppers(env),
+        peppers=token_peppers.load(env),
         default_dataset=env.text("DEFAULT_DATASET", "default"),
         # Values of 0.1.0 above the limits are read as the limits.
         datasets_max=min(DATASETS_MAX, env.integer("DATASETS_MAX", DATASETS_MAX, low=1)),
@@ -149,6 +156,10 @@ def load(env: Environment) -> Settings:
         is_unsafe_grace=env.flag("UNSAFE_SHORT_GRACE"),
         merge_policy=_merge_policy(env),
     )
+    return _checked(env, settings)
+
+
+def _checked(env: Environment, settings: Settings) -> Settings:
     if env.is_production():
         production.refuse(_violations(env, settings))
     return settings
@@ -175,7 +186,7 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
         if secs < floor:
             yield f"META_{name} is {secs:g}, below {floor:g}"
     yield from production.weak_secret("META_AUTH_TOKEN", settings.auth_token)
-    yield from _weak_peppers(settings.peppers)
+    yield from token_peppers.weak(settings.peppers)
     yield from production.plain_store("META_OBJECT_STORE_URL", settings.location)
     yield from production.open_metrics("META_", settings.metrics)
 
@@ -185,29 +196,6 @@ def _stream_defaults(env: Environment) -> StreamDefaults:
         flush_timeout_ms=env.integer("FLUSH_TIMEOUT_MS", 1_000, low=10, high=600_000),
         max_segment_size_bytes=env.integer("MAX_SEGMENT_SIZE_BYTES", 2**24, low=1_024, high=2**30),
     )
-
-
-def _peppers(env: Environment) -> Peppers:
-    peppers = Peppers(
-        env.text("TOKEN_PEPPER", "").encode(),
-        env.text("TOKEN_PEPPER_NEXT", "").encode(),
-        env.text("TOKEN_PEPPER_PREVIOUS", "").encode(),
-    )
-    if peppers.previous == DATABASE_PEPPER and not peppers.current:
-        raise ConfigError(
-            "META_TOKEN_PEPPER_PREVIOUS is the database's own pepper: set META_TOKEN_PEPPER"
-        )
-    return peppers
-
-
-def _weak_peppers(peppers: Peppers) -> Iterator[str]:
-    for suffix, pepper in (
-        ("", peppers.current),
-        ("_NEXT", peppers.upcoming),
-        ("_PREVIOUS", peppers.previous),
-    ):
-        if pepper != DATABASE_PEPPER:
-            yield from production.weak_secret(f"META_TOKEN_PEPPER{suffix}", pepper.decode())
 
 
 def _check_open_bind(bind: str, tls: ServerTls | None) -> None:
@@ -265,10 +253,6 @@ def _pins(env: Environment) -> PinLimits:
         total=env.integer("PINS_MAX", base.total, low=1, high=100_000),
         held_bytes_per_owner=env.integer("PIN_BYTES_MAX", base.held_bytes_per_owner, low=0),
     )
-
-
-def _default_location() -> StoreLocation:
-    return StoreLocation.from_url((Path.cwd() / "segplane-data" / "objects").as_uri())
 
 
 def _lifetimes(env: Environment) -> Lifetimes:

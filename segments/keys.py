@@ -16,6 +16,8 @@ QUARANTINE_ROOT = "quarantine/"
 HIDDEN_ROOT = "hidden/"
 REPLACED_ROOT = "replaced/"
 TABLES_ROOT = "iceberg/"
+WITNESS_ROOT = "witness/"
+REVOKED_ROOT = "witness/revoked/"
 OFFSET_DIGITS = 20
 KEY_BYTES_MAX = 900  # S3 allows 1,024 with the base path.
 PART_BYTES_MAX = 255  # The limit of file systems for one name.
@@ -35,6 +37,8 @@ _TABLE = re.compile(
     rf"iceberg/({_UUID})/([0-9]{{1,12}})-{_UUID}/"
     r"(?:manifest\.avro|snapshot-[0-9]{1,19}\.avro|v[0-9]{1,19}\.metadata\.json)"
 )
+_MARK = re.compile(r"witness/([0-9]{20})/([0-9]{20})")
+_REVOKED = re.compile(rf"witness/revoked/(access|ingest)/({_UUID})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _OFFSET_MAX = 2**63 - 1
 
@@ -97,7 +101,24 @@ class TableKey:
     epoch_secs: int
 
 
-ObjectKey = BabyKey | MergedKey | AttemptKey | QuarantineKey | MarkerKey | TableKey
+@dataclass(frozen=True, slots=True)
+class MarkKey:
+    """A mark of the witness, which meta keeps of its database."""
+
+    history: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedKey:
+    """The witness of a revoked token; `kind` is "access" or "ingest"."""
+
+    kind: str
+    token_id: str
+
+
+_SegmentKey = BabyKey | MergedKey | AttemptKey
+ObjectKey = _SegmentKey | QuarantineKey | MarkerKey | TableKey | MarkKey | RevokedKey
 
 
 def check_key(key: str) -> str:
@@ -216,6 +237,21 @@ def replaced_key(object_key: str, new_key: str) -> str:
     return check_key(f"{REPLACED_ROOT}{object_key}/{new_key.rpartition('/')[2]}")
 
 
+def history_prefix(history: int) -> str:
+    """The prefix of one history of the witness, with its last slash."""
+    return f"{WITNESS_ROOT}{_digits(history)}/"
+
+
+def mark_key(history: int, number: int) -> str:
+    """The key of one mark of the witness; keys order as histories and numbers do."""
+    return history_prefix(history) + _digits(number)
+
+
+def revoked_key(kind: str, token_id: str) -> str:
+    """The key of the witness of a revoked token."""
+    return f"{REVOKED_ROOT}{kind}/{_uuid(token_id)}"
+
+
 def parse_key(key: str) -> ObjectKey | None:
     """Return the object that a key of Segplane names; None for any other key."""
     if match := _BABY.fullmatch(key):
@@ -236,7 +272,14 @@ def parse_key(key: str) -> ObjectKey | None:
         return MarkerKey(key.removeprefix(HIDDEN_ROOT), is_replaced=False)
     if key.startswith(REPLACED_ROOT) and key.count("/") > 1:
         return MarkerKey(key.removeprefix(REPLACED_ROOT).rpartition("/")[0], is_replaced=True)
-    return None
+    return _parse_witness(key) if key.startswith(WITNESS_ROOT) else None
+
+
+def _parse_witness(key: str) -> ObjectKey | None:
+    if match := _MARK.fullmatch(key):
+        return MarkKey(int(match[1]), int(match[2]))
+    match = _REVOKED.fullmatch(key)
+    return None if match is None else RevokedKey(match[1], match[2])
 
 
 def _quarantine_prefix(stream_id: str, offset: int) -> str:

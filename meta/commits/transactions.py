@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from meta import metrics
 from meta.errors import RaceLost, Unavailable
-from meta.store.engine.pool import Conflict, Database, TimelineChanged, Transaction
+from meta.store.engine.pool import Conflict, Database, DrawRefused, TimelineChanged, Transaction
 
 Result = TypeVar("Result")
 ATTEMPTS_MAX = 6
@@ -30,6 +30,8 @@ class Transactions:
                     return work(tx)
             except Conflict as conflict:
                 metrics.TX_RETRIES.labels(conflict.sqlstate).inc()
+                if isinstance(conflict, DrawRefused):
+                    self.database.continuity.renew()
                 # With jitter, so that two transactions that met do not meet again.
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))
         raise RaceLost(f"the call met conflicting calls {ATTEMPTS_MAX} times; try again")

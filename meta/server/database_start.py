@@ -14,8 +14,8 @@ from meta.store.engine.pool import Database, OptionsRefused
 
 log = structlog.get_logger()
 POLL_SECS = 0.5
-# Beside its pool, each process probes Postgres on a connection of its own.
-CONNECTIONS_BESIDE_POOL = 1
+# Beside its pool, each process has a connection for the probe and one for the witness.
+CONNECTIONS_BESIDE_POOL = 2
 
 
 def open_database(settings: Settings) -> Database:

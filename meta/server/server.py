@@ -25,6 +25,7 @@ from meta.process import ConfigError, Shutdown
 from meta.rpc import admission
 from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline
+from meta.server import jobs
 from meta.server.database_start import open_database
 from meta.services import operations
 from meta.services.catalog.service import CatalogServicer
@@ -40,7 +41,6 @@ from meta.services.streams.ingestion import IngestionServicer
 from meta.store.access import token_secrets
 from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import datasets
-from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database, Transaction
 from meta.v1 import (
     catalog_pb2_grpc,
@@ -52,13 +52,7 @@ from meta.v1 import (
     segment_deletion_pb2_grpc,
     segment_lookup_pb2_grpc,
 )
-from meta.watches import background, health, pin_watch, rewrite_watch
-from meta.watches.background import BackgroundJob
-from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
-from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
-from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
-from meta.watches.pin_watch import PinWatch
-from meta.watches.rewrite_watch import RewriteWatch
+from meta.watches import background, health, witness_watch
 
 log = structlog.get_logger()
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
@@ -106,6 +100,7 @@ class RunningServer:
             self.loop.run(self.health_server.stop(0))
         self.loop.run(self.pipeline.denials.save())
         self.loop.close()
+        witness_watch.end(self.database)
         self.database.close()
 
 
@@ -138,6 +133,7 @@ class _Methods(grpc.GenericRpcHandler):
 def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
     """Migrate, then serve on `settings.bind`. Raises ConfigError or Unavailable."""
     database = open_database(settings)
+    witness_watch.begin(database, settings)
     transactions = Transactions(database)
     loop = EventLoop(settings.threads)
     try:
@@ -145,6 +141,7 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
         return loop.run(_serve(settings, transactions, loop, shares_port=shares_port))
     except ConfigError:
         loop.close()
+        witness_watch.end(database)
         database.close()
         raise
 
@@ -271,8 +268,10 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("meta_started", bind=settings.bind, port=running.port)
     if settings.is_unsafe_grace:
         log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)
-    probe = DatabaseProbe(running.database.url)
-    threads = background.start(_jobs(running, probe, settings, shutdown), shutdown)
+    threads = background.start(
+        jobs.of(running.database, lambda is_up: running.report(is_up=is_up), settings, shutdown),
+        shutdown,
+    )
     shutdown.wait()
     log.info("meta_draining", drain_secs=settings.drain_secs)
     deadline = time.monotonic() + settings.drain_secs
@@ -281,19 +280,3 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
         thread.join(max(0.0, deadline - time.monotonic()))
     running.stop(settings.drain_secs)
     log.info("meta_stopped")
-
-
-def _jobs(
-    running: RunningServer, probe: DatabaseProbe, settings: Settings, shutdown: Shutdown
-) -> tuple[BackgroundJob, ...]:
-    watch = HealthWatch(probe, lambda is_up: running.report(is_up=is_up))
-    transactions = Transactions(running.database)
-    expiry = Expiry(transactions, settings, shutdown)
-    rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
-    return (
-        BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
-        BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
-        BackgroundJob("expiry", ROUND_PAUSE_SECS, expiry.run_round),
-        BackgroundJob("rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round),
-        BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
-    )

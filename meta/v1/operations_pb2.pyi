@@ -1807,6 +1807,7 @@ class GetServerStateResponse(_message.Message):
     DELETION_HELD_FIELD_NUMBER: _builtins.int
     CALLER_FIELD_NUMBER: _builtins.int
     DELETION_BRAKES_FIELD_NUMBER: _builtins.int
+    WITNESS_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """Current version."""
     deletion_horizon: _builtins.int
@@ -1839,6 +1840,10 @@ class GetServerStateResponse(_message.Message):
     def deletion_brakes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeletionBrake]:
         """Datasets of which nothing more is deleted until ReleaseDeletionHold names them, at most 100."""
 
+    @_builtins.property
+    def witness(self) -> Global___WitnessState:
+        """The witness of the database in the bucket."""
+
     def __init__(
         self,
         *,
@@ -1852,14 +1857,53 @@ class GetServerStateResponse(_message.Message):
         deletion_held: _builtins.bool = ...,
         caller: Global___Caller | None = ...,
         deletion_brakes: _abc.Iterable[Global___DeletionBrake] | None = ...,
+        witness: Global___WitnessState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace", "witness", b"witness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "database_time_nanos", b"database_time_nanos", "deletion_brakes", b"deletion_brakes", "deletion_held", b"deletion_held", "deletion_horizon", b"deletion_horizon", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "caller", b"caller", "cursor_lifetime", b"cursor_lifetime", "database_time_nanos", b"database_time_nanos", "deletion_brakes", b"deletion_brakes", "deletion_held", b"deletion_held", "deletion_horizon", b"deletion_horizon", "orphan_min_age", b"orphan_min_age", "tombstone_grace", b"tombstone_grace", "version", b"version", "witness", b"witness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetServerStateResponse: _TypeAlias = GetServerStateResponse  # noqa: Y015
+
+@_typing.final
+class WitnessState(_message.Message):
+    """The witness of the database, by which a database that went back to an older state is noticed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IS_KEPT_FIELD_NUMBER: _builtins.int
+    HISTORY_FIELD_NUMBER: _builtins.int
+    RESTORED_REASON_FIELD_NUMBER: _builtins.int
+    RESTORED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    SUPERSEDED_BY_FIELD_NUMBER: _builtins.int
+    is_kept: _builtins.bool
+    """True if this server keeps a witness: META_OBJECT_STORE_URL is set, and a history has begun."""
+    history: _builtins.int
+    """The history that the database is in, from 1 on; 0 = it never had a witness."""
+    restored_reason: _builtins.str
+    """Why the database counts as restored; empty = it does not, or deletion was released since."""
+    restored_at_nanos: _builtins.int
+    """When it was found to be restored, in nanoseconds since the epoch; 0 = it does not count so."""
+    superseded_by: _builtins.int
+    """The history of another database that has taken over the bucket; 0 = none has."""
+    def __init__(
+        self,
+        *,
+        is_kept: _builtins.bool = ...,
+        history: _builtins.int = ...,
+        restored_reason: _builtins.str = ...,
+        restored_at_nanos: _builtins.int = ...,
+        superseded_by: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["history", b"history", "is_kept", b"is_kept", "restored_at_nanos", b"restored_at_nanos", "restored_reason", b"restored_reason", "superseded_by", b"superseded_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WitnessState: _TypeAlias = WitnessState  # noqa: Y015
 
 @_typing.final
 class DeletionBrake(_message.Message):
@@ -2469,6 +2513,50 @@ class ReleaseDeletionHoldResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReleaseDeletionHoldResponse: _TypeAlias = ReleaseDeletionHoldResponse  # noqa: Y015
+
+@_typing.final
+class HoldDeletionRequest(_message.Message):
+    """Request of HoldDeletion."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TAKE_OVER_FIELD_NUMBER: _builtins.int
+    take_over: _builtins.bool
+    """Takes the bucket back from a database that has taken it over. No effect where none has."""
+    def __init__(
+        self,
+        *,
+        take_over: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["take_over", b"take_over"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HoldDeletionRequest: _TypeAlias = HoldDeletionRequest  # noqa: Y015
+
+@_typing.final
+class HoldDeletionResponse(_message.Message):
+    """Response of HoldDeletion."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    success: _builtins.bool
+    """True if this call held it; false if it was held."""
+    def __init__(
+        self,
+        *,
+        success: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HoldDeletionResponse: _TypeAlias = HoldDeletionResponse  # noqa: Y015
 
 @_typing.final
 class LeaseNurseryShardsRequest(_message.Message):

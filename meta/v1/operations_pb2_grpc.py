@@ -171,6 +171,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldResponse.FromString,
                 _registered_method=True)
+        self.HoldDeletion = channel.unary_unary(
+                '/meta.v1.OperationsService/HoldDeletion',
+                request_serializer=meta_dot_v1_dot_operations__pb2.HoldDeletionRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.HoldDeletionResponse.FromString,
+                _registered_method=True)
         self.PinVersion = channel.unary_unary(
                 '/meta.v1.OperationsService/PinVersion',
                 request_serializer=meta_dot_v1_dot_operations__pb2.PinVersionRequest.SerializeToString,
@@ -506,6 +511,15 @@ class OperationsServiceServicer:
     def ReleaseDeletionHold(self, request, context):
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
         state; or the deletion brake of one dataset.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def HoldDeletion(self, request, context):
+        """Holds all deletion and reaping until ReleaseDeletionHold, as a restore does. With take_over, a
+        database whose bucket another one has taken over takes it back: it begins a history of its
+        witness, above every version of the other one, which then stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -857,6 +871,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ReleaseDeletionHold,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldResponse.SerializeToString,
+            ),
+            'HoldDeletion': grpc.unary_unary_rpc_method_handler(
+                    servicer.HoldDeletion,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.HoldDeletionRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.HoldDeletionResponse.SerializeToString,
             ),
             'PinVersion': grpc.unary_unary_rpc_method_handler(
                     servicer.PinVersion,
@@ -1725,6 +1744,33 @@ class OperationsService:
             '/meta.v1.OperationsService/ReleaseDeletionHold',
             meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ReleaseDeletionHoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def HoldDeletion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/HoldDeletion',
+            meta_dot_v1_dot_operations__pb2.HoldDeletionRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.HoldDeletionResponse.FromString,
             options,
             channel_credentials,
             insecure,

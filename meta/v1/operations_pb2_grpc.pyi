@@ -106,6 +106,11 @@ class OperationsServiceStub:
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
     state; or the deletion brake of one dataset.
     """
+    HoldDeletion: _grpc.UnaryUnaryMultiCallable[_operations_pb2.HoldDeletionRequest, _operations_pb2.HoldDeletionResponse]
+    """Holds all deletion and reaping until ReleaseDeletionHold, as a restore does. With take_over, a
+    database whose bucket another one has taken over takes it back: it begins a history of its
+    witness, above every version of the other one, which then stops.
+    """
     PinVersion: _grpc.UnaryUnaryMultiCallable[_operations_pb2.PinVersionRequest, _operations_pb2.PinVersionResponse]
     """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
     and the objects of the segments that it shows are not deleted.
@@ -274,6 +279,11 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     ReleaseDeletionHold: _aio.UnaryUnaryMultiCallable[_operations_pb2.ReleaseDeletionHoldRequest, _operations_pb2.ReleaseDeletionHoldResponse]  # type: ignore[assignment]
     """Releases the hold on deletion after a failover or restore, once an operator has checked the
     state; or the deletion brake of one dataset.
+    """
+    HoldDeletion: _aio.UnaryUnaryMultiCallable[_operations_pb2.HoldDeletionRequest, _operations_pb2.HoldDeletionResponse]  # type: ignore[assignment]
+    """Holds all deletion and reaping until ReleaseDeletionHold, as a restore does. With take_over, a
+    database whose bucket another one has taken over takes it back: it begins a history of its
+    witness, above every version of the other one, which then stops.
     """
     PinVersion: _aio.UnaryUnaryMultiCallable[_operations_pb2.PinVersionRequest, _operations_pb2.PinVersionResponse]  # type: ignore[assignment]
     """Pins a dataset at a version for a lease: until it expires, FindSegments answers at the version
@@ -575,6 +585,16 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.ReleaseDeletionHoldResponse, _abc.Awaitable[_operations_pb2.ReleaseDeletionHoldResponse]]:
         """Releases the hold on deletion after a failover or restore, once an operator has checked the
         state; or the deletion brake of one dataset.
+        """
+
+    def HoldDeletion(
+        self,
+        request: _operations_pb2.HoldDeletionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.HoldDeletionResponse, _abc.Awaitable[_operations_pb2.HoldDeletionResponse]]:
+        """Holds all deletion and reaping until ReleaseDeletionHold, as a restore does. With take_over, a
+        database whose bucket another one has taken over takes it back: it begins a history of its
+        witness, above every version of the other one, which then stops.
         """
 
     def PinVersion(

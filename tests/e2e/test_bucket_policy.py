@@ -19,7 +19,10 @@ from tests.support.object_store.policed import (
     policed_bucket,
 )
 
-ROOTS = ("ingest-stream/", "dataset/", "quarantine/", "iceberg/", "hidden/", "replaced/", "probe/")
+ROOTS = (
+    *("ingest-stream/", "dataset/", "quarantine/", "iceberg/", "hidden/", "replaced/"),
+    *("probe/", "witness/"),
+)
 UPLOADS = "unfinished uploads"
 _ROW = re.compile(r"^\| ([a-z ]+) \| (.*) \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
 

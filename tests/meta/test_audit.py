@@ -26,7 +26,7 @@ CHANGES = {
 }
 
 # In the scenario there is nothing for them to release or repair, and so nothing to record.
-WITHOUT_EFFECT = {"ReleaseDeletionHold", "ReleaseSegment", "RepairCatalog"}
+WITHOUT_EFFECT = {"ReleaseSegment", "RepairCatalog"}
 
 
 @pytest.fixture

@@ -25,6 +25,10 @@ ALLOWED = {
     "store/pins/pins.py": (3, "the end of a lease, moved when the clock steps"),
     "store/pins/pin_lists.py": (1, "an age that is shown to people, and ends nothing"),
     "store/rewrites/rewrite_advance.py": (2, "the pace of a job"),
+    "store/versions/witness_state.py": (
+        1,
+        "the pace of ticks: a step of the clock brings one early",
+    ),
     "store/merging/size_tiers.py": (2, "the age filters of a call are by the clock as it is"),
 }
 

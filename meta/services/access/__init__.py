@@ -6,7 +6,11 @@ from meta.services.access.access_tokens import (
     revoke_access_token,
 )
 from meta.services.access.audit_log import list_audit_records, list_denied_calls
-from meta.services.access.server_state import get_server_state, release_deletion_hold
+from meta.services.access.server_state import (
+    get_server_state,
+    hold_deletion,
+    release_deletion_hold,
+)
 from meta.services.server_parts import Operations
 
 OPERATIONS: Operations = {
@@ -16,5 +20,6 @@ OPERATIONS: Operations = {
     "ListAuditRecords": list_audit_records,
     "ListDeniedCalls": list_denied_calls,
     "GetServerState": get_server_state,
+    "HoldDeletion": hold_deletion,
     "ReleaseDeletionHold": release_deletion_hold,
 }

@@ -86,7 +86,9 @@ def revoke_access_token(
         audit.note(tx, "RevokeAccessToken", token.id, f"subject {token.subject!r}")
         return token
 
-    return pb.RevokeAccessTokenResponse(token=_message(server.transactions.write(work)))
+    token = server.transactions.write(work)
+    server.transactions.database.continuity.note_revoked("access", str(token_id))
+    return pb.RevokeAccessTokenResponse(token=_message(token))
 
 
 def _role(name: str) -> Role:

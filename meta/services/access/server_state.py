@@ -10,6 +10,8 @@ from meta.services.server_parts import ServerParts
 from meta.store.access import server_state
 from meta.store.deletion import deletion_brakes
 from meta.store.deletion.deletion_brakes import DeletionBrake
+from meta.store.versions import witness_state
+from meta.store.versions.witness_state import WitnessStatus
 from meta.v1 import operations_pb2
 
 
@@ -19,8 +21,12 @@ def get_server_state(
     context: grpc.ServicerContext,
 ) -> operations_pb2.GetServerStateResponse:
     """Read the version counter, the horizon and the limits."""
-    state, brakes = server.transactions.read(
-        lambda tx: (server_state.read(tx), deletion_brakes.list_visible(tx))
+    state, brakes, status = server.transactions.read(
+        lambda tx: (
+            server_state.read(tx),
+            deletion_brakes.list_visible(tx),
+            witness_state.status(tx),
+        )
     )
     lifetimes = server.settings.lifetimes
     return operations_pb2.GetServerStateResponse(
@@ -34,7 +40,21 @@ def get_server_state(
         deletion_held=state.deletion_held,
         caller=_caller(access.current.get()),
         deletion_brakes=map(_brake, brakes),
+        witness=_witness(server, status),
     )
+
+
+def hold_deletion(
+    server: ServerParts,
+    request: operations_pb2.HoldDeletionRequest,
+    context: grpc.ServicerContext,
+) -> operations_pb2.HoldDeletionResponse:
+    """Hold deletion by hand; a database that was superseded may take its bucket back."""
+    guard = server.transactions.database.continuity.guard
+    if request.take_over and guard is not None and guard.take_over():
+        return operations_pb2.HoldDeletionResponse(success=True)
+    held = server.transactions.write(server_state.hold_deletion)
+    return operations_pb2.HoldDeletionResponse(success=held)
 
 
 def release_deletion_hold(
@@ -49,6 +69,17 @@ def release_deletion_hold(
     else:
         released = server.transactions.write(server_state.release_deletion_hold)
     return operations_pb2.ReleaseDeletionHoldResponse(success=released)
+
+
+def _witness(server: ServerParts, status: WitnessStatus) -> operations_pb2.WitnessState:
+    has_guard = server.transactions.database.continuity.guard is not None
+    return operations_pb2.WitnessState(
+        is_kept=has_guard and status.history is not None,
+        history=status.history or 0,
+        restored_reason=status.restored_reason if status.is_restored else "",
+        restored_at_nanos=status.restored_at_nanos if status.is_restored else 0,
+        superseded_by=status.superseded_by or 0,
+    )
 
 
 def _brake(brake: DeletionBrake) -> operations_pb2.DeletionBrake:

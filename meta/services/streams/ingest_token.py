@@ -106,6 +106,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
             audit.note(tx, "RevokeIngestToken", token_id, f"name {token.name!r}")
 
         self._transactions.write(work)
+        self._transactions.database.continuity.note_revoked("ingest", str(token_id))
         return ingest_token_pb2.RevokeIngestTokenResponse()
 
     def DeleteIngestToken(

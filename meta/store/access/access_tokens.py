@@ -10,6 +10,7 @@ from sqlalchemy import (
     ARRAY,
     LargeBinary,
     Select,
+    Uuid,
     bindparam,
     func,
     insert,
@@ -107,6 +108,10 @@ _REVOKE = (
     .values(revoked_at=func.coalesce(access_tokens.c.revoked_at, func.now()))
     .returning(*_COLUMNS)
 )
+_REVOKE_AMONG = text("""
+    UPDATE access_tokens SET revoked_at = now()
+    WHERE revoked_at IS NULL AND (cast(:ids AS uuid[]) IS NULL OR id = ANY(:ids))
+""").bindparams(bindparam("ids", type_=ARRAY(Uuid)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +164,12 @@ def revoke(tx: Transaction, token_id: UUID) -> AccessToken:
     if row is None:
         raise NotFound("there is no such access token", token_id=token_id)
     return AccessToken(*row)
+
+
+def revoke_among(tx: Transaction, token_ids: Sequence[UUID] | None) -> int:
+    """End those of some tokens that are not revoked, None = of all; returns how many."""
+    ids = None if token_ids is None else list(token_ids)
+    return tx.execute(_REVOKE_AMONG, {"ids": ids}).rowcount
 
 
 def list_valid(tx: Transaction) -> dict[bytes, ValidAccess]:

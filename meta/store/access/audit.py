@@ -9,6 +9,7 @@ from sqlalchemy import Select, insert, select
 from meta import access
 from meta.access import AuditCaller
 from meta.store.access import catalog_authors
+from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.tables import audit_log
 
@@ -74,6 +75,7 @@ def note(
         "principal": caller.subject,
     }
     tx.execute(_NOTE, values)
+    continuity.note_change(tx.info)
     catalog_authors.note(tx, rpc, subject_id, caller.subject)
 
 

@@ -8,7 +8,7 @@ from meta.errors import DeletionHeld
 from meta.store.access import audit
 from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
-from meta.store.engine.timelines import IS_CURRENT
+from meta.store.engine.timelines import IS_HELD
 from meta.store.versions import versions
 
 
@@ -30,7 +30,8 @@ _READ = text("""
            (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
     FROM meta_state
 """)
-_IS_HELD = text(f"SELECT deletion_held OR {IS_CURRENT} IS NOT TRUE FROM meta_state")  # noqa: S608
+_IS_HELD = text(f"SELECT {IS_HELD} FROM meta_state")  # noqa: S608
+_HOLD = text("UPDATE meta_state SET deletion_held = true WHERE NOT deletion_held")
 _RELEASE = text("UPDATE meta_state SET deletion_held = false WHERE deletion_held")
 
 
@@ -41,9 +42,19 @@ def read(tx: Transaction) -> ServerState:
 
 
 def check_deletion_allowed(tx: Transaction) -> None:
-    """Raise DeletionHeld after a failover or restore that no operator has checked yet."""
+    """Raise DeletionHeld while an operator, or a failover or restore, holds deletion."""
     if tx.execute(_IS_HELD).scalar_one():
-        raise DeletionHeld("deletion is held after a failover or restore: run fsck, then release")
+        raise DeletionHeld(
+            "deletion is held, by hand or after a failover or restore: run fsck, then release"
+        )
+
+
+def hold_deletion(tx: Transaction) -> bool:
+    """Hold all deletion and reaping; False if they were held."""
+    held = tx.execute(_HOLD).rowcount > 0
+    if held:
+        audit.note(tx, "HoldDeletion", "")
+    return held
 
 
 def release_deletion_hold(tx: Transaction) -> bool:

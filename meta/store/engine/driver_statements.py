@@ -20,12 +20,14 @@ Execute: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[Any]]
 
 @contextmanager
 def single_statements(database: Database) -> Iterator[Execute]:
-    """A connection of the pool on which every statement is a transaction of its own.
+    """A connection of the pool on which every statement is a transaction of its own, and writes.
 
     No caller's leaving cancels them, because a batch has many callers.
     """
+    database.continuity.check_writable()
     with _connection(database) as connection:
         yield lambda statement, values: connection.execute(statement, values).fetchall()
+    database.continuity.changes += 1
 
 
 def fetch_row(database: Database, statement: bytes, values: Sequence[str | None]) -> Sequence[Any]:

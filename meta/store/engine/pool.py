@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import psycopg
 from psycopg.pq import Format
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
-from sqlalchemy.engine import URL, ExecutionContext, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.engine import ExecutionContext
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from meta.errors import (
     MetaError,
@@ -22,8 +22,9 @@ from meta.errors import (
     StillReferenced,
     Unavailable,
 )
-from meta.store.engine import timelines
+from meta.store.engine import continuity, database_url, timelines
 from meta.store.engine.call_scope import cancellable
+from meta.store.engine.continuity import Continuity
 
 Transaction: TypeAlias = Connection
 
@@ -56,7 +57,8 @@ class Database:
     """A pool of connections, each checked for a failover before its first use."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
-        self.url = _normalized(settings.url)
+        self.url = database_url.normalized(settings.url)
+        self.continuity = Continuity()
         self.pool_size = settings.pool_size
         options = (
             f"-c lock_timeout={settings.lock_timeout_ms}"
@@ -83,14 +85,20 @@ class Database:
         )
         self._single = self._writer.execution_options(isolation_level="AUTOCOMMIT")
         event.listen(self._writer, "handle_error", _drop_stale_plans)
-        event.listen(self._writer, "connect", _check_connection)
+        event.listen(self._writer, "handle_error", self._note_lost_connection)
+        event.listen(self._writer, "connect", self._check_connection)
         event.listen(self._writer, "before_cursor_execute", _set_format)
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
         """A READ COMMITTED transaction, committed at the end of the block."""
+        self.continuity.check_writable()
+        noted: dict[Any, Any] = {}
         with translated(), self._writer.begin() as tx, cancellable(_driver_connection(tx)):
+            continuity.begin(tx.info)
             yield tx
+            noted.update(tx.info)
+        self.continuity.committed(noted)
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -107,6 +115,34 @@ class Database:
             cancellable(_driver_connection(connection)),
         ):
             yield connection
+
+    def _check_connection(self, connection: Any, record: Any) -> None:
+        """Refuse a server in recovery; adopt the history of the server if it is not the stored one.
+
+        After Postgres was away, the first connection compares the database with its witness, so
+        that its first call meets no token that was revoked after a backup.
+        """
+        self.continuity.attach(record.info)
+
+        def execute(statement: str) -> object:
+            cursor.execute(statement)
+            return cursor.fetchone() if cursor.description else None
+
+        try:
+            with connection.cursor() as cursor:
+                timelines.check(execute)
+                compares = self.continuity.guard is not None
+                is_compared = not compares or timelines.is_compared(execute)
+            connection.commit()
+        except BaseException:
+            connection.close()
+            raise
+        if not is_compared:
+            self.continuity.compare()
+
+    def _note_lost_connection(self, context: ExceptionContext) -> None:
+        if context.is_disconnect:
+            self.continuity.look_soon()
 
     def adopt_timeline(self) -> None:
         """Jump the counter if the server's history is not the stored one."""
@@ -153,28 +189,6 @@ def _drop_stale_plans(context: ExceptionContext) -> None:
         context.is_disconnect = True
 
 
-def _normalized(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except ArgumentError as error:
-        raise ValueError("not a database URL; expected postgresql://user@host/name") from error
-    if parsed.get_backend_name() not in {"postgresql", "postgres"}:
-        raise ValueError(f"only PostgreSQL is supported, not {parsed.get_backend_name()}")
-    return parsed.set(drivername="postgresql+psycopg")
-
-
-def is_encrypted(url: str, default_mode: str = "") -> bool:
-    """True if connections by `url` are encrypted, or are a socket of this machine.
-
-    `default_mode` is the sslmode where the URL has none. Raises ValueError for another URL.
-    """
-    query = _normalized(url).query
-    hosts = query.get("host", "")
-    if isinstance(hosts, str) and hosts.startswith("/"):
-        return True
-    return query.get("sslmode", default_mode) in {"require", "verify-ca", "verify-full"}
-
-
 class OptionsRefused(Exception):
     """A pooler such as PgBouncer takes no options of connections, or no transactions."""
 
@@ -192,6 +206,13 @@ class TimelineChanged(Conflict):
 
     def __init__(self) -> None:
         super().__init__("timeline")
+
+
+class DrawRefused(Conflict):
+    """No version may be drawn before the database is compared with its witness."""
+
+    def __init__(self) -> None:
+        super().__init__("witness")
 
 
 @contextmanager
@@ -262,19 +283,3 @@ def run_in(tx: Transaction) -> timelines.Execute:
         return result.one_or_none() if result.returns_rows else None
 
     return execute
-
-
-def _check_connection(connection: Any, _record: Any) -> None:
-    """Refuse a server in recovery; adopt the server's history if it is not the stored one."""
-
-    def execute(statement: str) -> object:
-        cursor.execute(statement)
-        return cursor.fetchone() if cursor.description else None
-
-    try:
-        with connection.cursor() as cursor:
-            timelines.check(execute)
-        connection.commit()
-    except BaseException:
-        connection.close()
-        raise

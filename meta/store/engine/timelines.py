@@ -26,13 +26,33 @@ _IDENTIFIER = "(SELECT system_identifier::text FROM pg_control_system())"
 # True where meta_state belongs to the history of this server.
 IS_CURRENT = f"(timeline = (SELECT {_TIMELINE}) AND system_identifier = {_IDENTIFIER})"
 
+# Changes whenever the database may have been replaced by another state of itself: by a start of
+# Postgres, as after a copied folder, a snapshot or a recovery; and by another file of the table, as
+# in a copied database, or after a `pg_restore` into the running server.
+INCARNATION = (
+    "concat_ws('/', extract(epoch FROM pg_postmaster_start_time()),"
+    " pg_relation_filepath('meta_state'))"
+)
+# True where versions may be drawn: at once where the database has no witness, otherwise below the
+# ceiling, by the incarnation that was compared with the witness.
+HAS_ROOM = f"(ceiling IS NULL OR version < ceiling AND incarnation = {INCARNATION})"
+CAN_DRAW = f"({IS_CURRENT} AND {HAS_ROOM})"
+# True where nothing is deleted: until an operator has looked, or until the comparison.
+IS_HELD = (
+    f"(deletion_held OR {IS_CURRENT} IS NOT TRUE"
+    f" OR ceiling IS NOT NULL AND incarnation IS DISTINCT FROM {INCARNATION})"
+)
+
 _IS_IN_RECOVERY = "SELECT pg_is_in_recovery()"
 _HAS_TABLE = "SELECT to_regclass('{}') IS NOT NULL"
 _COMPARE = f"SELECT {IS_CURRENT} IS TRUE, system_identifier IS NULL FROM meta_state"  # noqa: S608
+_IS_COMPARED = (
+    f"SELECT ceiling IS NULL OR incarnation IS NOT DISTINCT FROM {INCARNATION} FROM meta_state"  # noqa: S608
+)
 _COMPARE_LOCKED = _COMPARE + " FOR UPDATE"
 _ADOPT = f"UPDATE meta_state SET timeline = {_TIMELINE}, system_identifier = {_IDENTIFIER}"  # noqa: S608
 # The row holds the newest gap; the earlier ones are kept beside it.
-_KEEP_GAP = (
+KEEP_GAP = (
     "INSERT INTO version_gaps (gap_start, gap_end)"
     " SELECT gap_start, gap_end FROM meta_state WHERE gap_end > 0 ON CONFLICT DO NOTHING"
 )
@@ -60,6 +80,12 @@ def check(execute: Execute) -> None:
         _adopt(execute)
 
 
+def is_compared(execute: Execute) -> bool:
+    """True unless this incarnation of the database has to be compared with its witness."""
+    row = execute(_IS_COMPARED)
+    return row is None or bool(row[0])
+
+
 def _adopt(execute: Execute) -> None:
     """Compare again under the row lock, which serialises adoptions, then jump."""
     is_current, is_first = execute(_COMPARE_LOCKED)
@@ -70,5 +96,5 @@ def _adopt(execute: Execute) -> None:
         return
     # A database that is about to be migrated from 0.1.0 has no table of gaps.
     if execute(_HAS_TABLE.format("version_gaps"))[0]:
-        execute(_KEEP_GAP)
+        execute(KEEP_GAP)
     execute(_JUMP)

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.store.engine import pg_arrays, timelines
-from meta.store.engine.pool import Transaction, run_in
+from meta.store.engine import pg_arrays
+from meta.store.engine.pool import Transaction
 from meta.store.segments import segments, stats
 from meta.store.segments.segments import Claim
 from meta.store.streams.stream_datasets import EntryMove
@@ -75,11 +75,7 @@ def write(tx: Transaction, fresh: Fresh) -> Version:
         stats.add(tx, changes)
         return version
     values |= stats.columns(changes) or stats.NO_COLUMNS
-    drawn = tx.execute(_WRITE, values).scalar_one_or_none()
-    if drawn is None:
-        timelines.check(run_in(tx))
-        drawn = tx.execute(_WRITE, values).scalar_one()
-    return Version(drawn)
+    return versions.drawn_by(tx, lambda: tx.execute(_WRITE, values).scalar_one_or_none())
 
 
 def _columns(fresh: Fresh, claims: Sequence[Claim]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from meta.errors import MetaError, NotFound, OffsetGap, OffsetTaken, StreamStopped
 from meta.store.catalog import usage
-from meta.store.engine import pg_arrays
+from meta.store.engine import continuity, pg_arrays
 from meta.store.engine.driver_statements import Execute
 from meta.store.engine.pool import Transaction
 from meta.store.streams import stream_datasets, streams
@@ -158,6 +158,7 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
     _write(tx, commit)
     shares = zip(commit.dataset_ids, _shares(commit), strict=True)
     usage.add(tx, {dataset_id: n for dataset_id, n in shares if dataset_id in own})
+    continuity.note_change(tx.info)
     if made:
         stream_datasets.stamp(tx, made, versions.allocate(tx))
     return Committed(commit.offset, gone, told)

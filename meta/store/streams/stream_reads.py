@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
 
 from meta.store.engine.pool import Transaction
+from meta.store.engine.timelines import IS_HELD
 from meta.store.streams.stream_ends import WHOLE_STREAM
 from meta.store.streams.streams import COLLECTOR_ID_SQL
 from meta.store.streams.tokens import TokenRouting
@@ -120,7 +121,7 @@ SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offs
   s.deleted_offset, s.deleted_ingest_time_nanos, h.committed_offset,
   (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
   coalesce(f.merged, CASE WHEN f.entries > 0 THEN h.committed_offset ELSE s.deleted_offset END),
-  CASE WHEN (SELECT deletion_held FROM meta_state) THEN s.deleted_offset
+  CASE WHEN (SELECT {IS_HELD} FROM meta_state) THEN s.deleted_offset
        ELSE coalesce(f.reapable, h.committed_offset) END
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}

@@ -52,6 +52,7 @@ from meta.store.tables.server import (
     denied_calls,
     meta_state,
     version_gaps,
+    witness_state,
 )
 from meta.store.tables.streams import (
     baby_segments,
@@ -123,4 +124,5 @@ __all__ = [
     "version_gaps",
     "view_dataset_projections",
     "views",
+    "witness_state",
 ]

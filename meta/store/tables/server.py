@@ -35,10 +35,35 @@ meta_state = Table(
     # Below them GetOffsetsAt and since_seq answer VERSION_EXPIRED: rows they need are pruned.
     Column("history_floor", BigInteger, nullable=False, server_default=text("0")),
     Column("removals_floor", BigInteger, nullable=False, server_default=text("0")),
+    # No version above the ceiling is drawn, and none by an incarnation of the database that is not
+    # compared with the witness; null = the database has no witness.
+    Column("ceiling", BigInteger),
+    Column("incarnation", Text),
     # HMAC key for ingest tokens where no META_TOKEN_PEPPER is set.
     Column("token_pepper", LargeBinary, nullable=False),
     CheckConstraint("id = 1", name="one_row"),
     postgresql_with={"fillfactor": "10"},
+)
+
+# One row: what the witness in the bucket is compared with; see meta.store.versions.witness_state.
+witness_state = Table(
+    "witness_state",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False, server_default=text("1")),
+    # Rises with every revocation, and every few seconds while anything else commits.
+    Column("tick", BigInteger, nullable=False, server_default=text("0")),
+    Column("tick_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    # Null = no witness was ever kept. The number is the highest that is known to be written.
+    Column("history", BigInteger),
+    Column("number", BigInteger, nullable=False, server_default=text("0")),
+    # The term in which versions are drawn, and the one that is about to begin.
+    Column("term", Uuid),
+    Column("next_term", Uuid),
+    # A newer history in the bucket that another database began; null = none was seen.
+    Column("superseded_by", BigInteger),
+    Column("restored_at", DateTime(timezone=True)),
+    Column("restored_reason", Text, nullable=False, server_default=text("''")),
+    CheckConstraint("id = 1", name="one_witness"),
 )
 
 # Gaps of earlier failovers and restores; meta_state has the newest one.

@@ -1,24 +1,33 @@
 """The commit-ordered counter of versions, and the version that a dataset had at a time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NewType
 
 from sqlalchemy import text
 
 from meta.errors import NotFound
-from meta.store.engine import dataset_scope, timelines
-from meta.store.engine.pool import Conflict, TimelineChanged, Transaction, run_in
-from meta.store.engine.timelines import IS_CURRENT
+from meta.store.engine import continuity, dataset_scope, timelines
+from meta.store.engine.pool import (
+    Conflict,
+    DrawRefused,
+    TimelineChanged,
+    Transaction,
+    run_in,
+)
+from meta.store.engine.timelines import CAN_DRAW, HAS_ROOM, INCARNATION, IS_CURRENT
 from meta.store.versions.clock import ago
 
 Version = NewType("Version", int)
 
-ALLOCATE = f"UPDATE meta_state SET version = version + 1 WHERE {IS_CURRENT} RETURNING version"  # noqa: S608
+ALLOCATE = f"UPDATE meta_state SET version = version + 1 WHERE {CAN_DRAW} RETURNING version"  # noqa: S608
 _ALLOCATE = text(ALLOCATE)
 _CURRENT = text(f"SELECT version, {IS_CURRENT} IS TRUE AS is_current FROM meta_state")  # noqa: S608
-_TAKE = text(
-    f"UPDATE meta_state SET version = :version WHERE version < :version AND {IS_CURRENT}"  # noqa: S608
-)
+_TAKE = text(f"""
+    UPDATE meta_state SET version = :version WHERE version < :version AND {IS_CURRENT}
+      AND (ceiling IS NULL OR :version <= ceiling AND incarnation = {INCARNATION})
+""")  # noqa: S608
+_HAS_ROOM = text(f"SELECT {HAS_ROOM} IS TRUE FROM meta_state")  # noqa: S608
 _SNAPSHOT = text(f"""
     SELECT {IS_CURRENT} IS TRUE, version, extract(epoch FROM now())::bigint FROM meta_state""")  # noqa: S608
 IS_LOST = (
@@ -42,10 +51,20 @@ def allocate(tx: Transaction) -> Version:
     The row stays locked until the commit is visible, so v + 1 is drawn only once v can be read.
     Every other writer waits on it: nothing but the commit may follow except writes of own rows.
     """
-    version = tx.execute(_ALLOCATE).scalar_one_or_none()
+    return drawn_by(tx, lambda: tx.execute(_ALLOCATE).scalar_one_or_none())
+
+
+def drawn_by(tx: Transaction, draw: Callable[[], int | None]) -> Version:
+    """The version that a statement draws with ALLOCATE; None is drawn where it may not.
+
+    Raises DrawRefused if the database has to be compared with its witness first.
+    """
+    version = draw()
     if version is None:
         timelines.check(run_in(tx))
-        version = tx.execute(_ALLOCATE).scalar_one()
+        version = draw()
+    if version is None or not continuity.note_drawn(tx.info, version):
+        raise DrawRefused
     return Version(version)
 
 
@@ -69,7 +88,11 @@ def take(tx: Transaction, version: Version) -> None:
     Raises Conflict if the counter has passed it: the transaction is run again.
     """
     if tx.execute(_TAKE, {"version": version}).rowcount == 0:
+        if not tx.execute(_HAS_ROOM).scalar_one():
+            raise DrawRefused
         raise Conflict("40001")
+    if not continuity.note_drawn(tx.info, version):
+        raise DrawRefused
 
 
 def current(tx: Transaction) -> Version:

@@ -1,4 +1,4 @@
-"""segplane deletion: state of deletion, and release of a hold after a failover or restore."""
+"""segplane deletion: state of deletion; its hold, by hand or after a restore, and the release."""
 
 import shlex
 from typing import Annotated
@@ -11,7 +11,7 @@ from segplane.cli.output import AsJson, print_facts, print_json, size_text, time
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Show deletion state, and release the hold after a failover or restore.",
+    help="Show the state of deletion; hold it, and release it after a failover or restore.",
 )
 
 
@@ -32,6 +32,7 @@ def status(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> N
     print_facts(
         (
             ("deletion", "held" if state.deletion_held else "running"),
+            ("witness in the bucket", _witness_text(state.witness)),
             ("datasets with a brake", len(state.deletion_brakes)),
             ("version", state.version),
             ("versions expired below", state.deletion_horizon),
@@ -41,6 +42,24 @@ def status(address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> N
             ("database time", time_text(state.database_time_nanos)),
         )
     )
+
+
+@app.command()
+def hold(
+    take_over: Annotated[
+        bool,
+        typer.Option(help="Take the bucket back from another database that has taken it over."),
+    ] = False,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Hold all deletion and reaping until `segplane deletion release`.
+
+    With --take-over a database that stopped, because a copy of it or an older backup took over its
+    bucket, goes on and the other one stops. Stop that one first.
+    """
+    with connect(address) as client:
+        reply = client.operations.HoldDeletion(pb.HoldDeletionRequest(take_over=take_over))
+    print("deletion is held" if reply.success else "deletion was held already")
 
 
 @app.command()
@@ -60,3 +79,13 @@ def release(
         reply = client.operations.ReleaseDeletionHold(request)
     if not reply.success:
         print(f"dataset {dataset!r} has no brake" if dataset else "deletion was not held")
+
+
+def _witness_text(witness: pb.WitnessState) -> str:
+    """Say whether the database is the one that the bucket knows."""
+    if witness.superseded_by:
+        return f"history {witness.superseded_by}, of another database that has taken over"
+    if witness.restored_reason:
+        at = time_text(witness.restored_at_nanos)
+        return f"history {witness.history}; restored at {at}: {witness.restored_reason}"
+    return f"history {witness.history}" if witness.is_kept else "none: a restore is not noticed"

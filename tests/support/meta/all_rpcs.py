@@ -204,8 +204,7 @@ def _segments(client: Any, dataset: str) -> None:
     client.janitor.UnclaimMergeTask(
         janitor_pb2.UnclaimMergeTaskRequest(task_id=claimed.task_id, min_claimed_secs=1)
     )
-    due = writer.due()
-    writer.confirm(*(one.segment_id for one in due))
+    writer.confirm(*(one.segment_id for one in writer.due()))
     client.operations.CondemnObjects(
         ops.CondemnObjectsRequest(object_keys=[f"dataset/{dataset}/merged/{uuid4()}.parquet"])
     )
@@ -222,6 +221,7 @@ def _segments(client: Any, dataset: str) -> None:
         )
     )
     client.operations.LeaseNurseryShards(ops.LeaseNurseryShardsRequest(nursery_id="nursery"))
+    client.operations.HoldDeletion(ops.HoldDeletionRequest())
     client.operations.ReleaseDeletionHold(ops.ReleaseDeletionHoldRequest())
     client.operations.ReleaseSegment(ops.ReleaseSegmentRequest(segment_id=claimed.segments[0].id))
 

@@ -1,0 +1,161 @@
+"""One process's memory of its database, and the guard that compares it with the witness.
+
+Postgres may be put back to an older state under a running server. A process remembers the highest
+version and tick that it saw committed, and refuses lower ones until the database was compared with
+the witness in the bucket.
+"""
+
+from collections.abc import MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from meta.errors import Unavailable
+
+# Keys of a connection's info.
+_CONTINUITY = "continuity"
+_DRAWN = "drawn_version"
+_CHANGED = "has_changed"
+
+
+class Guard(Protocol):
+    """Compares the database with its witness; only `meta.watches` talks to the bucket."""
+
+    def renew(self) -> None:
+        """Let versions be drawn again, or raise Unavailable."""
+        ...
+
+    def look(self, age_secs_max: float = 0.0) -> None:
+        """Compare a running database, unless that was done lately; raises Unavailable."""
+        ...
+
+    def note_revoked(self, kind: str, token_id: str) -> None:
+        """Note a revocation that is committed outside the database; raises Unavailable."""
+        ...
+
+    def tick(self, secs: float) -> bool:
+        """Commit and copy a tick, unless the last one is younger; raises Unavailable."""
+        ...
+
+    def check(self) -> None:
+        """Compare the database with this process's memory; raises Unavailable."""
+        ...
+
+    def take_over(self) -> bool:
+        """Begin a history with a database that was superseded; False if it was not."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
+
+
+NO_BUCKET = (
+    "the database has a witness in its bucket, which this process has no setting for: set"
+    " META_OBJECT_STORE_URL"
+)
+
+
+@dataclass(slots=True)
+class Continuity:
+    """One process's memory; numbers only rise, but for `forget`."""
+
+    # None = a process without a bucket, or a tool.
+    guard: Guard | None = None
+    seen_version: int = 0
+    seen_tick: int = 0
+    # Commits that a tick has to cover.
+    changes: int = 0
+    # The database showed less than this process has seen: compare before anything is drawn.
+    is_suspect: bool = False
+    # Something hints at a change: a lost connection, a number of a client. It proves nothing.
+    must_look: bool = False
+    # Why nothing is written, "" = it is.
+    refusal: str = ""
+
+    def renew(self) -> None:
+        """Let versions be drawn again, or raise Unavailable."""
+        if self.guard is None:
+            raise Unavailable(NO_BUCKET)
+        self.guard.renew()
+
+    def compare(self) -> None:
+        """Compare with the witness, if it can be read; without it no version is drawn."""
+        with suppress(Unavailable):
+            self.renew()
+
+    def look(self, age_secs_max: float) -> None:
+        """Make sure that no other database took over `age_secs_max` ago; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.look(age_secs_max)
+
+    def note_revoked(self, kind: str, token_id: str) -> None:
+        """Note a revocation that is committed outside the database; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.note_revoked(kind, token_id)
+
+    def attach(self, info: MutableMapping[Any, Any]) -> None:
+        """Let statements on a connection find this memory."""
+        info[_CONTINUITY] = self
+
+    def check_writable(self) -> None:
+        """Raise Unavailable where another database has taken over."""
+        if self.refusal:
+            raise Unavailable(self.refusal)
+
+    def committed(self, info: MutableMapping[Any, Any]) -> None:
+        """Remember what a transaction drew that is committed by now."""
+        self.seen_version = max(self.seen_version, info.pop(_DRAWN, 0))
+        self.changes += info.pop(_CHANGED, 0)
+
+    def look_soon(self) -> None:
+        """Compare with the witness within seconds."""
+        self.must_look = True
+
+    def floor(self) -> tuple[int, int]:
+        """The version and tick that a statement after this call must not show less than."""
+        return self.seen_version, self.seen_tick
+
+    def is_below(self, floor: tuple[int, int], version: int, tick: int) -> bool:
+        """Tell whether the database shows less than was seen, and remember what it shows."""
+        if version < floor[0] or tick < floor[1]:
+            self.is_suspect = True
+        self.seen_version = max(self.seen_version, version)
+        self.seen_tick = max(self.seen_tick, tick)
+        return self.is_suspect
+
+    def forget(self, version: int, tick: int) -> None:
+        """Take over what a comparison with the witness has found to be true."""
+        self.seen_version, self.seen_tick, self.is_suspect = version, tick, False
+
+
+def note_change(info: MutableMapping[Any, Any]) -> None:
+    """Note that the transaction changes what a restore must not lose unnoticed."""
+    info[_CHANGED] = 1
+
+
+def note_drawn(info: MutableMapping[Any, Any], version: int) -> bool:
+    """Note the version that the transaction has drawn; False if it was seen before.
+
+    The counter's row is locked until the commit, so every version seen so far is lower.
+    """
+    memory = info.get(_CONTINUITY)
+    if memory is not None and version <= memory.seen_version:
+        memory.is_suspect = True
+        return False
+    info[_DRAWN] = version
+    note_change(info)
+    return True
+
+
+def begin(info: MutableMapping[Any, Any]) -> None:
+    """Forget what an earlier transaction on the connection noted and did not commit."""
+    info.pop(_DRAWN, None)
+    info.pop(_CHANGED, None)
+
+
+def look_soon(info: MutableMapping[Any, Any]) -> None:
+    """Compare with the witness within seconds: a caller showed a number from the future."""
+    memory = info.get(_CONTINUITY)
+    if memory is not None:
+        memory.look_soon()

@@ -1,0 +1,135 @@
+"""The objects of the witness in the bucket: written once, listed, and the old ones removed.
+
+A writer may sleep for any time between two steps. It cannot lower the witness: an object is never
+overwritten, and one with a low number counts for nothing beside a higher one. So each caller looks
+again after it has written, and relies on what it then sees.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from meta.errors import Unavailable
+from meta.store.versions.witness import Mark, View
+from segments.errors import ObjectExists, ObjectMissing, StoreError
+from segments.keys import (
+    REVOKED_ROOT,
+    WITNESS_ROOT,
+    MarkKey,
+    RevokedKey,
+    mark_key,
+    parse_key,
+    revoked_key,
+)
+from segments.store.interface import ObjectStore
+
+FORMAT = 1
+# Of a history so many of the highest marks are kept; of each, at least one.
+MARKS_KEPT = 8
+# Marks are removed when so many more are there, so that one deletion removes several.
+MARKS_SPARE = 8
+
+
+class WitnessLog:
+    """The witness under one bucket's prefix."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        # Marks never change, so those of the last view need not be read again.
+        self._read: dict[tuple[int, int], Mark] = {}
+
+    def view(self, own_history: int | None) -> View:
+        """List the marks, and read the highest of the histories that may count."""
+        with _translated():
+            return self._view(own_history)
+
+    def write(self, mark: Mark) -> bool:
+        """Write a mark; False if another one has its number."""
+        body = {
+            "format": FORMAT,
+            "tick": mark.tick,
+            "ceiling": mark.ceiling,
+            "term": str(mark.term),
+        }
+        key, content = mark_key(mark.history, mark.number), json.dumps(body).encode()
+        with _translated():
+            try:
+                self._store.put_if_absent(key, content)
+            except ObjectExists:
+                # An attempt whose answer was lost is this very object.
+                return self._store.get(key) == content
+            return True
+
+    def note_revoked(self, kind: str, token_id: str) -> None:
+        """Note that a token is revoked; repeating it changes nothing."""
+        with _translated():
+            try:
+                self._store.put_if_absent(revoked_key(kind, token_id), b"{}")
+            except ObjectExists:
+                return
+
+    def revoked(self) -> list[RevokedKey]:
+        """List every token that was ever revoked."""
+        with _translated():
+            keys = [parse_key(info.key) for info in self._store.list(REVOKED_ROOT)]
+        return [key for key in keys if isinstance(key, RevokedKey)]
+
+    def _view(self, own_history: int | None) -> View:
+        numbers: dict[int, int] = {}
+        keys: dict[int, list[int]] = {}
+        # Histories and numbers begin with a digit; revoked tokens are many, and come after them.
+        for info in self._marks():
+            numbers[info.history] = max(info.number, numbers.get(info.history, 0))
+            keys.setdefault(info.history, []).append(info.number)
+        latest = sorted(numbers)[-2:]
+        marks = {
+            history: self._mark(history, number)
+            for history, number in numbers.items()
+            if history in latest or history == own_history
+        }
+        self._read = {(mark.history, mark.number): mark for mark in marks.values()}
+        self._remove_old(keys)
+        return View(
+            numbers,
+            marks[latest[-1]] if latest else None,
+            marks.get(own_history) if own_history is not None else None,
+            max((mark.ceiling for mark in marks.values()), default=0),
+        )
+
+    def _marks(self) -> Iterator[MarkKey]:
+        for info in self._store.list(WITNESS_ROOT):
+            if info.key.startswith(REVOKED_ROOT):
+                return
+            key = parse_key(info.key)
+            if isinstance(key, MarkKey):
+                yield key
+
+    def _mark(self, history: int, number: int) -> Mark:
+        if (history, number) in self._read:
+            return self._read[history, number]
+        key = mark_key(history, number)
+        content = self._store.get(key)
+        try:
+            body = json.loads(content)
+            return Mark(history, number, body["tick"], body["ceiling"], UUID(body["term"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise Unavailable(f"the witness {key} cannot be read: {error}") from error
+
+    def _remove_old(self, keys: dict[int, list[int]]) -> None:
+        """Remove what counts for nothing any more, of every history."""
+        for history, numbers in keys.items():
+            if len(numbers) > MARKS_KEPT + MARKS_SPARE:
+                old = sorted(numbers)[:-MARKS_KEPT]
+                self._store.delete([mark_key(history, number) for number in old])
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn errors of the store into the error that a caller of meta gets."""
+    try:
+        yield
+    except ObjectMissing as error:
+        raise Unavailable("the witness changed while it was read; try again") from error
+    except StoreError as error:
+        raise Unavailable(f"the witness in the bucket cannot be used: {error}") from error

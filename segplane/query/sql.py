@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 import sqlglot
@@ -18,11 +18,10 @@ from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
 from segplane.query.sources import quoted
 from segplane.query.sql_times import where_times
+from segplane.query.sql_tree import tables_of
 
 TEXT_CHARACTERS_MAX = 65_536
 _WORDS = frozenset(["select", "with", "from"])
-_ROW_FUNCTIONS = frozenset(["range", "generate_series", "unnest"])
-_REFUSED_FUNCTIONS = frozenset(["getenv", "current_setting", "query", "query_table"])
 
 
 def is_sql(text: str) -> bool:
@@ -37,16 +36,21 @@ def is_sql(text: str) -> bool:
 def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan:
     """Check a query in SQL and plan it. Raises QueryError."""
     tree = _parsed(text)
-    named = {name: _table(name, tables) for name in dict.fromkeys(_table_names(tree))}
+    named: dict[str, Table | CheckedQuery] = {}
+    for table in tables_of(text):
+        if table.schema:
+            shown = f"{table.schema}.{table.name}"
+            raise QueryError(f"table {shown[:80]!r} has a schema: name a dataset or a view")
+        named[table.name] = _table(table.name, tables)
     mentioned = _mentioned(tree)
     reads: list[DatasetRead] = []
     views: dict[str, str] = {}
-    for name, table in named.items():
-        if isinstance(table, CheckedQuery):
-            views[name] = to_sql(table, "duckdb")
-            reads += reads_of(table)
+    for name, found in named.items():
+        if isinstance(found, CheckedQuery):
+            views[name] = to_sql(found, "duckdb")
+            reads += reads_of(found)
         else:
-            reads.append(DatasetRead(name, _columns(table, mentioned), where_times(tree, name)))
+            reads.append(DatasetRead(name, _columns(found, mentioned), where_times(tree, name)))
     return QueryPlan(text, _merged(reads), None, views)
 
 
@@ -76,26 +80,6 @@ def _check(node: exp.Expr) -> None:
         node, exp.Query
     ):
         raise QueryError(f"a query is one SELECT, without {node.key.upper()}")
-    if isinstance(node, exp.Table):
-        if isinstance(node.this, exp.Func) and _function(node.this) not in _ROW_FUNCTIONS:
-            raise QueryError(
-                f"function {_function(node.this)!r} gives no table here: name a dataset or a view"
-            )
-        if node.args.get("db") is not None:
-            raise QueryError(f"table {node.sql()!r} has a schema: name a dataset or a view")
-    if isinstance(node, exp.Func) and _function(node) in _REFUSED_FUNCTIONS:
-        raise QueryError(f"function {_function(node)!r} is not available in queries")
-
-
-def _function(function: exp.Func) -> str:
-    return (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
-
-
-def _table_names(tree: exp.Query) -> Iterator[str]:
-    common = {cte.alias for cte in tree.find_all(exp.CTE)}
-    for table in tree.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier) and table.name not in common:
-            yield table.name
 
 
 def _table(name: str, tables: Mapping[str, Table | CheckedQuery]) -> Table | CheckedQuery:

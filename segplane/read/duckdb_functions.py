@@ -59,6 +59,12 @@ def define_functions(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(statement)
 
 
+def names() -> list[str]:
+    """Return the names of our functions."""
+    words = [f"{column.name}_name" for column in READABLE_COLUMNS]
+    return ["attribute", "merge_buckets", "histogram_quantile", *words]
+
+
 def statements() -> list[str]:
     """Return the statements that define our functions."""
     return [_ATTRIBUTE, _MERGE_BUCKETS, _HISTOGRAM_QUANTILE, *map(_words, READABLE_COLUMNS)]

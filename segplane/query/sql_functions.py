@@ -1,0 +1,189 @@
+"""Functions of DuckDB that a query in SQL may call: each is in one of two lists.
+
+Refused are those that see or change more than the rows of a query: files, settings, the catalog,
+the session, text that is run as SQL, and what DuckDB calls by itself. A test compares both lists
+with the functions of the pinned release.
+"""
+
+from typing import Literal
+
+Kind = Literal["row", "table"]
+# Collations of languages, one function each.
+_COLLATIONS = ("collate_", "icu_collate_")
+# No functions of the catalog of DuckDB, but of its trees.
+_OF_TREES = frozenset(["is distinct from", "is not distinct from", "unnest"])
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_OPERATORS = _names(
+    """
+    != !__postfix !~~ !~~* % & && * ** + - ->> / // < <-> << <= <=> <@ = > >= >> @ @> ^ ^@
+    __between | || ~ ~~ ~~* ~~~
+    """
+)
+_ROW_FUNCTIONS = _names(
+    """
+    abs acos acosh add age aggregate ago alias any_value apply approx_count_distinct
+    approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_max_nulls_last arg_min
+    arg_min_null arg_min_nulls_last argmax argmin array_agg array_aggr array_aggregate
+    array_append array_apply array_cat array_concat array_contains array_cosine_distance
+    array_cosine_similarity array_cross_product array_distance array_distinct array_dot_product
+    array_extract array_filter array_grade_up array_has array_has_all array_has_any
+    array_indexof array_inner_product array_intersect array_length array_negative_dot_product
+    array_negative_inner_product array_pop_back array_pop_front array_position array_prepend
+    array_push_back array_push_front array_reduce array_resize array_reverse array_reverse_sort
+    array_select array_slice array_sort array_to_json array_to_string
+    array_to_string_comma_default array_transform array_unique array_value array_where array_zip
+    ascii asin asinh assert_true atan atan2 atanh avg bar base64 bin binom bit_and bit_count
+    bit_length bit_or bit_position bit_xor bitstring bitstring_agg bool_and bool_or
+    can_cast_implicitly cardinality cbrt ceil ceiling century char_length character_length chr
+    concat concat_ws contains corr cos cosh cot count count_if count_star countif covar_pop
+    covar_samp cume_dist current_catalog current_database current_date current_localtime
+    current_localtimestamp current_role current_schema current_user damerau_levenshtein date_add
+    date_diff date_part date_sub date_trunc datediff datepart datesub datetrunc day dayname
+    dayofmonth dayofweek dayofyear days_in_month decade decimal_division decode degrees
+    dense_rank divide editdist3 element_at encode ends_with entropy enum_code enum_first
+    enum_last enum_range enum_range_boundary epoch epoch_ms epoch_ns epoch_us equi_width_bins
+    era error even exp factorial favg fdiv fill filter first first_value flatten floor fmod
+    format format_bytes formatreadabledecimalsize formatreadablesize from_base64 from_binary
+    from_hex from_json from_json_strict fsum gamma gcd gen_random_uuid generate_series
+    generate_subscripts geomean geometric_mean get_bit get_current_time get_current_timestamp
+    grade_up greatest greatest_common_divisor group_concat hamming hash hex histogram
+    histogram_exact hour icu_sort_key if ilike_escape instr
+    isfinite isinf isnan isodow isoyear jaccard jaro_similarity jaro_winkler_similarity
+    json json_array json_array_length json_contains json_deep_merge json_exists json_extract
+    json_extract_path json_extract_path_text json_extract_string json_group_array
+    json_group_object json_group_structure json_insert json_keys json_merge_patch
+    json_merge_patch_diff json_normalize json_object json_pretty json_quote json_remove
+    json_replace json_set json_strip_nulls json_structure json_transform json_transform_strict
+    json_type json_valid json_value julian kahan_sum kurtosis kurtosis_pop lag last last_day
+    last_value lcase lcm lead least least_common_multiple left left_grapheme len length
+    length_grapheme levenshtein lgamma like_escape list list_aggr list_aggregate list_any_value
+    list_append list_apply list_approx_count_distinct list_avg list_bit_and list_bit_or
+    list_bit_xor list_bool_and list_bool_or list_cat list_concat list_contains
+    list_cosine_distance list_cosine_similarity list_count list_distance list_distinct
+    list_dot_product list_element list_entropy list_extract list_filter list_first list_grade_up
+    list_has list_has_all list_has_any list_histogram list_indexof list_inner_product
+    list_intersect list_kurtosis list_kurtosis_pop list_last list_mad list_max list_median
+    list_min list_mode list_negative_dot_product list_negative_inner_product list_pack
+    list_position list_prepend list_product list_reduce list_resize list_reverse
+    list_reverse_sort list_select list_sem list_skewness list_slice list_sort list_stddev_pop
+    list_stddev_samp list_string_agg list_sum list_transform list_unique list_value list_var_pop
+    list_var_samp list_where list_zip listagg ln log log10 log2 lower lpad ltrim lttb mad
+    make_date make_time make_timestamp make_timestamp_ms make_timestamp_ns make_timestamptz map
+    map_concat map_contains map_contains_entry map_contains_value map_entries map_extract
+    map_extract_value map_from_entries map_keys map_values max max_by md5 md5_number
+    md5_number_lower md5_number_upper mean median microsecond millennium millisecond min min_by
+    minute mismatches mod mode month monthname multiply nanosecond nextafter nfc_normalize
+    normalized_interval not_ilike_escape not_like_escape now nth_value ntile nullif octet_length
+    ord overlay parse_dirname parse_dirpath parse_filename parse_formatted_bytes parse_path
+    path_join percent_rank pg_size_pretty pg_typeof pi position pow power prefix printf product
+    quantile quantile_cont quantile_disc quarter radians random range rank rank_dense reduce
+    regexp_escape regexp_extract regexp_extract_all regexp_full_match regexp_matches
+    regexp_replace regexp_split_to_array regexp_split_to_table regr_avgx regr_avgy regr_count
+    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy repeat replace
+    reservoir_quantile reverse right right_grapheme round round_even roundbankers row row_number
+    row_to_json rpad rtrim second sem session_user set_bit sha1 sha256 sign signbit sin sinh
+    skewness split split_part sqrt st_asbinary st_asgeojson st_astext st_aswkb st_aswkt st_crs
+    st_geomfromgeojson st_geomfromwkb st_intersects_extent st_setcrs starts_with stddev
+    stddev_pop stddev_samp str_split str_split_regex strftime string_agg string_split
+    string_split_regex string_to_array strip_accents strlen strpos strptime struct_concat
+    struct_contains struct_extract struct_extract_at struct_has struct_indexof struct_insert
+    struct_keys struct_pack struct_position struct_update struct_values substr substring
+    substring_grapheme subtract suffix sum sum_no_overflow sumkahan switch tan tanh time_bucket
+    timezone timezone_hour timezone_minute to_base to_base64 to_binary to_centuries to_days
+    to_decades to_hex to_hours to_json to_microseconds to_millennia to_milliseconds to_minutes
+    to_months to_quarters to_seconds to_timestamp to_weeks to_years today transaction_timestamp
+    translate trim trunc try_strptime typeof ucase unbin unhex unicode union_extract union_tag
+    union_value unpivot_list upper url_decode url_encode user uuid uuid_extract_timestamp
+    uuid_extract_version uuidv4 uuidv7 var_pop var_samp variance variant_array_length
+    variant_contains variant_exists variant_extract variant_extract_string variant_group_array
+    variant_group_object variant_keys variant_normalize variant_type variant_typeof version
+    vertex_extract wavg week weekday weekofyear weighted_avg xor year yearweek
+    """
+)
+_TABLE_FUNCTIONS = _names(
+    """
+    generate_series json_each json_tree range repeat repeat_row unnest
+    """
+)
+REFUSED_ROW_FUNCTIONS = _names(
+    """
+    __cast __internal_barrier __internal_compress_geometry_point
+    __internal_compress_integral_ubigint __internal_compress_integral_uinteger
+    __internal_compress_integral_usmallint __internal_compress_integral_utinyint
+    __internal_compress_string_hugeint __internal_compress_string_ubigint
+    __internal_compress_string_uhugeint __internal_compress_string_uinteger
+    __internal_compress_string_usmallint __internal_compress_string_utinyint
+    __internal_compressed_materialization_cast __internal_decompress_geometry_point
+    __internal_decompress_integral_bigint __internal_decompress_integral_hugeint
+    __internal_decompress_integral_integer __internal_decompress_integral_smallint
+    __internal_decompress_integral_ubigint __internal_decompress_integral_uhugeint
+    __internal_decompress_integral_uinteger __internal_decompress_integral_usmallint
+    __internal_decompress_string __internal_json_copy_to_geojson __internal_json_copy_to_json
+    __internal_tablefilter_bloom_filter __internal_tablefilter_dynamic
+    __internal_tablefilter_optional __internal_tablefilter_prefix_range
+    __internal_tablefilter_selectivity_optional bitstring_byte_comparable cast_to_type
+    col_description combine combine_aggr constant_or_null create_sort_key current_connection_id
+    current_query current_query_id current_schemas current_setting current_transaction_id
+    currval decimal_average finalize format_pg_type format_type get_block_size get_type
+    getvariable has_any_column_privilege has_column_privilege has_database_privilege
+    has_foreign_data_wrapper_privilege has_function_privilege has_language_privilege
+    has_schema_privilege has_sequence_privilege has_server_privilege has_table_privilege
+    has_tablespace_privilege hive_partition_component in_search_path index_key inet_client_addr
+    inet_client_port inet_server_addr inet_server_port invoke is_histogram_other_bin
+    json_copy_strftime_if_date json_copy_strftime_if_timestamp json_deserialize_sql
+    json_serialize_plan json_serialize_sql make_type map_to_pg_oid nextval obj_description
+    parse_duckdb_log_message pg_collation_is_visible pg_conf_load_time pg_conversion_is_visible
+    pg_function_is_visible pg_get_constraintdef pg_get_expr pg_get_viewdef pg_has_role
+    pg_is_other_temp_schema pg_my_temp_schema pg_opclass_is_visible pg_operator_is_visible
+    pg_opfamily_is_visible pg_postmaster_start_time pg_sleep pg_table_is_visible
+    pg_ts_config_is_visible pg_ts_dict_is_visible pg_ts_parser_is_visible
+    pg_ts_template_is_visible pg_type_is_visible remap_struct replace_type setseed setval
+    shobj_description sleep_ms stats timetz_byte_comparable to_aggregate_state txid_current
+    variant_bytes_to_variant variant_comparator variant_to_parquet_variant vector_type write_log
+    """
+)
+REFUSED_TABLE_FUNCTIONS = _names(
+    """
+    arrow_scan arrow_scan_dumb checkpoint create_external_resource deregister_external_resource
+    destroy_external_resource disable_logging disable_profiling duckdb_approx_database_count
+    duckdb_available_metrics duckdb_columns duckdb_connection_count duckdb_constraints
+    duckdb_coordinate_systems duckdb_databases duckdb_dependencies duckdb_dialects
+    duckdb_eviction_queues duckdb_extension_repositories duckdb_extensions
+    duckdb_external_file_cache duckdb_external_resource_types duckdb_external_resources
+    duckdb_functions duckdb_grammar_extensions duckdb_indexes duckdb_keywords
+    duckdb_log_contexts duckdb_logs duckdb_logs_parsed duckdb_memory duckdb_optimizers
+    duckdb_prepared_statements duckdb_profiling_settings duckdb_schemas
+    duckdb_secret_type_parameters duckdb_secret_types duckdb_secrets duckdb_sequences
+    duckdb_settings duckdb_table_sample duckdb_tables duckdb_temporary_files duckdb_triggers
+    duckdb_types duckdb_variables duckdb_views enable_logging enable_profiling force_checkpoint
+    glob histogram histogram_values icu_calendar_names json_execute_serialized_sql pandas_scan
+    parquet_bloom_probe parquet_file_metadata parquet_full_metadata parquet_kv_metadata
+    parquet_metadata parquet_scan parquet_schema pg_timezone_names pragma_collations
+    pragma_database_size pragma_metadata_info pragma_platform pragma_show pragma_storage_info
+    pragma_table_info pragma_user_agent pragma_version python_arrow_scan python_map_function
+    query query_table read_blob read_csv read_csv_auto read_duckdb read_json read_json_auto
+    read_json_objects read_json_objects_auto read_ndjson read_ndjson_auto read_ndjson_objects
+    read_parquet read_single_csv_file read_single_json_file read_single_parquet_file read_text
+    register_external_resource register_external_resource_type seq_scan sniff_csv summary
+    test_all_types test_vector_types truncate_duckdb_logs which_secret
+    """
+)
+
+
+def is_allowed(name: str, kind: Kind, own: frozenset[str]) -> bool:
+    """Tell whether a query may call a function; `own` are those that we define."""
+    name = name.lower()
+    if kind == "table":
+        return name in _TABLE_FUNCTIONS
+    return (
+        name in _ROW_FUNCTIONS
+        or name in _OPERATORS
+        or name in own
+        or name in _OF_TREES
+        or name.startswith(_COLLATIONS)
+    )

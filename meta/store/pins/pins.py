@@ -29,7 +29,9 @@ from meta.store.lookup import lookup
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
 
-# Any number, the same in every release: pins are counted and taken one after the other.
+# Any number, the same in every release: pins are counted and inserted one after the other. Servers
+# of 0.2.0 take this lock before the dataset's row; Postgres ends a deadlock, and the loser tries
+# again.
 LOCK_KEY = 7_310_579_241_902_116
 
 
@@ -46,10 +48,13 @@ class PinLimits:
 
 # A principal gets no further pins by other names.
 _SAME = "principal = :principal AND (principal <> '' OR owner = :owner)"
-_COUNT = text(f"SELECT count(*), count(*) FILTER (WHERE {_SAME}) FROM pins")  # noqa: S608
+_COUNT = text(
+    f"SELECT count(*), count(*) FILTER (WHERE {_SAME}) FROM pins"  # noqa: S608
+    f" WHERE expires_at > {NOW}"
+)
 _HELD_BY_OTHERS = text(
     "SELECT coalesce(sum(held_bytes), 0)::bigint FROM pins"  # noqa: S608
-    f" WHERE {_SAME} AND id <> :id"
+    f" WHERE {_SAME} AND id <> :id AND expires_at > {NOW}"
 )
 
 
@@ -184,7 +189,8 @@ _FIND = text(
     f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
     f" WHERE p.id = :id AND p.expires_at > {NOW}"
 )
-_FORGET_EXPIRED = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
+# Others that have expired are removed in the background; this one's id may be used again.
+_FORGET = text(f"DELETE FROM pins WHERE id = :id AND expires_at <= {NOW}")  # noqa: S608
 _LOCK_HORIZONS = text(
     "SELECT key FROM datasets WHERE key = ANY(:keys) ORDER BY key FOR NO KEY UPDATE"
 )
@@ -244,26 +250,34 @@ _RELEASE = text(
 def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> PinRow:
     """Take a pin, or return the one that an earlier call with the same id took.
 
-    Raises NotFound, VersionExpired, QuotaExceeded, NameTaken for another pin's id.
+    Raises NotFound, VersionExpired, QuotaExceeded, NameTaken for another pin's id. All pins take
+    turns, so a turn is short: what the pin holds is read before it, and the lock of the dataset's
+    row, for which a pin may wait, is taken before it.
     """
+    existing = find(tx, new.id)
+    if existing is not None:
+        return _repeated(existing, new)
+    principal = principal_of_caller()
+    # A caller without a place is refused before the work, and surely in its turn.
+    check_number(tx, principal, new.owner, limits)
+    if new.as_of_nanos is not None:
+        at = versions.at_time(tx, new.dataset_name, new.as_of_nanos, grace_secs)
+        new = replace(new, version=at)
+    version = _version(tx, new.version)
+    (dataset,) = lookup.visible_datasets(tx, [new.dataset_name], version)
+    held = _held(tx, dataset.key, version, new.holds_changes)
+    _lock_readable(tx, new, dataset.key, version)
     tx.execute(_TAKE_TURNS, {"key": LOCK_KEY})
     existing = find(tx, new.id)
     if existing is not None:
         return _repeated(existing, new)
-    tx.execute(_FORGET_EXPIRED)
-    principal = principal_of_caller()
     check_number(tx, principal, new.owner, limits)
-    if new.as_of_nanos is not None:
-        version = versions.at_time(tx, new.dataset_name, new.as_of_nanos, grace_secs)
-        new = replace(new, version=version)
-    key, version = _lock_readable(tx, new)
-    held = _held(tx, key, version, new.holds_changes)
     check_bytes(tx, principal, new.owner, new.id, held.size_bytes, limits)
     values = {
         "id": new.id,
         "owner": new.owner,
         "principal": principal,
-        "key": key,
+        "key": dataset.key,
         "version": version,
         "oldest": held.oldest_tombstone_at,
         "grace": grace_secs,
@@ -273,6 +287,7 @@ def take(tx: Transaction, new: NewPin, limits: PinLimits, grace_secs: float) -> 
         "held_bytes": held.size_bytes,
         "holds_changes": new.holds_changes,
     }
+    tx.execute(_FORGET, values)
     if tx.execute(_INSERT, values).rowcount == 0:
         raise VersionExpired(
             f"pins have held segments of the version for {limits.age_secs:g} s already",
@@ -330,20 +345,16 @@ def _repeated(existing: PinRow, new: NewPin) -> PinRow:
     return existing
 
 
-def _lock_readable(tx: Transaction, new: NewPin) -> tuple[int, int]:
-    """Lock the dataset's row, then check that the version can be read; returns both."""
-    version = _version(tx, new.version)
-    (dataset,) = lookup.visible_datasets(tx, [new.dataset_name], version)
-    lock_horizons(tx, [dataset.key])
-    version = _version(tx, new.version)
+def _lock_readable(tx: Transaction, new: NewPin, dataset_key: int, version: int) -> None:
+    """Lock the dataset's row, then check that the version can be read."""
+    lock_horizons(tx, [dataset_key])
     (locked,) = lookup.visible_datasets(tx, [new.dataset_name], version)
-    if locked.key != dataset.key:
+    if locked.key != dataset_key:
         # Deleted and created again meanwhile.
         raise NotFound("there is no such dataset", dataset_name=new.dataset_name)
     if new.holds_changes and version < int(tx.execute(_HORIZON, {"key": locked.key}).scalar_one()):
         # Readable because another pin holds it, which may hold no changes.
         raise VersionExpired("changes since the version are forgotten", version=version)
-    return locked.key, version
 
 
 def _version(tx: Transaction, requested: int | None) -> int:

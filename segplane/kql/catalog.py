@@ -202,6 +202,7 @@ _SCALARS = (
     _ruled("isnull", "Null; no text is, see isempty", "isnull"),
     _ruled("isnotnull", "Not null", "isnotnull"),
     _scalar("isnan", "Not a number", "real -> bool"),
+    _ruled("attribute", "attribute(attributes, 'user.id'): an attribute as a text, whatever dots its key has", "attribute"),
     _ruled("strcat", "Joins values as texts; null is empty", "strcat"),
     _scalar("strlen", "Length in characters (code points)", "string -> long"),
     _scalar("substring", "From a position, counted from 0, below 0 from the end", "string long -> string", "string long long -> string: substring_of"),

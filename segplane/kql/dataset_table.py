@@ -4,9 +4,18 @@ The format's columns are those of `segments.parquet.schema`, which nothing here 
 compares the two.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from segplane.kql.typed import Columns, Promoted, Table
+from segplane.kql.typed import (
+    Among,
+    Choice,
+    Columns,
+    ColumnValue,
+    Constant,
+    Expression,
+    Promoted,
+    Table,
+)
 from segplane.kql.types import KqlType
 
 _COLUMNS: tuple[tuple[KqlType, str], ...] = (
@@ -42,12 +51,57 @@ LISTS = frozenset(
 # `duration` is a timespan; what is stored is the same number of nanoseconds.
 STORED = {"duration": "duration_ns"}
 TIME_COLUMN = "timestamp"
+_SEVERITIES = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+# Columns of words: the column of numbers that each is computed from, and the numbers of a word.
+WORDS: Mapping[str, tuple[str, Mapping[str, tuple[int, ...]]]] = {
+    "severity": (
+        "severity_number",
+        {word: tuple(range(1 + 4 * n, 5 + 4 * n)) for n, word in enumerate(_SEVERITIES)},
+    ),
+    "temporality": ("aggregation_temporality", {"DELTA": (1,), "CUMULATIVE": (2,)}),
+    "span_kind": (
+        "kind",
+        {"INTERNAL": (1,), "SERVER": (2,), "CLIENT": (3,), "PRODUCER": (4,), "CONSUMER": (5,)},
+    ),
+    "span_status": ("status_code", {"UNSET": (0,), "OK": (1,), "ERROR": (2,)}),
+}
+_OF_ALL = """timestamp timestamp_nanos signal service_name resource_attributes
+    resource_dropped_attributes_count resource_schema_url resource_entity_refs scope_name
+    scope_version scope_attributes scope_dropped_attributes_count scope_schema_url attributes flags
+    dropped_attributes_count"""
+_OF_SIGNALS = {
+    "logs": """observed_timestamp observed_timestamp_nanos trace_id span_id severity_number severity
+    severity_text event_name body body_type""",
+    "metrics": """start_timestamp start_timestamp_nanos metric_name metric_type metric_unit
+    metric_description metric_metadata value_double value_long aggregation_temporality temporality
+    is_monotonic count sum min max bucket_counts explicit_bounds zero_count scale zero_threshold
+    positive_offset positive_bucket_counts negative_offset negative_bucket_counts quantiles
+    exemplars""",
+    "traces": """end_timestamp end_timestamp_nanos duration duration_ns trace_id span_id
+    parent_span_id trace_state name kind span_kind status_code span_status status_message events
+    links dropped_events_count dropped_links_count""",
+}
+# The columns of a signal: web.logs is the table of a dataset's logs.
+SIGNAL_COLUMNS: Mapping[str, frozenset[str]] = {
+    signal: frozenset(f"{_OF_ALL} {names}".split()) for signal, names in _OF_SIGNALS.items()
+}
 _BASES = {"record": "attributes", "resource": "resource_attributes", "scope": "scope_attributes"}
 
 
 def promoted(name: str, type_: KqlType, scope: str, attribute: str) -> Promoted:
     """Return a promoted column; scope is record, resource or scope."""
     return Promoted(name, type_, _BASES[scope], attribute)
+
+
+def word_of(name: str) -> Expression:
+    """Return a column of words as what is computed from its numbers."""
+    source, words = WORDS[name]
+    column = ColumnValue(source, "int")
+    branches = tuple(
+        (Among(column, tuple(Constant(n, "int") for n in numbers)), Constant(word, "string"))
+        for word, numbers in words.items()
+    )
+    return Choice(branches, Constant(None, "string"), "string")
 
 
 def any_dataset() -> Table:
@@ -57,11 +111,16 @@ def any_dataset() -> Table:
 
 
 def dataset_table(
-    name: str, columns: Iterable[Promoted] = (), complete: Iterable[str] = ()
+    name: str,
+    columns: Iterable[Promoted] = (),
+    complete: Iterable[str] = (),
+    *,
+    has_words: bool = False,
 ) -> Table:
-    """Return a dataset with its promoted columns.
+    """Return a dataset with its promoted columns, and with its columns of words if these are shown.
 
     `complete` names those that every file to be read has: only they may stand for an attribute.
+    Links do not show words, since what they yield stays what it was; they may name them.
     """
     promoted_columns = tuple(columns)
     own: dict[str, KqlType] = {}
@@ -73,6 +132,8 @@ def dataset_table(
     # What is no column of the format gives way: SQL takes names that differ in case for one.
     taken = {name.lower() for name in own}
     types = {name: type_ for name, type_ in FORMAT_COLUMNS.items() if name not in taken} | own
+    words = [n for n, (source, _) in WORDS.items() if has_words and not {n, source} & taken]
+    types |= dict.fromkeys(words, "string")
     usable = set(complete)
     return Table(
         name,
@@ -80,4 +141,5 @@ def dataset_table(
         {shown: stored for shown, stored in STORED.items() if shown not in taken},
         LISTS,
         tuple(c for c in promoted_columns if c.name in usable),
+        {word: word_of(word) for word in words},
     )

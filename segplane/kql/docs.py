@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from segplane.kql import parser, queries, scope, tokens
 from segplane.kql.catalog import FUNCTIONS, INFIX, OPERATORS, SYNONYMS, Function
-from segplane.kql.dataset_table import FORMAT_COLUMNS
+from segplane.kql.dataset_table import FORMAT_COLUMNS, WORDS
 from segplane.kql.types import TYPES, UNIT_NANOS
 
 _HEAD = """<!-- Written by segplane/kql/docs.py from the table in segplane/kql/catalog.py: make gen -->
@@ -144,7 +144,15 @@ def _signatures(function: Function) -> str:
 
 
 def _columns() -> str:
-    head = "## Columns of a dataset\n\nBeside its promoted columns, which keep their own types.\n\n"
+    words = "; ".join(
+        f"`{name}` of `{source}`: {', '.join(words)}" for name, (source, words) in WORDS.items()
+    )
+    head = (
+        "## Columns of a dataset\n\nBeside its promoted columns, which keep their own types. "
+        "`web.logs`, `web.metrics` and `web.traces` are the records of one signal of `web`, with its"
+        f" columns.\n\nColumns of words are computed from those of numbers, whatever files hold:"
+        f" {words}. A projection may name them; it yields them only where it does so.\n\n"
+    )
     by_type = (
         (f"`{type_}`", ", ".join(f"`{n}`" for n, t in FORMAT_COLUMNS.items() if t == type_))
         for type_ in TYPES

@@ -7,6 +7,7 @@ whole JSON number is exact as a long; other numbers are reals. Compared with a w
 
 from dataclasses import replace
 
+from segplane.kql.errors import KqlError, quoted
 from segplane.kql.typed import Apply, Choice, Constant, Expression, Logic
 from segplane.kql.types import NUMBERS, KqlType
 
@@ -159,3 +160,14 @@ def _real(value: Expression) -> Apply:
 
 def _truncated(real: Expression, to: KqlType) -> Expression:
     return Apply(f"real_to_{to}", (real,), to)
+
+
+_FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
+
+
+def member_key(key: str | int, offset: int) -> str | int:
+    """Return a key of an object or an index; refuse one that not all engines find."""
+    if isinstance(key, str) and (not key or _FORBIDDEN_IN_KEYS & set(key)):
+        hint = "not all engines find such keys: leave out quotes, brackets, *, ? and backslashes"
+        raise KqlError(offset, f"key {quoted(key)} is not supported", hint)
+    return key

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from segplane.kql import catalog, regex
+from segplane.kql import catalog, dynamics, regex
 from segplane.kql.arithmetic import Operands, convert, text, unified, widen
 from segplane.kql.catalog import Parameter, Signature
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.scope import Argument
-from segplane.kql.typed import Apply, Choice, Constant, Expression
+from segplane.kql.typed import Apply, Choice, Constant, Expression, Member
 from segplane.kql.types import ALIASES, DAY_NANOS, NUMBERS, ORDERED, TYPES, KqlType
 
 _CALENDAR = ("year", "quarter", "month")
@@ -214,6 +214,18 @@ def _is_null(name: str, arguments: Arguments, offset: int) -> Expression:
     return Apply("isnull" if name == "isnull" else "isnotnull", (value,), "bool", offset, name)
 
 
+def _attribute(name: str, arguments: Arguments, offset: int) -> Expression:
+    need(name, arguments, offset, 2)
+    attributes = arguments[0]
+    if attributes.value.type != "dynamic":
+        attributes.fail(
+            f"attributes are dynamic, this is {attributes.value.type}",
+            "write attribute(attributes, 'user.id')",
+        )
+    key = dynamics.member_key(_constant_text(arguments[1]), arguments[1].offset)
+    return dynamics.as_text(Member(attributes.value, (key,)), offset, name)
+
+
 def _strcat(name: str, arguments: Arguments, offset: int) -> Expression:
     need(name, arguments, offset, 1, 64)
     values = tuple(text(a.value, a.offset, name) for a in arguments)
@@ -309,6 +321,7 @@ _RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
     "coalesce": _coalesce,
     "isnull": _is_null,
     "isnotnull": _is_null,
+    "attribute": _attribute,
     "strcat": _strcat,
     "trim": _trim,
     "datetime_diff": _datetime_diff,

@@ -107,7 +107,11 @@ class _Parser:
         if self._sources > SOURCES_MAX:
             stream.fail("the query reads too many tables", f"at most {SOURCES_MAX} are read")
         token = stream.next
-        return Name(token.offset, stream.name("a dataset or a view").text)
+        name = stream.name("a dataset or a view").text
+        # A dataset's signal: web.logs.
+        while stream.accept("."):
+            name = f"{name}.{stream.name('a signal').text}"
+        return Name(token.offset, name)
 
     def _operators_behind(self) -> tuple[Operator, ...]:
         operators = []

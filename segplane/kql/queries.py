@@ -6,6 +6,7 @@ from dataclasses import replace
 from segplane.kql import columns, combining, syntax
 from segplane.kql.arithmetic import convert, or_empty
 from segplane.kql.catalog import OPERATORS
+from segplane.kql.dataset_table import SIGNAL_COLUMNS
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.parser import parse_projection, parse_query
 from segplane.kql.scalars import argument, condition
@@ -173,6 +174,8 @@ def scan(table: syntax.Name, context: Context) -> CheckedQuery:
         earlier = {n: context.pipelines[n] for n in names[: names.index(table.name)]}
         return check_pipeline(context.pipelines[table.name], replace(context, pipelines=earlier))
     if table.name not in context.tables:
+        if (records := _of_signal(table, context)) is not None:
+            return records
         hint = suggestion(
             table.name, [*context.tables, *context.pipelines], "segplane datasets list"
         )
@@ -181,6 +184,24 @@ def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     if isinstance(found, CheckedQuery):
         return found
     return CheckedQuery(Scan(found, found.columns), found.columns, promoted=found.promoted)
+
+
+def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:
+    """Return the records of one signal of a dataset, with its columns: web.logs."""
+    dataset, _, signal = name.name.rpartition(".")
+    if signal not in SIGNAL_COLUMNS or dataset not in context.tables:
+        return None
+    table = context.tables[dataset]
+    if isinstance(table, CheckedQuery):
+        return None
+    of_signal = SIGNAL_COLUMNS[signal]
+    of_others = set().union(*SIGNAL_COLUMNS.values()) - of_signal
+    every = CheckedQuery(Scan(table, table.columns), table.columns, promoted=table.promoted)
+    tested = Apply("eq", (ColumnValue("signal", "string"), Constant(signal, "string")), "bool")
+    records = every.over(RowFilter(every.relation, tested, table.columns))
+    own = {p.name for p in table.promoted}
+    values = {n: v for n, v in records.everything().items() if n in own or n not in of_others}
+    return records.select(values, name.offset)
 
 
 def _source(source: syntax.Name | syntax.QueryPipeline, context: Context) -> CheckedQuery:

@@ -24,6 +24,7 @@ from segplane.kql.typed import (
     RowFilter,
     Scan,
     Select,
+    Table,
     Union,
     inputs,
 )
@@ -151,6 +152,8 @@ class DatasetRead:
     name: str
     columns: tuple[str, ...]
     times: Interval = ANY
+    # Columns of words that SQL names: computed from the others.
+    words: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -175,9 +178,15 @@ def reads_of(state: CheckedQuery, wanted: Intervals = _EVERYTHING) -> tuple[Data
     bounds = time_bounds(relation, TIME_COLUMN, wanted)
     columns: dict[str, dict[str, None]] = {}
     for scan in _scans(relation):
-        stored = (scan.table.stored.get(name, name) for name in scan.columns)
+        stored = (name for shown in scan.columns for name in _stored(scan.table, shown))
         columns.setdefault(scan.table.name, {}).update(dict.fromkeys(stored))
     return tuple(DatasetRead(name, tuple(names), bounds[name]) for name, names in columns.items())
+
+
+def _stored(table: Table, name: str) -> Iterable[str]:
+    if name in table.computed:
+        return sorted(references(table.computed[name]))
+    return (table.stored.get(name, name),)
 
 
 def _scans(relation: Relation) -> Iterator[Scan]:

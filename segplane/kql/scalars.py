@@ -6,6 +6,8 @@ from dataclasses import replace
 from segplane.kql import arithmetic, functions, syntax
 from segplane.kql.arithmetic import Operands, convert, or_empty
 from segplane.kql.catalog import FUNCTIONS, INFIX
+from segplane.kql.dataset_table import WORDS, word_of
+from segplane.kql.dynamics import member_key
 from segplane.kql.errors import KqlError, UnknownColumn, quoted, suggestion
 from segplane.kql.promotion import with_promoted
 from segplane.kql.regex import escape, group_count
@@ -24,7 +26,6 @@ from segplane.kql.types import DATETIME_MAX, DATETIME_MIN
 # The containers of attributes: ['attributes.http.route'] means attributes['http.route'].
 CONTAINERS = ("attributes", "resource_attributes", "scope_attributes")
 _ALPHANUMERIC = r"\p{L}\p{N}"
-_FORBIDDEN_IN_KEYS = frozenset("'\"\\*?[]")
 
 
 def check(expression: syntax.Expression, scope: Scope) -> Expression:
@@ -80,10 +81,12 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
         for later in list(earlier)[list(earlier).index(name.name) :]:
             del earlier[later]
         return check(scope.scalars[name.name], replace(scope, columns={}, scalars=earlier))
+    if name.name in WORDS and scope.columns.get(WORDS[name.name][0]) == "int":
+        return word_of(name.name)
     for container in CONTAINERS:
         if name.name.startswith(f"{container}.") and scope.columns.get(container) == "dynamic":
             key = name.name[len(container) + 1 :]
-            return Member(ColumnValue(container, "dynamic"), (_key(key, name.offset),))
+            return Member(ColumnValue(container, "dynamic"), (member_key(key, name.offset),))
     hint = suggestion(name.name, [*scope.columns, *scope.scalars], _columns(scope))
     raise UnknownColumn(name.offset, f"there is no column {quoted(name.name)}", hint)
 
@@ -95,18 +98,11 @@ def _columns(scope: Scope) -> str:
     return f"there are {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
 
 
-def _key(key: str | int, offset: int) -> str | int:
-    if isinstance(key, str) and (not key or _FORBIDDEN_IN_KEYS & set(key)):
-        hint = "not all engines find such keys: leave out quotes, brackets, *, ? and backslashes"
-        raise KqlError(offset, f"key {quoted(key)} is not supported", hint)
-    return key
-
-
 def _path(path: syntax.Path, scope: Scope) -> Expression:
     base = argument(path.base, scope)
     if base.value.type != "dynamic":
         base.fail(f"{base.value.type} has no members", "only dynamic values have: parse_json(...)")
-    key = _key(path.key, path.offset)
+    key = member_key(path.key, path.offset)
     if not isinstance(base.value, Member):
         return Member(base.value, (key,))
     keys = (*base.value.keys, key)

@@ -1,7 +1,7 @@
 """The typed tree: what a checked query means, independent of any engine."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from segplane.kql.types import KqlType, Value
@@ -111,6 +111,8 @@ class Table:
     stored: Mapping[str, str]
     lists: frozenset[str] = frozenset()
     promoted: tuple[Promoted, ...] = ()
+    # Columns that no file has to have: expressions over the stored ones.
+    computed: Mapping[str, Expression] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

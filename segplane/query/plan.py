@@ -17,13 +17,15 @@ class QueryPlan:
     """A query for DuckDB: SQL over tables named as the datasets are, and what each has to hold.
 
     `columns` are the names and types of the result; of a query in SQL they are not known. `views`
-    are further names, each with its SQL over the tables.
+    are further names, each with its SQL over the tables; `signals` are tables of a dataset and a
+    signal, with their columns.
     """
 
     sql: str
     reads: tuple[DatasetRead, ...]
     columns: Columns | None
     views: Mapping[str, str] = field(default_factory=dict)
+    signals: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
 
 def plan_kql(text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: int) -> QueryPlan:

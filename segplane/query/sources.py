@@ -12,6 +12,7 @@ from segplane.kql.reads import DatasetRead
 from segplane.query.errors import QueryError
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import TimeBounds
+from segplane.read.duckdb_functions import word_sql
 from segplane.read.fresh import FreshRecords
 from segplane.read.opening import version_at
 
@@ -143,6 +144,9 @@ def _create(
         connection.register(hidden, rest)
         selects.append(f"SELECT {columns} FROM {quoted(hidden)}")  # noqa: S608
     body = " UNION ALL ".join(selects)
+    if source.read.words:
+        words = ", ".join(f"{word_sql(name)} AS {name}" for name in source.read.words)
+        body = f"SELECT *, {words} FROM ({body})"  # noqa: S608
     connection.execute(f"CREATE TEMPORARY VIEW {quoted(source.read.name)} AS {body}")
 
 

@@ -9,7 +9,14 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from segplane.kql.dataset_table import STORED, TIME_COLUMN
+from segplane.kql.bounds import Interval
+from segplane.kql.dataset_table import (
+    FORMAT_COLUMNS,
+    SIGNAL_COLUMNS,
+    STORED,
+    TIME_COLUMN,
+    WORDS,
+)
 from segplane.kql.reads import DatasetRead, reads_of
 from segplane.kql.scope import CheckedQuery
 from segplane.kql.sql.relations import to_sql
@@ -18,7 +25,7 @@ from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
 from segplane.query.sources import quoted
 from segplane.query.sql_times import where_times
-from segplane.query.sql_tree import tables_of
+from segplane.query.sql_tree import NamedTable, tables_of
 
 TEXT_CHARACTERS_MAX = 65_536
 _WORDS = frozenset(["select", "with", "from"])
@@ -36,22 +43,34 @@ def is_sql(text: str) -> bool:
 def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan:
     """Check a query in SQL and plan it. Raises QueryError."""
     tree = _parsed(text)
-    named: dict[str, Table | CheckedQuery] = {}
-    for table in tables_of(text):
-        if table.schema:
-            shown = f"{table.schema}.{table.name}"
-            raise QueryError(f"table {shown[:80]!r} has a schema: name a dataset or a view")
-        named[table.name] = _table(table.name, tables)
     mentioned = _mentioned(tree)
     reads: list[DatasetRead] = []
     views: dict[str, str] = {}
-    for name, found in named.items():
-        if isinstance(found, CheckedQuery):
-            views[name] = to_sql(found, "duckdb")
-            reads += reads_of(found)
+    signals: dict[tuple[str, str], tuple[str, ...]] = {}
+    for named in tables_of(text):
+        name = named.schema or named.name
+        table = _table(name, tables)
+        if isinstance(table, Table):
+            read = _read(table, mentioned, where_times(tree, name))
+            reads.append(read)
+            if named.schema:
+                signals[name, _signal(named)] = _of_signal(table, read, _signal(named))
+        elif named.schema:
+            raise QueryError(f"{name[:80]!r} is a view: only datasets have tables of signals")
         else:
-            reads.append(DatasetRead(name, _columns(found, mentioned), where_times(tree, name)))
-    return QueryPlan(text, _merged(reads), None, views)
+            views[name] = to_sql(table, "duckdb")
+            reads += reads_of(table)
+    return QueryPlan(text, _merged(reads), None, views, signals)
+
+
+def _signal(named: NamedTable) -> str:
+    """Return the signal of a dataset that a table names as web.logs."""
+    signal = named.name.lower()
+    if signal in SIGNAL_COLUMNS:
+        return signal
+    shown = f"{named.schema}.{named.name}"
+    signals = ", ".join(f"{named.schema}.{name}" for name in SIGNAL_COLUMNS)
+    raise QueryError(f"there is no table {shown[:80]!r}: of that dataset there are {signals[:200]}")
 
 
 def _parsed(text: str) -> exp.Query:
@@ -100,13 +119,29 @@ def _mentioned(tree: exp.Query) -> frozenset[str] | None:
     return frozenset(name.name.lower() for name in tree.find_all(exp.Identifier))
 
 
-def _columns(table: Table, mentioned: frozenset[str] | None) -> tuple[str, ...]:
-    """Return the stored columns that a query may read, at least one."""
-    stored = [name for name in table.columns if name not in table.stored]
+def _read(table: Table, mentioned: frozenset[str] | None, times: Interval) -> DatasetRead:
+    """Return the stored columns that a query may read, at least one, and the words it names."""
+    stored = [n for n in table.columns if n not in table.stored and n not in table.computed]
     stored += [s for shown, s in STORED.items() if shown in table.stored and s not in stored]
-    if mentioned is None:
-        return tuple(stored)
-    return tuple(name for name in stored if name.lower() in mentioned) or (TIME_COLUMN,)
+    words = [n for n in table.computed if mentioned is None or n in mentioned]
+    if mentioned is not None:
+        sources = {WORDS[name][0] for name in words}
+        # Tables of signals are found by it.
+        needed = (
+            {*mentioned, *sources, "signal"}
+            if SIGNAL_COLUMNS.keys() & mentioned
+            else {*mentioned, *sources}
+        )
+        stored = [name for name in stored if name.lower() in needed] or [TIME_COLUMN]
+    return DatasetRead(table.name, tuple(stored), times, tuple(words))
+
+
+def _of_signal(table: Table, read: DatasetRead, signal: str) -> tuple[str, ...]:
+    """Return the columns of a signal among those that are read."""
+    own = set().union(*SIGNAL_COLUMNS.values()) - SIGNAL_COLUMNS[signal]
+    promoted = set(table.columns) - set(FORMAT_COLUMNS) - set(WORDS)
+    every = (*read.columns, *read.words)
+    return tuple(n for n in every if n not in own or n in promoted)
 
 
 def _merged(reads: list[DatasetRead]) -> tuple[DatasetRead, ...]:
@@ -116,11 +151,22 @@ def _merged(reads: list[DatasetRead]) -> tuple[DatasetRead, ...]:
         known = merged.get(read.name)
         if known is not None:
             columns = tuple(dict.fromkeys((*known.columns, *read.columns)))
-            read = DatasetRead(read.name, columns, known.times.hull(read.times))
+            words = tuple(dict.fromkeys((*known.words, *read.words)))
+            read = DatasetRead(read.name, columns, known.times.hull(read.times), words)
         merged[read.name] = read
     return tuple(merged.values())
 
 
 def view_statements(plan: QueryPlan) -> list[str]:
     """Return the statements that define the views of a plan over its datasets."""
-    return [f"CREATE TEMPORARY VIEW {quoted(name)} AS {sql}" for name, sql in plan.views.items()]
+    statements = [
+        f"CREATE TEMPORARY VIEW {quoted(name)} AS {sql}" for name, sql in plan.views.items()
+    ]
+    for (dataset, signal), names in plan.signals.items():
+        columns = ", ".join(map(quoted, names))
+        statements += [
+            f"CREATE SCHEMA IF NOT EXISTS {quoted(dataset)}",
+            f"CREATE VIEW {quoted(dataset)}.{quoted(signal)} AS SELECT {columns}"  # noqa: S608
+            f" FROM temp.main.{quoted(dataset)} WHERE signal = '{signal}'",
+        ]
+    return statements

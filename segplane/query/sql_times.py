@@ -27,7 +27,9 @@ def where_times(tree: exp.Query, table: str) -> Interval:
     """
     found: Interval | None = None
     for reference in tree.find_all(exp.Table):
-        if reference.name == table and isinstance(reference.this, exp.Identifier):
+        # A signal's table is named behind its dataset: web.logs.
+        name = reference.db or reference.name
+        if name == table and isinstance(reference.this, exp.Identifier):
             interval = _beside(reference)
             found = interval if found is None else found.hull(interval)
     return found or ANY

@@ -54,7 +54,7 @@ class CatalogTables(Mapping[str, NamedTable]):
         request = catalog_pb2.GetDatasetRequest(name=name)
         dataset = _found(lambda: self._client.catalog.GetDataset(request))
         if dataset is not None:
-            return table_of(self._client, dataset.id, name, is_complete=True)
+            return table_of(self._client, dataset.id, name, is_complete=True, has_words=True)
         try:
             return _found(
                 lambda: _allowed(lambda: compiled_view(self._client, name, is_complete=True))

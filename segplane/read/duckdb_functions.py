@@ -70,9 +70,13 @@ def statements() -> list[str]:
     return [_ATTRIBUTE, _MERGE_BUCKETS, _HISTOGRAM_QUANTILE, *map(_words, READABLE_COLUMNS)]
 
 
-def _words(column: ReadableColumn) -> str:
+def word_sql(name: str) -> str:
+    """Return the SQL of a column of words over its column of numbers."""
+    column = next(column for column in READABLE_COLUMNS if column.name == name)
     cases = " ".join(f"WHEN {number} THEN '{word}'" for number, word in column.words.items())
-    return (
-        f"CREATE OR REPLACE TEMPORARY MACRO {column.name}_name({column.source})"
-        f" AS CASE {column.source} {cases} END"
-    )
+    return f"CASE {column.source} {cases} END"
+
+
+def _words(column: ReadableColumn) -> str:
+    macro = f"CREATE OR REPLACE TEMPORARY MACRO {column.name}_name({column.source})"
+    return f"{macro} AS {word_sql(column.name)}"

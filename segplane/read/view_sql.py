@@ -82,8 +82,10 @@ def _branch(
     return state
 
 
-def table_of(client: MetaClient, dataset_id: str, name: str, *, is_complete: bool) -> Table:
-    """Return a dataset's columns as queries see them."""
+def table_of(
+    client: MetaClient, dataset_id: str, name: str, *, is_complete: bool, has_words: bool = False
+) -> Table:
+    """Return a dataset's columns as queries see them, or without words, as links do."""
     reply = client.operations.GetDatasetSettings(
         ops.GetDatasetSettingsRequest(dataset_id=dataset_id)
     )
@@ -92,7 +94,7 @@ def table_of(client: MetaClient, dataset_id: str, name: str, *, is_complete: boo
         for c in reply.settings.promoted_columns.columns
     ]
     complete = [column.name for column in columns] if is_complete else []
-    return dataset_table(name, columns, complete)
+    return dataset_table(name, columns, complete, has_words=has_words)
 
 
 def _schema(client: MetaClient, schema_id: str) -> Columns:

@@ -17,7 +17,6 @@ ONE_THOUGHT = {
     "segplane/kql/arithmetic.py": "types of operators, and the conversions that they bring",
     "segplane/kql/functions.py": "the type of a call: by signature, or by rule",
     "segplane/kql/queries.py": "a query from its text to its checked pipeline",
-    "segplane/kql/scalars.py": "an expression, checked against types",
 }
 ONE_THOUGHT_LINES_MAX = 400
 ONE_THOUGHT_MAX = 10

@@ -58,7 +58,7 @@ def list_datasets(client: MetaClient, page: ListingPage) -> Listing:
         page,
         reply.items,
         reply.pagination,
-        lambda item: table_of(client, item.id, item.name, is_complete=True).columns,
+        lambda item: table_of(client, item.id, item.name, is_complete=True, has_words=True).columns,
     )
 
 

@@ -111,6 +111,8 @@ class _Writer:
         select = exp.Select().from_(self._source(scan.table), copy=False)
         for name in scan.columns:
             stored: exp.Expression = _column(scan.table.stored.get(name, name))
+            if name in scan.table.computed:
+                stored = self._expressions().value(scan.table.computed[name])
             if name in scan.table.lists:
                 pattern = self._engine.patterns["stored_list"]
                 stored = SqlPattern(this=pattern, expressions=[stored])

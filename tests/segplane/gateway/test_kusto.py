@@ -11,13 +11,14 @@ from azure.kusto.data.exceptions import KustoApiError, KustoServiceError, KustoT
 from azure.kusto.data.helpers import dataframe_from_result_table
 
 from segplane.gateway.queries.settings import QuerySettings
-from segplane.kql.dataset_table import FORMAT_COLUMNS
+from segplane.kql.dataset_table import dataset_table
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer
 from tests.support.waiting import wait_until
 
+COLUMNS = dict(dataset_table("web", has_words=True).columns)
 TYPED = """print b = true, i = int(3), l = 9007199254740993, r = 0.5, n = real(nan), f = real(-inf),
     s = "a\\"b\\né", d = datetime(2026-01-02T03:04:05.678901Z), t = 1d + 2h + 1tick, u = -90s,
     g = guid(74be27de-1e4e-49d9-b579-fe0b331d3642), j = dynamic({"a": [1, null]}),
@@ -69,8 +70,8 @@ def test_a_result_becomes_a_data_frame(kusto: KustoClient) -> None:
     assert value["u"] == pd.Timedelta(seconds=-90)
     assert pd.isna(value["no_l"])
     assert pd.isna(value["no_d"])
-    assert (len(rows), list(rows.columns)) == (3, list(FORMAT_COLUMNS))
-    assert (len(nothing), list(nothing.columns)) == (0, list(FORMAT_COLUMNS))
+    assert (len(rows), list(rows.columns)) == (3, list(COLUMNS))
+    assert (len(nothing), list(nothing.columns)) == (0, list(COLUMNS))
 
 
 def test_a_result_is_read_while_it_comes(kusto: KustoClient) -> None:
@@ -94,7 +95,7 @@ def test_control_commands_name_databases_tables_and_columns(kusto: KustoClient) 
 
     assert [row["DatabaseName"] for row in table_of(kusto, ".show databases")] == ["segplane"]
     assert {row["TableName"] for row in tables} == {"default", "web"}
-    assert dict(column.split(":") for column in schema["Schema"].split(",")) == FORMAT_COLUMNS
+    assert dict(column.split(":") for column in schema["Schema"].split(",")) == COLUMNS
 
 
 REFUSED: tuple[tuple[str, str], ...] = (

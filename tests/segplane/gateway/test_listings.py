@@ -9,7 +9,7 @@ from meta.config import Settings
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segplane.gateway.queries.settings import QuerySettings
-from segplane.kql.dataset_table import FORMAT_COLUMNS
+from segplane.kql.dataset_table import FORMAT_COLUMNS, WORDS
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded
@@ -46,7 +46,9 @@ def test_datasets_are_listed_with_their_columns(
 
     shown = by_name(answer)["web"]
     assert (shown["id"], answer.json["next"]) == (dataset, None)
-    assert columns_of(shown) == {**FORMAT_COLUMNS, "code": "long"}
+    assert columns_of(shown) == {
+        **FORMAT_COLUMNS, **dict.fromkeys(WORDS, "string"), "code": "long",
+    }  # fmt: skip
 
 
 def test_lists_come_in_pages(gateway: GatewayServer, meta_server: MetaServer) -> None:

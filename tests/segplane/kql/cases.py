@@ -140,6 +140,7 @@ SCALARS: list[tuple[str, str, list[Any]]] = [
     ("datetime(9999-12-31) + (d - datetime(2026-01-30))", "datetime",
      [N, N, "9943-12-01T23:59:59.000001Z", "9998-01-29T00:00:00Z"]),
     ("datetime(0001-01-03) - (datetime(2026-02-01) - d)", "datetime", [..., N, N, N]),
+    ("attribute(j, 'http.route')", "string", ["/cart", N, N, N]),
     ("j.f > 1", "bool", [T, N, N, N]),
     ("j.f == 1", "bool", [F, F, F, F]),
     ("tolong(j.f)", "long", [1, N, N, N]),

@@ -35,6 +35,7 @@ from segments.keys import (
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segplane.dataplane.clocks import read_database_clock
+from segplane.dataplane.deletion_permit import DeletionPermit
 
 log = structlog.get_logger()
 TOMBSTONED_PAGE = 1_000
@@ -84,7 +85,9 @@ def delete_tombstoned(tools: Tools) -> None:
 
 
 def _delete_due(tools: Tools) -> None:
+    permit = DeletionPermit(tools.meta)
     while not tools.shutdown.is_requested:
+        permit.begin()
         segments = tools.meta.segment_deletion.GetTombstonedSegmentsForDeletion(
             GetTombstonedSegmentsForDeletionRequest()
         ).segments
@@ -97,7 +100,7 @@ def _delete_due(tools: Tools) -> None:
             else:
                 keys[segment.segment_id] = key
         # A full page, some of it deleted: there may be more.
-        if not _delete_confirmed(tools, keys) or len(segments) < TOMBSTONED_PAGE:
+        if not _delete_confirmed(tools, permit, keys) or len(segments) < TOMBSTONED_PAGE:
             return
 
 
@@ -112,9 +115,9 @@ def deletable_key(segment: TombstonedSegmentInfo, meta_location: StoreLocation) 
     return key if is_within and location(at.prefix.bucket) == meta_location else None
 
 
-def _delete_confirmed(tools: Tools, keys: dict[str, str]) -> bool:
+def _delete_confirmed(tools: Tools, permit: DeletionPermit, keys: dict[str, str]) -> bool:
     """Delete objects, keyed by segment id, and confirm it; false if none was confirmed."""
-    if not keys:
+    if not keys or not permit.is_valid():
         return False
     tools.store.delete(list(keys.values()))
     reply = tools.meta.segment_deletion.ConfirmTombstoneDeletion(
@@ -130,10 +133,13 @@ def _delete_confirmed(tools: Tools, keys: dict[str, str]) -> bool:
 
 def delete_table_metadata(tools: Tools) -> None:
     """Delete table metadata that nobody was handed for a grace; what is missed is an orphan."""
-    has_more = True
+    has_more, permit = True, DeletionPermit(tools.meta)
     while has_more and not tools.shutdown.is_requested:
+        permit.begin()
         reply = tools.meta.operations.ExpireTableObjects(ExpireTableObjectsRequest())
         keys = [key for key in reply.object_keys if isinstance(parse_key(key), TableKey)]
+        if keys and not permit.is_valid():
+            return
         tools.store.delete(keys)
         has_more = reply.has_more
         if keys:
@@ -152,7 +158,8 @@ def collect_orphans(tools: Tools) -> None:
     min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
     # By the store's clock: the objects' times are the store's.
     until = tools.store.now_nanos() - min_age.ToNanoseconds()
-    swept = sweep(tools.store, condemn, until, tools.shutdown)
+    permit = DeletionPermit(tools.meta).begin()
+    swept = sweep(tools.store, condemn, until, tools.shutdown, permit.is_valid)
     metrics.ORPHANS_LEFT.set(swept.left)
     log.info(
         "orphans_swept",

@@ -5,7 +5,7 @@ meta, so that such a writer is refused; without it a live segment could lose its
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,16 +71,23 @@ class SweepTotals:
 
 
 def sweep(
-    store: ObjectStore, condemn: Condemn, written_until_nanos: int, shutdown: Shutdown
+    store: ObjectStore,
+    condemn: Condemn,
+    written_until_nanos: int,
+    shutdown: Shutdown,
+    is_permitted: Callable[[], bool] = lambda: True,
 ) -> SweepTotals:
-    """Delete orphans written up to the given time; returns early on shutdown."""
+    """Delete orphans written up to the given time; returns early on shutdown.
+
+    `is_permitted` is asked before each deletion; without it nothing more is deleted.
+    """
     swept = SweepTotals()
     for root in (BABIES_ROOT, DATASETS_ROOT, TABLES_ROOT):
         for owner, objects in itertools.groupby(store.list(root), key=owner_of):
             scan = scan_prefix(objects, condemn, written_until_nanos, shutdown)
             if shutdown.is_requested:
                 return swept
-            deleted = _delete(store, condemn, scan, shutdown)
+            deleted = _delete(store, condemn, scan, shutdown, is_permitted)
             swept = swept.plus(scan, deleted)
             if deleted < len(scan.orphans):
                 log.warning("orphans_left", owner=owner, found=len(scan.orphans), deleted=deleted)
@@ -136,7 +143,13 @@ def batches(keys: Iterable[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
-def _delete(store: ObjectStore, condemn: Condemn, scan: PrefixScan, shutdown: Shutdown) -> int:
+def _delete(
+    store: ObjectStore,
+    condemn: Condemn,
+    scan: PrefixScan,
+    shutdown: Shutdown,
+    is_permitted: Callable[[], bool],
+) -> int:
     deleted = 0
     allowed = scan.orphans[: delete_cap(scan.listed - scan.foreign)]
     for keys in batches(allowed, CONDEMN_KEYS_MAX):
@@ -144,6 +157,8 @@ def _delete(store: ObjectStore, condemn: Condemn, scan: PrefixScan, shutdown: Sh
             break
         # Fewer than in the dry run if a writer has registered its object since.
         condemned = _only(keys, condemn(keys, dry_run=False))
+        if not is_permitted():
+            break
         store.delete(condemned)
         deleted += len(condemned)
         metrics.DELETED_OBJECTS.labels("orphan").inc(len(condemned))

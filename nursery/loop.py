@@ -27,6 +27,7 @@ from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segplane.dataplane.clocks import Clock, DatabaseClock
+from segplane.dataplane.deletion_permit import DeletionPermit
 from segplane.dataplane.location import Locator
 from segplane.dataplane.stream_poll import Shards, StreamPoll
 
@@ -71,6 +72,7 @@ class Nursery:
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
         self._parked = ParkedStreams(client, self._clock.monotonic)
+        self._permit = DeletionPermit(client)
         self._tended_at = float("-inf")
         self._shard_source = shards or open_shards(client, settings, self._clock.monotonic)
         self._shards: Shards | None = None
@@ -88,6 +90,8 @@ class Nursery:
             self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
             is_tending = self._is_tending_due()
+            if is_tending:
+                self._permit.begin()
             snapshot = self._poll(0 if is_tending else self._seen_seq)
             if snapshot is None or not snapshot.streams:
                 return False
@@ -266,7 +270,7 @@ class Nursery:
         _observe("reap", self._clock.monotonic() - started)
 
     def _tend_one(self, info: StreamInfo, snapshot: StreamSnapshot, store: ObjectStore) -> None:
-        reaped = reaper.reap(self._client, store, info, self._parked)
+        reaped = reaper.reap(self._client, store, info, self._parked, self._permit)
         if reaped:
             log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
         reaper.retire(self._client, info, snapshot.routed_dataset_ids)

@@ -18,6 +18,7 @@ from segments.errors import ObjectMissing
 from segments.keys import baby_key
 from segments.store.interface import ObjectStore
 from segplane.dataplane.babies.reads import Routes, TaskRead
+from segplane.dataplane.deletion_permit import DeletionPermit
 
 log = structlog.get_logger()
 _DELETE_KEYS_MAX = 1_000
@@ -25,7 +26,13 @@ _DELETE_KEYS_MAX = 1_000
 _NO_BUDGET = Budget(decode_bytes_max=1, held_bytes_max=1)
 
 
-def reap(client: MetaClient, store: ObjectStore, info: StreamInfo, parked: ParkedStreams) -> int:
+def reap(
+    client: MetaClient,
+    store: ObjectStore,
+    info: StreamInfo,
+    parked: ParkedStreams,
+    permit: DeletionPermit,
+) -> int:
     """Delete the babies that every dataset has merged, then report it; returns how many.
 
     After a crash in between they are deleted again, which is not an error.
@@ -39,6 +46,8 @@ def reap(client: MetaClient, store: ObjectStore, info: StreamInfo, parked: Parke
     last_time = _modified_at(store, baby_key(info.stream_id, last))
     for start in range(first, last + 1, _DELETE_KEYS_MAX):
         end = min(start + _DELETE_KEYS_MAX, last + 1)
+        if not permit.is_valid():
+            return 0
         store.delete([baby_key(info.stream_id, offset) for offset in range(start, end)])
     try:
         client.nursery.UpdateDeletedOffset(

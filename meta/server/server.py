@@ -137,7 +137,8 @@ def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
     transactions = Transactions(database)
     loop = EventLoop(settings.threads)
     try:
-        transactions.write(lambda tx: _ensure_default(tx, settings.default_dataset))
+        if not database.continuity.refusal:
+            transactions.write(lambda tx: _ensure_default(tx, settings.default_dataset))
         return loop.run(_serve(settings, transactions, loop, shares_port=shares_port))
     except ConfigError:
         loop.close()

@@ -106,7 +106,9 @@ class Witness:
         with self._lock:
             if time.monotonic() < self._looked_at + age_secs_max:
                 return
-            self._look(self._read())
+            side = self._read()
+            if side.history is not None:
+                self._look(side)
             self._memory.must_look = False
 
     def tick(self, secs: float) -> bool:

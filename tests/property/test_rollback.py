@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from meta.config import Settings
-from meta.errors import DeletionHeld, VersionExpired
+from meta.errors import DeletionHeld, InvalidArgument, Unavailable, VersionExpired
+from meta.v1 import ingest_token_pb2, operations_pb2
+from segments.store.open import open_store
 from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.meta import rollback
 from tests.support.meta.rollback import RunningMeta, running_meta, running_postgres
@@ -19,6 +22,11 @@ def folder() -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture
+def objects(tmp_path: Path) -> Path:
+    return tmp_path / "objects"
+
+
 def commit_and_merge(meta: RunningMeta, name: str) -> tuple[str, int, int]:
     """Ingest and merge into a dataset; its id, the last version drawn and the last poll's."""
     dataset = meta.catalog.dataset(name)
@@ -29,10 +37,11 @@ def commit_and_merge(meta: RunningMeta, name: str) -> tuple[str, int, int]:
     return dataset, version, meta.nursery.poll().response_seq
 
 
-def assert_restored(meta: RunningMeta, lost: int, polled: int) -> None:
+def assert_restored(meta: RunningMeta, lost: int, polled: int, reason: str = "went back") -> None:
     """The versions that were lost are expired, new ones are higher, and deletion is held."""
-    assert meta.state().deletion_held
-    assert meta.state().witness.restored_reason
+    state = meta.state()
+    assert state.deletion_held
+    assert reason in state.witness.restored_reason
     with pytest.raises(DeletionHeld):
         meta.writer.due()
     with pytest.raises(VersionExpired):
@@ -43,8 +52,16 @@ def assert_restored(meta: RunningMeta, lost: int, polled: int) -> None:
     assert version > max(lost, polled)
 
 
-def test_a_copied_folder_is_noticed(folder: Path, tmp_path: Path, meta_settings: Settings) -> None:
-    objects = tmp_path / "objects"
+def has_to_look(meta: RunningMeta) -> bool:
+    return meta.running.database.continuity.must_look
+
+
+def is_answering(meta: RunningMeta) -> bool:
+    meta.watch.run_round()
+    return meta.state().version > 0
+
+
+def test_a_copied_folder_is_noticed(folder: Path, objects: Path, meta_settings: Settings) -> None:
     with running_postgres(folder / "pg") as pg, running_meta(meta_settings, pg.url, objects) as m:
         _, kept, _ = commit_and_merge(m, "kept")
     rollback.copy_folder(folder / "pg", folder / "backup")
@@ -59,9 +76,8 @@ def test_a_copied_folder_is_noticed(folder: Path, tmp_path: Path, meta_settings:
 
 
 def test_an_untouched_folder_goes_on_without_a_hold(
-    folder: Path, tmp_path: Path, meta_settings: Settings
+    folder: Path, objects: Path, meta_settings: Settings
 ) -> None:
-    objects = tmp_path / "objects"
     versions = []
     for name in ("first", "second", "third"):
         with (
@@ -78,21 +94,207 @@ def test_an_untouched_folder_goes_on_without_a_hold(
 def test_a_restore_into_the_running_server_is_noticed(
     postgres: EmbeddedPostgres,
     folder: Path,
-    tmp_path: Path,
+    objects: Path,
     meta_settings: Settings,
     database_url: str,
 ) -> None:
-    with running_meta(meta_settings, database_url, tmp_path / "objects") as meta:
+    with running_meta(meta_settings, database_url, objects) as meta:
         commit_and_merge(meta, "kept")
-        backup = rollback.dump(postgres, folder, database_url)
+        backup = rollback.dump(folder, database_url)
         _, lost, polled = commit_and_merge(meta, "lost")
 
-        rollback.restore(postgres, folder, backup, database_url)
+        rollback.restore(folder, backup, database_url)
 
         wait_until(lambda: is_answering(meta), "meta uses the restored tables")
         assert_restored(meta, lost, polled)
 
 
-def is_answering(meta: RunningMeta) -> bool:
-    meta.watch.run_round()
-    return meta.state().version > 0
+def test_a_server_that_was_idle_draws_nothing_twice_after_a_restore(
+    folder: Path, objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    """It has seen none of what was lost; the first draw after the restore is its own."""
+    with running_meta(meta_settings, database_url, objects) as idle:
+        commit_and_merge(idle, "kept")
+        backup = rollback.dump(folder, database_url)
+        with running_meta(meta_settings, database_url, objects) as busy:
+            _, lost, polled = commit_and_merge(busy, "lost")
+        rollback.restore(folder, backup, database_url)
+
+        wait_until(lambda: idle.can_create("next"), "meta uses the restored tables")
+        assert_restored(idle, lost, polled)
+
+
+def test_what_was_revoked_after_the_backup_is_revoked_again_before_the_first_call(
+    folder: Path, objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with running_meta(meta_settings, database_url, objects) as m:
+        dataset = m.catalog.dataset("kept")
+        token, valid = m.catalog.token(dataset), m.catalog.token(dataset)
+        request = operations_pb2.CreateAccessTokenRequest(subject="gone", role="reader")
+        access = m.client.operations.CreateAccessToken(request).token
+        backup = rollback.dump(folder, database_url)
+        m.client.ingest_token.RevokeIngestToken(
+            ingest_token_pb2.RevokeIngestTokenRequest(token_id=token.id)
+        )
+        m.client.operations.RevokeAccessToken(
+            operations_pb2.RevokeAccessTokenRequest(token_id=access.id)
+        )
+    rollback.restore(folder, backup, database_url)
+
+    with running_meta(meta_settings, database_url, objects) as m:
+        tokens = m.client.ingest_token.ListIngestTokens(ingest_token_pb2.ListIngestTokensRequest())
+        revoked = {info.id for info in tokens.tokens if info.revoked_at}
+        listed = m.client.operations.ListAccessTokens(operations_pb2.ListAccessTokensRequest())
+        assert revoked == {token.id}
+        assert valid.id in {info.id for info in tokens.tokens}
+        assert [bool(info.revoked_at) for info in listed.tokens] == [True]
+        # A revocation alone is a tick of its own.
+        assert m.state().deletion_held
+
+
+def test_a_setting_revokes_all_tokens_that_were_valid_at_the_backup(
+    folder: Path, objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with running_meta(meta_settings, database_url, objects, revokes_on_restore=True) as meta:
+        token = meta.catalog.token(meta.catalog.dataset("kept"))
+        backup = rollback.dump(folder, database_url)
+        meta.catalog.dataset("lost")
+        rollback.restore(folder, backup, database_url)
+        wait_until(lambda: is_answering(meta), "meta uses the restored tables")
+
+        tokens = meta.client.ingest_token.ListIngestTokens(
+            ingest_token_pb2.ListIngestTokensRequest()
+        )
+        assert [info.id for info in tokens.tokens if info.revoked_at] == [token.id]
+
+
+def test_a_number_of_a_client_proves_nothing(
+    objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with running_meta(meta_settings, database_url, objects) as meta:
+        commit_and_merge(meta, "kept")
+        before = meta.state().version
+
+        with pytest.raises(InvalidArgument):
+            meta.writer.find("kept", as_of_version=2**40)
+        with pytest.raises(InvalidArgument):
+            meta.nursery.poll(since_seq=2**40)
+        assert has_to_look(meta)
+        meta.watch.run_round()
+
+        assert not has_to_look(meta)
+        assert meta.state().version == before
+        assert not meta.state().deletion_held
+
+
+@pytest.mark.slow
+def test_a_server_that_cannot_read_the_witness_answers_reads_and_draws_nothing(
+    folder: Path, objects: Path, meta_settings: Settings
+) -> None:
+    with running_postgres(folder / "pg") as pg, running_meta(meta_settings, pg.url, objects) as m:
+        _, kept, _ = commit_and_merge(m, "kept")
+    objects.rename(objects.with_name("away"))
+    with (
+        running_postgres(folder / "pg") as pg,
+        running_meta(meta_settings, pg.url, objects, makes_folder=False) as meta,
+    ):
+        assert meta.version("kept", kept) == kept
+        assert meta.state().deletion_held
+        with pytest.raises(Unavailable, match="witness"):
+            meta.catalog.dataset("next")
+
+        objects.with_name("away").rename(objects)
+
+        wait_until(lambda: meta.can_create("next"), "meta reads the witness", poll_secs=0.2)
+        assert not meta.state().deletion_held
+
+
+def test_a_running_server_goes_on_without_the_bucket_up_to_its_ceiling(
+    objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with running_meta(meta_settings, database_url, objects) as meta:
+        objects.rename(objects.with_name("away"))
+        commit_and_merge(meta, "kept")
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            connection.execute("UPDATE meta_state SET ceiling = version + 1")
+
+        meta.catalog.dataset("last")
+        with pytest.raises(Unavailable, match="witness"):
+            meta.catalog.dataset("refused")
+
+        objects.with_name("away").rename(objects)
+        wait_until(lambda: meta.can_create("next"), "meta reads the witness", poll_secs=0.2)
+
+
+def test_few_marks_are_kept_and_an_idle_database_writes_none(
+    objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with running_meta(meta_settings, database_url, objects) as meta:
+        store = open_store(meta.location)
+        for index in range(40):
+            meta.catalog.dataset(f"dataset-{index}")
+            meta.watch.run_round()
+        keys = [info.key for info in store.list("witness/")]
+        for _ in range(5):
+            meta.watch.run_round()
+
+        assert 1 < len(keys) < 20
+        assert [info.key for info in store.list("witness/")] == keys
+
+
+@pytest.mark.slow
+def test_a_snapshot_of_a_disk_is_noticed(
+    folder: Path, objects: Path, meta_settings: Settings
+) -> None:
+    disk = rollback.LoopDisk(folder)
+    if not disk.is_available():
+        pytest.skip("loop devices cannot be had here")
+    with (
+        disk.mounted() as mount,
+        running_postgres(mount / "pg", fsync="on") as pg,
+        running_meta(meta_settings, pg.url, objects) as meta,
+    ):
+        commit_and_merge(meta, "kept")
+        # While it runs, as of a volume: what the disk has at one moment.
+        disk.take_snapshot()
+        _, lost, polled = commit_and_merge(meta, "lost")
+    disk.put_back()
+
+    with (
+        disk.mounted() as mount,
+        running_postgres(mount / "pg", fsync="on") as pg,
+        running_meta(meta_settings, pg.url, objects) as meta,
+    ):
+        assert_restored(meta, lost, polled)
+
+
+@pytest.mark.slow
+def test_a_recovery_to_a_point_in_time_is_noticed(
+    folder: Path, objects: Path, meta_settings: Settings
+) -> None:
+    archive = rollback.Archive(folder)
+    with running_postgres(folder / "pg", **archive.settings()) as pg:
+        with running_meta(meta_settings, pg.url, objects) as meta:
+            archive.back_up(pg)
+            _, kept, _ = commit_and_merge(meta, "kept")
+            archive.name_point(pg, "here")
+            _, lost, polled = commit_and_merge(meta, "lost")
+        archive.finish(pg)
+    archive.prepare_recovery("here")
+
+    with (
+        running_postgres(folder / "recovered") as pg,
+        running_meta(meta_settings, pg.url, objects) as meta,
+    ):
+        assert meta.version("kept", kept) == kept
+        assert_restored(meta, lost, polled)
+
+
+def test_a_process_says_so_if_it_keeps_no_witness(
+    objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with running_meta(meta_settings, database_url, objects, keeps_witness=False) as meta:
+        commit_and_merge(meta, "kept")
+
+        assert not meta.state().witness.is_kept
+        assert list(open_store(meta.location).list("witness/")) == []

@@ -32,6 +32,8 @@ def condemn_objects(
             audit.note(tx, "CondemnObjects", "", f"{len(condemned)} keys, {shown}")
         return condemned
 
+    if keys and not request.dry_run:
+        server.transactions.database.continuity.look()
     run = server.transactions.read if request.dry_run else server.transactions.write
     return operations_pb2.CondemnObjectsResponse(condemned_keys=run(work))
 

@@ -34,6 +34,8 @@ class SegmentDeletionServicer(segment_deletion_pb2_grpc.SegmentDeletionServiceSe
                 percent_max=self._settings.deletion_percent_max,
             )
         )
+        if due:
+            self._transactions.database.continuity.look()
         location = self._settings.location
         return segment_deletion_pb2.GetTombstonedSegmentsForDeletionResponse(
             segments=[

@@ -147,6 +147,8 @@ def expire_table_objects(
     expired = server.transactions.write(
         lambda tx: table_expiry.expire(tx, grace_secs=grace_secs, most=most)
     )
+    if expired.object_keys:
+        server.transactions.database.continuity.look()
     return pb.ExpireTableObjectsResponse(object_keys=expired.object_keys, has_more=expired.has_more)
 
 

@@ -14,12 +14,13 @@ from meta.commits.group_commit import Committer
 from meta.commits.merge_registrar import QUICK_MOVES, MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.errors import InvalidArgument, VersionExpired
+from meta.errors import InvalidArgument, Unavailable, VersionExpired
 from meta.services.messages import checks, convert
 from meta.services.registration.registration_checks import checked_merge
 from meta.services.streams import poll_reply as replies
 from meta.services.streams.poll_pages import PageRequest, Pages
 from meta.store.catalog import dataset_layouts, datasets
+from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import stream_ends, stream_reads, tokens
 from meta.store.streams.stream_reads import StreamRow, StreamScope
@@ -74,7 +75,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             shard_count=shard_count,
         )
         if not request.paged:
-            return self._transactions.read(lambda tx: self._poll(tx, scope))
+            return self._without_doubt(self._transactions.read(lambda tx: self._poll(tx, scope)))
         checks.at_most(request.waiting_dataset_ids, "waiting_dataset_ids", WAITING_MAX)
         waiting = {checks.uuid(d, "waiting_dataset_ids") for d in request.waiting_dataset_ids}
         asked = PageRequest(
@@ -82,7 +83,19 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
             checks.count(request.catalog_since_seq, "catalog_since_seq"),
             request.page_cursor,
         )
-        return self._transactions.read(lambda tx: self._page(tx, asked))
+        return self._without_doubt(self._transactions.read(lambda tx: self._page(tx, asked)))
+
+    def _without_doubt(
+        self, reply: nursery_pb2.GetIngestStreamsResponse
+    ) -> nursery_pb2.GetIngestStreamsResponse:
+        """Let nothing be reaped unless this database is known to be the bucket's newest."""
+        if any(stream.reapable_offset > stream.deleted_offset for stream in reply.streams):
+            try:
+                self._transactions.database.continuity.look()
+            except Unavailable:
+                for stream in reply.streams:
+                    stream.reapable_offset = stream.deleted_offset
+        return reply
 
     async def RegisterMergedSegment(
         self, request: nursery_pb2.RegisterMergedSegmentRequest, context: grpc.ServicerContext
@@ -189,6 +202,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         """Return the current version, if what changed after `since` is known at it."""
         seq = versions.current(tx)
         if since > seq:
+            continuity.look_soon(tx.info)
             raise InvalidArgument(f"{field} {since} is above the current {seq}", field=field)
         is_forgotten = since < stream_reads.removals_floor(tx)
         if since and (is_forgotten or versions.is_lost(tx, since)):

@@ -19,6 +19,7 @@ from meta.services.messages import convert, cursors
 from meta.services.streams import poll_reply as replies
 from meta.services.streams.poll_reply import BABIES_MAX, Detail
 from meta.store.catalog import dataset_layouts, datasets
+from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import stream_reads, tokens
 from meta.store.streams.stream_reads import NO_ID, EntryRow, StreamRow, StreamScope
@@ -92,6 +93,7 @@ class Pages:
         """Fill `reply`, which holds what stands on every page. Raises CursorInvalid."""
         place = _decode(asked) if asked.cursor else PagePosition(seq=reply.response_seq)
         if place.seq > versions.current(tx) or versions.is_lost(tx, place.seq):
+            continuity.look_soon(tx.info)
             raise VersionExpired("the poll began before a failover; begin anew with since_seq 0")
         reply.response_seq = place.seq
         page = _Page(reply)

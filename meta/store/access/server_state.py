@@ -22,14 +22,14 @@ class ServerState:
     database_time_nanos: int
 
 
-_READ = text("""
-    SELECT version, deletion_held,
+_READ = text(f"""
+    SELECT version, {IS_HELD},
            greatest(gap_end, (
              SELECT coalesce(max(deletion_horizon), 0) FROM datasets
              WHERE cast(:visible AS uuid[]) IS NULL OR id = ANY(:visible))),
            (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
     FROM meta_state
-""")
+""")  # noqa: S608
 _IS_HELD = text(f"SELECT {IS_HELD} FROM meta_state")  # noqa: S608
 _HOLD = text("UPDATE meta_state SET deletion_held = true WHERE NOT deletion_held")
 _RELEASE = text("UPDATE meta_state SET deletion_held = false WHERE deletion_held")

@@ -50,6 +50,8 @@ class Guard(Protocol):
         ...
 
 
+# A database that names objects for deletion was compared with the witness so short a time ago.
+LOOK_SECS = 10.0
 NO_BUCKET = (
     "the database has a witness in its bucket, which this process has no setting for: set"
     " META_OBJECT_STORE_URL"
@@ -84,10 +86,13 @@ class Continuity:
         with suppress(Unavailable):
             self.renew()
 
-    def look(self, age_secs_max: float) -> None:
-        """Make sure that no other database took over `age_secs_max` ago; raises Unavailable."""
+    def look(self) -> None:
+        """Before something is named for deletion, make sure that no other database took over.
+
+        An idle server may not have looked for long. Raises Unavailable.
+        """
         if self.guard is not None:
-            self.guard.look(age_secs_max)
+            self.guard.look(LOOK_SECS)
 
     def note_revoked(self, kind: str, token_id: str) -> None:
         """Note a revocation that is committed outside the database; raises Unavailable."""

@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import TextClause, text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store.engine import dataset_scope, driver_statements, pg_arrays
+from meta.store.engine import continuity, dataset_scope, driver_statements, pg_arrays
 from meta.store.engine.pool import BINARY, Database, Transaction
 from meta.store.lookup import held_classes
 from meta.store.segments import segments
@@ -200,6 +200,7 @@ def readable_version(
     if requested is None:
         return snapshot.version
     if requested > snapshot.version:
+        continuity.look_soon(tx.info)
         raise InvalidArgument(
             f"{field} is {requested}, the current version is {snapshot.version}", field=field
         )

@@ -151,6 +151,7 @@ def commit_one(tx: Transaction, commit: OffsetCommit) -> Committed:
         return Committed(head.committed_offset, gone, told)
     refusal = _refusal(commit, head)
     if refusal is not None:
+        continuity.look_soon(tx.info)
         raise refusal
     own = live - foreign
     entries = [NewEntry(commit.stream_id, d, commit.offset - 1) for d in sorted(own)]

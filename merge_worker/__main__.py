@@ -19,7 +19,7 @@ from meta.process import (
     fail,
     serve_metrics,
 )
-from segments.errors import StoreError
+from segments.errors import StoreError, StoreUnavailable
 from segments.spark.session import SparkDied, SparkUnusable, cores, open_session
 from segments.store.open import open_store
 from segplane.dataplane import meta_connection
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT; exit code 1 if Spark died."""
+    """Run until SIGTERM or SIGINT; exit code 1 if Spark died or the store does not answer."""
     configure_logging("merge_worker")
     try:
         settings = load(environment("MERGE_WORKER_"))
@@ -39,6 +39,9 @@ def main() -> None:
         with meta_connection.connect(settings) as meta:
             _probe(settings, meta)
             sys.exit(_serve(settings, meta))
+    except StoreUnavailable as error:
+        log.error("store_unavailable", error=str(error))
+        sys.exit(1)
     except (ConfigError, StoreError, SparkUnusable) as error:
         fail(str(error))
     except SparkDied as error:

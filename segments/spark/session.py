@@ -34,6 +34,9 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 JAVA_MAJOR_MIN = 17
 _JAVA_TIMEOUT_SECS = 30
+_FIRST_JOBS_MAX = 3
+# Of Java, where an executor's interpreter is missing.
+_NO_PROGRAM = "Cannot run program"
 _PY4J = "An error occurred while calling"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -46,11 +49,16 @@ class SparkDied(SegmentsError):
     """The session's JVM is gone. Nothing can be run in this process any more: end it."""
 
 
+class SparkNotStarted(SparkDied):
+    """Spark's first job failed, or was cut off: only another start of the process can tell."""
+
+
 def open_session(settings: SparkSettings) -> SparkSession:
     """Start the process's one session, which takes seconds: do it before the first poll.
 
     Raises SparkUnusable if Java is missing or too old, the session will not start, no executor
-    comes in time, or one runs another release than we do; SparkDied if the JVM is killed meanwhile.
+    comes in time, or one runs another release than we do; SparkDied if the JVM is killed meanwhile,
+    SparkNotStarted if the first jobs fail otherwise, such as by a Python that the kernel killed.
     """
     check_java()
     os.environ["PYSPARK_PYTHON"] = _executors_python(settings)
@@ -58,8 +66,8 @@ def open_session(settings: SparkSettings) -> SparkSession:
     with as_file(files(__package__) / "log4j2.properties") as log_config:
         try:
             spark = _builder(settings, log_config).getOrCreate()
-            executors = _survey(spark, settings)
-        except SparkUnusable:
+            executors = _first_jobs(spark, settings)
+        except (SparkUnusable, SparkDied):
             raise
         except Exception as error:
             check_versions(error)
@@ -101,6 +109,29 @@ def _executors_python(settings: SparkSettings) -> str:
     """Executors run the interpreter that runs us, unless a cluster has one of its own for them."""
     configured = "" if settings.is_local else os.environ.get("PYSPARK_PYTHON", "")
     return dict(settings.conf).get("spark.pyspark.python", "") or configured or sys.executable
+
+
+def _first_jobs(spark: SparkSession, settings: SparkSettings) -> list[Row]:
+    """Run the survey, again if a part of it was killed: the kernel does that to one process."""
+    attempt = 1
+    while True:
+        try:
+            return _survey(spark, settings)
+        except SparkUnusable:
+            raise
+        except Exception as error:
+            check_versions(error)
+            if name := signal_of_end(error, SparkContext._gateway):
+                raise SparkDied(f"{name} ended the Spark JVM while it started") from error
+            if _NO_PROGRAM in str(error):
+                raise SparkUnusable(
+                    f"executors of {settings.master} start no Python: {cause_of(error)}"
+                ) from error
+            if attempt == _FIRST_JOBS_MAX:
+                raise SparkNotStarted(
+                    f"the first job at {settings.master} failed {attempt} times: {cause_of(error)}"
+                ) from error
+            attempt += 1
 
 
 def _survey(spark: SparkSession, settings: SparkSettings) -> list[Row]:

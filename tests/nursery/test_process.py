@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +58,50 @@ def test_a_jvm_that_is_killed_while_it_starts_asks_for_another_start(start: Star
 
     assert process.exit_code() == 1
     process.wait_for("SIGKILL ended the Spark JVM while it started")
+
+
+def dying_python(folder: Path, deaths: int) -> dict[str, str]:
+    """Give Spark an interpreter that is killed so many times before it runs."""
+    script = folder / "python"
+    script.write_text(
+        "#!/bin/sh\n"
+        f"for death in $(seq {deaths}); do\n"
+        f'  mkdir "{folder}/$death" 2>/dev/null && kill -9 $$\n'
+        "done\n"
+        f'exec "{sys.executable}" "$@"\n'
+    )
+    script.chmod(0o755)
+    return {"NURSERY_SPARK_CONF": f"spark.pyspark.python={script}"}
+
+
+def test_a_python_that_is_killed_in_the_first_job_is_started_again(tmp_path: Path) -> None:
+    process = WorkerProcess("nursery", {**META_IS_AWAY, **dying_python(tmp_path, 1)})
+    try:
+        process.wait_for("nursery_started")
+        assert (tmp_path / "1").exists()
+    finally:
+        process.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["nursery", "merge_worker"])
+def test_first_jobs_that_keep_failing_are_no_wrong_setting(
+    module: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    environment = {**META_IS_AWAY, **dying_python(tmp_path, 100)}
+    if module == "merge_worker":
+        server = request.getfixturevalue("meta_server")
+        environment = {
+            "MERGE_WORKER_META_ADDRESS": server.address,
+            "MERGE_WORKER_SPARK_MASTER": "local[1]",
+            "MERGE_WORKER_SPARK_CONF": environment["NURSERY_SPARK_CONF"],
+        }
+    process = WorkerProcess(module, environment)
+    try:
+        assert process.exit_code() == 1
+        assert process.has_logged("failed 3 times")
+    finally:
+        process.close()
 
 
 def test_a_jvm_that_refuses_its_options_ends_the_start_in_one_line() -> None:

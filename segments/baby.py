@@ -28,8 +28,8 @@ _KINDS: dict[Signal, pb.SignalKind.ValueType] = {
 }
 _STAMP_FIELDS = {signal: f"{signal}_stamp" for signal in _KINDS}
 # Tag of the fixed32 field 101, which is the last of a stamped baby.
-_CRC_TAG = b"\xad\x06"
-_CRC_BYTES = len(_CRC_TAG) + 4
+CRC_TAG = b"\xad\x06"
+_CRC_BYTES = len(CRC_TAG) + 4
 # By the id of a dataset, None where a stamp names none.
 IsWanted: TypeAlias = Callable[[str | None], bool]
 
@@ -140,7 +140,7 @@ def baby_pieces(baby: Baby) -> tuple[bytes, ...]:
     crc = 0
     for piece in pieces:
         crc = google_crc32c.extend(crc, piece)
-    return (*pieces, _CRC_TAG, crc.to_bytes(4, "little"))
+    return (*pieces, CRC_TAG, crc.to_bytes(4, "little"))
 
 
 def pieces_crc32c(pieces: Sequence[bytes]) -> int:
@@ -149,7 +149,7 @@ def pieces_crc32c(pieces: Sequence[bytes]) -> int:
     A stamped baby ends with that of everything before, so that its payloads are not read again.
     """
     crc, rest = 0, pieces
-    if len(pieces) > 1 and pieces[-2] == _CRC_TAG:
+    if len(pieces) > 1 and pieces[-2] == CRC_TAG:
         crc, rest = int.from_bytes(pieces[-1], "little"), pieces[-2:]
     for piece in rest:
         crc = google_crc32c.extend(crc, piece)
@@ -252,7 +252,7 @@ def _stamps(parts: dict[Signal, TokenPart]) -> bytes:
 
 def _check_crc(body: bytes) -> None:
     end = len(body) - _CRC_BYTES
-    if end < 0 or body[end : end + len(_CRC_TAG)] != _CRC_TAG:
+    if end < 0 or body[end : end + len(CRC_TAG)] != CRC_TAG:
         raise CorruptObject("baby segment does not end with its checksum")
     stated, found = int.from_bytes(body[-4:], "little"), crc32c(body[:end])
     if stated != found:

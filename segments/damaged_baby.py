@@ -40,6 +40,28 @@ def recover_baby(body: bytes) -> Baby:
     )
 
 
+def proven_payloads(body: bytes) -> Baby:
+    """Parse a baby segment with damaged stamps; its parts name the slices that are not proven.
+
+    A slice is proven by the checksum at its place among the stamps of its token and signal. Token
+    and dataset of a part are not proven by it: the caller has to check them. Raises CorruptObject
+    where the framing is damaged, or no payload has a checksum.
+    """
+    try:
+        message = pb.CombinedSignals.FromString(body)
+    except DecodeError as error:
+        raise CorruptObject("bytes are no CombinedSignals message") from error
+    parts = []
+    for part in baby_of(message).parts:
+        try:
+            parts.append(_checked(part, message.token_signals[part.token_id]))
+        except CorruptObject:
+            parts.append(part._replace(damaged=frozenset(range(len(part.slices)))))
+    if all(len(part.damaged) == len(part.slices) for part in parts):
+        raise CorruptObject("no checksum of a payload agrees")
+    return replace(baby_of(message), parts=tuple(parts))
+
+
 def _stamps_alone(entry: pb.TokenSignals) -> bytes:
     stamps = pb.TokenSignals()
     stamps.CopyFrom(entry)

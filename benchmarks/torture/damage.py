@@ -71,7 +71,7 @@ class Damages:
         self.done.append(f"skipped a baby segment, {len(self._ledger.lost)} records lost")
 
     def heal_a_payload(self) -> None:
-        """Flip a byte of a payload, and replay the sound bytes once it is quarantined."""
+        """Flip bits of a payload, and replay the sound bytes once it is quarantined."""
         with self._nursery_held():
             baby = self._unmerged()
             if baby is None:
@@ -83,7 +83,8 @@ class Damages:
                 return
             place = start + len(sound) // 2
             damaged = bytearray(baby.body)
-            damaged[place] ^= 1
+            # A single flipped bit would be corrected.
+            damaged[place] ^= 3
             baby.path.chmod(0o644)
             baby.path.write_bytes(damaged)
         key = quarantine_key(baby.stream_id, baby.offset, part.token_id, part.signal, 0)

@@ -5,7 +5,6 @@ be repeated after a crash.
 """
 
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,29 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from meta.client import MetaClient
-from meta.v1 import catalog_pb2, operations_pb2
+from meta.v1 import operations_pb2
 from segments.errors import ObjectMissing, SegmentsError
 from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_note_key
-from segments.parquet.schema import SegmentSpec
 from segments.signals import Signal
 from segments.store.interface import ObjectInfo, ObjectStore
 from segments.store.open import open_store
-from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
 from segplane.dataplane.location import MetaLocation, ask_location
-from segplane.dataplane.registration import create_segment
-from segplane.recovery.object_attempts import register_once
+from segplane.recovery.payload_replay import ReplayRefused, begin_replay, register_payload
 
 if TYPE_CHECKING:
     from segplane.dataplane.babies.payload import Payload
+    from segplane.recovery.whole_babies import ReplayedBaby
 
 # Payloads whose notes one page reads at most, whatever the filter takes.
 READ_MAX = 10_000
 _READS_AT_ONCE = 16
 _GROUP = 128
-
-
-class ReplayRefused(Exception):
-    """The payload cannot be replayed as asked; the message is one line that says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,26 +130,78 @@ def replay(
     ReplayRefused, MetaError, SegmentsError.
     """
     location, store = open_quarantine(client)
-    try:
-        item = find(store, key)
-    except ObjectMissing:
-        raise ReplayRefused(
-            f"{key} is not in the quarantine: replayed, dropped or unknown"
-        ) from None
+    item = _find(store, key)
     dataset_id = dataset_id or item.dataset_id
     if not dataset_id:
         raise ReplayRefused("its note names no dataset: choose one with --dataset")
     if item.is_damaged and file is None and not is_as_is:
         raise ReplayRefused(f"{item.cause}: give its sound bytes with --file, or add --as-is")
-    request = operations_pb2.BeginReplayRequest(
-        object_key=key, dataset_id=dataset_id, acceptance=acceptance
-    )
-    replayed = client.operations.BeginReplay(request).replay
+    replayed = begin_replay(client, key, dataset_id, acceptance)
     if replayed.state != operations_pb2.REPLAY_STATE_REPLAYED:
-        body = store.get(key) if file is None else file.read_bytes()
-        replayed = _register(client, location, store, item, dataset_id, body)
+        payload = _payload(item, store.get(key) if file is None else file.read_bytes())
+        replayed = register_payload(client, location, store, key, payload, dataset_id)
     _delete(store, key)
     return replayed
+
+
+def replay_whole(
+    client: MetaClient,
+    key: str,
+    dataset_id: str,
+    acceptance: operations_pb2.LossAcceptance,
+    *,
+    file: Path | None = None,
+    is_as_is: bool = False,
+    is_sound_only: bool = False,
+) -> "ReplayedBaby":
+    """Register a whole baby's records, each payload once, then delete it from the quarantine.
+
+    `file` is a sound copy of the baby; `is_sound_only` takes the payloads that are proven sound,
+    and the object stays if there are others. Raises ReplayRefused, MetaError, SegmentsError.
+    """
+    from segplane.recovery import whole_babies
+
+    location, store = open_quarantine(client)
+    item = _find(store, key)
+    body = store.get(key)
+    if file is not None:
+        baby = whole_babies.sound_copy(file, body, is_as_is=is_as_is)
+    elif is_sound_only:
+        baby = whole_babies.proven_baby(client, body)
+    else:
+        raise ReplayRefused(
+            f"{item.cause}: give a sound copy of the baby segment with --file, or take the payloads"
+            " whose own checksums hold with --sound-payloads"
+        )
+    name = cast(QuarantineKey, parse_key(key))
+    done = whole_babies.replay_baby(
+        client,
+        location,
+        store,
+        name,
+        baby,
+        default_received_at=item.modified_at_nanos,
+        dataset_id=dataset_id,
+        acceptance=acceptance,
+    )
+    if done.is_whole:
+        _delete(store, key)
+    return done
+
+
+def is_whole(key: str) -> bool:
+    """Whether a key of the quarantine is that of a whole baby segment."""
+    name = parse_key(key)
+    return isinstance(name, QuarantineKey) and name.slice_index is None and not name.is_note
+
+
+def _find(store: ObjectStore, key: str) -> Quarantined:
+    try:
+        return find(store, key)
+    except ObjectMissing:
+        raise ReplayRefused(
+            f"{key} is not in the quarantine: replayed, dropped or unknown"
+        ) from None
 
 
 def drop(
@@ -174,38 +219,6 @@ def drop(
     return reply
 
 
-def _register(
-    client: MetaClient,
-    location: MetaLocation,
-    store: ObjectStore,
-    item: Quarantined,
-    dataset_id: str,
-    body: bytes,
-) -> operations_pb2.Replay:
-    # pyarrow is no part of the `cli` extra; only a replay needs it.
-    from nursery.replay import replay_keys, write_payload
-    from segments.otlp.wire import UndecodableSlice
-
-    payload = _payload(item, body)
-
-    def attempt(number: int) -> operations_pb2.Replay:
-        with tempfile.TemporaryDirectory(prefix="segplane-replay-") as folder:
-            written = write_payload(
-                store, payload, item.key, dataset_id, spec, Path(folder), attempt=number
-            )
-        segments = [create_segment(dataset_id, location.bucket, one.key, one) for one in written]
-        request = operations_pb2.CompleteReplayRequest(object_key=item.key, segments=segments)
-        return client.operations.CompleteReplay(request).replay
-
-    try:
-        spec = _layout(client, dataset_id)
-        return register_once(
-            client, store, lambda number: replay_keys(item.key, dataset_id, number), attempt
-        )
-    except (UndecodableSlice, UnknownLayout) as error:
-        raise ReplayRefused(f"{item.key}: {error}") from None
-
-
 def _payload(item: Quarantined, body: bytes) -> "Payload":
     from segplane.dataplane.babies.payload import Payload
 
@@ -221,14 +234,6 @@ def _payload(item: Quarantined, body: bytes) -> "Payload":
         decoded_bytes=len(body),
         is_validated=False,
     )
-
-
-def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:
-    sharding = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=dataset_id))
-    settings = client.operations.GetDatasetSettings(
-        operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
-    ).settings
-    return read_layout(sharding.fields, settings.promoted_columns.columns)
 
 
 def _payloads(

@@ -88,12 +88,13 @@ def test_a_missing_baby_parks_its_stream_until_it_is_skipped(stack: DamagedStack
 
 
 def quarantined(stack: DamagedStack, text: str) -> tuple[str, Path]:
-    """Flip a bit of a record in its baby; returns the payload's key and its sound bytes' file."""
+    """Flip bits of a record in its baby; returns the payload's key and its sound bytes' file."""
     stack.wait(stack.is_drained, "every baby is merged")
     with stack.held("nursery"):
         sound = stack.send(text)
         path = stack.baby_with(text)
-        flip(path, path.read_bytes().index(text.encode()))
+        # A single flipped bit would be corrected.
+        flip(path, path.read_bytes().index(text.encode()), bits=3)
     stack.send(f"beside {text}")
     stack.wait(stack.is_drained, "every baby is merged")
     (item,) = json.loads(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from collector.export import digest_of
 from nursery.execute import execute
 from nursery.tasks import Task
 from segments.baby import Export, TokenPart
@@ -101,6 +102,22 @@ def test_a_corrupt_baby_is_put_aside_whole(store: ObjectStore, folder: Path) -> 
     assert bodies(store, result) == ["lost"]
     assert result.quarantined == (("corrupt_baby", 1),)
     assert store.get(quarantine_whole_key(STREAM, 1)) == bytes(damaged)
+
+
+def test_a_baby_whose_stamps_have_a_flipped_bit_loses_no_record(
+    store: ObjectStore, folder: Path
+) -> None:
+    slices = (logs("first"), logs("last"))
+    stamps = tuple(Export(digest_of(TOKEN, "logs", body), 7) for body in slices)
+    put(store, 0, TokenPart(TOKEN, "logs", slices, ONE, 2, exports=stamps))
+    body = bytearray(store.get(baby_key(STREAM, 0)))
+    body[bytes(body).index(ONE.encode()) + 2] ^= 1
+    store.put_if_absent(baby_key(STREAM, 1), bytes(body))
+
+    result = execute(task(1, ONE), store, ROOMY, folder)
+
+    assert sorted(bodies(store, result)) == ["first", "first", "last", "last"]
+    assert result.quarantined == ()
 
 
 def test_of_a_corrupt_baby_only_the_damaged_slice_is_put_aside(

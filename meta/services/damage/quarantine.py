@@ -21,7 +21,7 @@ def begin_replay(
     payload = _payload(request.object_key)
     if payload.name.slice_index is None:
         raise InvalidArgument(
-            "a whole baby segment cannot be decoded, so it is not replayed", field="object_key"
+            "a whole baby segment is replayed payload by payload", field="object_key"
         )
     dataset_id = checks.uuid(request.dataset_id, "dataset_id")
     acceptance = consent_of(request.acceptance)

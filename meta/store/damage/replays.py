@@ -22,7 +22,7 @@ from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
-from segments.keys import QuarantineKey
+from segments.keys import QuarantineKey, quarantine_whole_key
 
 
 class ReplayState(IntEnum):
@@ -80,6 +80,7 @@ def begin(
     """
     datasets.lock_shared(tx, [dataset_id])
     _check_passed(tx, payload.name)
+    _check_baby(tx, payload.name)
     if _insert(tx, payload, dataset_id, acceptance):
         detail = f"dataset {dataset_id}, {acceptance.actor}: {acceptance.reason}"
         audit.note(tx, "BeginReplay", payload.object_key, detail)
@@ -105,6 +106,7 @@ def complete(tx: Transaction, payload: QuarantinedPayload, new: Sequence[NewSegm
         return replay
     if replay.state is ReplayState.DROPPED:
         raise NothingToRepair("the payload was dropped", object_key=payload.object_key)
+    _check_baby(tx, payload.name)
     if {segment.dataset_id for segment in new} - {replay.dataset_id}:
         raise InvalidArgument(
             f"the replay goes to dataset {replay.dataset_id}", field="segments.dataset_id"
@@ -189,6 +191,14 @@ def _end(
         "segments": list(segment_ids),
     }
     tx.execute(_END, values)
+
+
+def _check_baby(tx: Transaction, name: QuarantineKey) -> None:
+    """Refuse a payload of a baby that was quarantined whole and dropped: the ledger has it."""
+    key = quarantine_whole_key(name.stream_id, name.offset)
+    row = tx.execute(_LOCK, {"key": key}).one_or_none()
+    if row is not None and row[0] == ReplayState.DROPPED:
+        raise NothingToRepair("its whole baby segment was dropped", object_key=key)
 
 
 def _check_passed(tx: Transaction, name: QuarantineKey) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,10 +33,34 @@ from segplane.cli.output import (
 )
 from segplane.recovery import quarantine
 from segplane.recovery.losses import acceptance
+from segplane.recovery.payload_replay import ReplayRefused
+
+if TYPE_CHECKING:
+    from segplane.recovery.whole_babies import ReplayedBaby
 
 app = typer.Typer(
     no_args_is_help=True, help="List payloads that could not be merged, replay or drop them."
 )
+SoundFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--file", help="Sound bytes of the payload, or a sound copy of the whole baby segment."
+    ),
+]
+AsIs = Annotated[
+    bool,
+    typer.Option(
+        "--as-is",
+        help="Take a payload's damaged bytes, if they decode; or a copy of a baby segment that"
+        " does not end with its checksum.",
+    ),
+]
+SoundPayloads = Annotated[
+    bool,
+    typer.Option(
+        "--sound-payloads", help="Of a whole baby segment, take what its own checksums prove."
+    ),
+]
 Key = Annotated[str, typer.Argument(help="Key, as `quarantine list` shows it.")]
 
 
@@ -98,33 +122,60 @@ def replay(
     dataset: Annotated[
         str, typer.Option(help="Dataset name; unset: the one that it was meant for.")
     ] = "",
-    file: Annotated[
-        Path | None, typer.Option(help="Sound bytes of the payload, where it is damaged.")
-    ] = None,
-    as_is: Annotated[
-        bool, typer.Option("--as-is", help="Take damaged bytes as they are, if they decode.")
-    ] = False,
+    file: SoundFile = None,
+    as_is: AsIs = False,
+    sound_payloads: SoundPayloads = False,
     reason: Reason = "",
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
     """Put a payload's records into a dataset, exactly once, and delete it here.
 
-    It may be repeated after a crash. Cannot be undone.
+    Those of a whole baby segment go to the datasets that its stamps name. It may be repeated after
+    a crash. Cannot be undone.
     """
-    with connect(address) as client, _refusals():
-        done = quarantine.replay(
-            client,
-            key,
-            _dataset_id(client, dataset),
-            acceptance(reason),
-            file=file,
-            is_as_is=as_is,
+    if sound_payloads and not quarantine.is_whole(key):
+        raise usage(
+            "--sound-payloads is for whole baby segments; add --as-is to take damaged bytes"
         )
+    if sound_payloads and file is not None:
+        raise usage("--sound-payloads and --file exclude each other")
+    with connect(address) as client, _refusals():
+        dataset_id, consent = _dataset_id(client, dataset), acceptance(reason)
+        if quarantine.is_whole(key):
+            baby = quarantine.replay_whole(
+                client,
+                key,
+                dataset_id,
+                consent,
+                file=file,
+                is_as_is=as_is,
+                is_sound_only=sound_payloads,
+            )
+            _print_baby(baby, as_json)
+            return
+        done = quarantine.replay(client, key, dataset_id, consent, file=file, is_as_is=as_is)
     if as_json:
         print_json(done)
     else:
         print(f"visible from version {done.version} on, in {len(done.segment_ids)} segments")
+
+
+def _print_baby(done: "ReplayedBaby", as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(dataclasses.asdict(done), indent=2))
+        return
+    if done.replayed:
+        print(
+            f"{done.replayed} payloads visible from version {done.version} on,"
+            f" in {done.num_segments} segments"
+        )
+    if done.quarantined:
+        print(
+            f"{done.quarantined} payloads without a dataset, or undecodable, are in the quarantine"
+        )
+    if done.damaged:
+        print(f"{done.damaged} payloads are damaged: the baby segment stays in the quarantine")
 
 
 @app.command()
@@ -153,6 +204,6 @@ def _refusals() -> Iterator[None]:
     """Turn refusals into one line and an exit code."""
     try:
         yield
-    except (quarantine.ReplayRefused, SegmentsError, OSError) as error:
+    except (ReplayRefused, SegmentsError, OSError) as error:
         complain(str(error))
         raise typer.Exit(EXIT_REFUSED) from None

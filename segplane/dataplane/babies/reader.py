@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from segments.baby import Baby, IsWanted, decode_baby
+from segments.corrected_baby import correct_baby
 from segments.damaged_baby import recover_baby
 from segments.errors import CorruptObject, SegmentsError
 from segments.keys import baby_key
@@ -47,9 +48,9 @@ class BabyReader:
         """Decode a fetched body into a baby and the time it was received.
 
         Parts of datasets that are not wanted may be left out: a baby of many datasets is read by
-        several tasks. Of a corrupt baby the parts name the damaged slices; one whose stamps or
-        framing are damaged counts as empty, once its bytes are in the quarantine. Raises
-        SegmentsError if the store did, then or now.
+        several tasks. A flipped bit is corrected. Of a baby with more damage the parts name the
+        damaged slices; one whose stamps or framing are damaged counts as empty, once its bytes are
+        in the quarantine. Raises SegmentsError if the store did, then or now.
         """
         if isinstance(body, SegmentsError):
             raise body
@@ -75,6 +76,8 @@ class BabyReader:
         try:
             return _decode_checked(read, again, is_wanted)
         except CorruptObject as error:
+            with suppress(CorruptObject):
+                return _decode_checked(read, correct_baby(again), is_wanted)
             with suppress(CorruptObject):
                 return recover_baby(again)
             if read.is_owner:

@@ -160,11 +160,11 @@ class DamagedStack:
         return open_store(StoreLocation.from_url(self.root.as_uri()))
 
 
-def flip(path: Path, at: int) -> bytes:
-    """Flip a bit of an object; returns the sound bytes."""
+def flip(path: Path, at: int, bits: int = 1) -> bytes:
+    """Flip bits of a byte of an object; returns the sound bytes."""
     sound = path.read_bytes()
     path.chmod(0o644)
-    path.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :])
+    path.write_bytes(sound[:at] + bytes([sound[at] ^ bits]) + sound[at + 1 :])
     return sound
 
 

@@ -1,0 +1,77 @@
+"""Registers one OTLP payload of the quarantine in a dataset, once, whatever is killed meanwhile."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2, operations_pb2
+from segments.parquet.schema import SegmentSpec
+from segments.store.interface import ObjectStore
+from segplane.dataplane.dataset_layout import UnknownLayout, read_layout
+from segplane.dataplane.location import MetaLocation
+from segplane.dataplane.registration import create_segment
+from segplane.recovery.object_attempts import register_once
+
+if TYPE_CHECKING:
+    from segplane.dataplane.babies.payload import Payload
+
+
+class ReplayRefused(Exception):
+    """The payload cannot be replayed as asked; the message is one line that says why."""
+
+
+class UndecodablePayload(ReplayRefused):
+    """The payload is no message of its signal, or its dataset's layout is not known."""
+
+
+def begin_replay(
+    client: MetaClient, key: str, dataset_id: str, acceptance: operations_pb2.LossAcceptance
+) -> operations_pb2.Replay:
+    """Fix the dataset that a payload goes to; the reply says whether it was replayed before."""
+    request = operations_pb2.BeginReplayRequest(
+        object_key=key, dataset_id=dataset_id, acceptance=acceptance
+    )
+    return client.operations.BeginReplay(request).replay
+
+
+def register_payload(
+    client: MetaClient,
+    location: MetaLocation,
+    store: ObjectStore,
+    key: str,
+    payload: "Payload",
+    dataset_id: str,
+) -> operations_pb2.Replay:
+    """Write the records of a payload whose replay was begun, and register them.
+
+    Raises ReplayRefused, MetaError, SegmentsError.
+    """
+    # pyarrow is no part of the `cli` extra; only a replay needs it.
+    from nursery.replay import replay_keys, write_payload
+    from segments.otlp.wire import UndecodableSlice
+
+    def attempt(number: int) -> operations_pb2.Replay:
+        with tempfile.TemporaryDirectory(prefix="segplane-replay-") as folder:
+            written = write_payload(
+                store, payload, key, dataset_id, spec, Path(folder), attempt=number
+            )
+        segments = [create_segment(dataset_id, location.bucket, one.key, one) for one in written]
+        request = operations_pb2.CompleteReplayRequest(object_key=key, segments=segments)
+        return client.operations.CompleteReplay(request).replay
+
+    try:
+        spec = _layout(client, dataset_id)
+        return register_once(
+            client, store, lambda number: replay_keys(key, dataset_id, number), attempt
+        )
+    except (UndecodableSlice, UnknownLayout) as error:
+        raise UndecodablePayload(f"{key}: {error}") from None
+
+
+def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:
+    sharding = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(id=dataset_id))
+    settings = client.operations.GetDatasetSettings(
+        operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
+    ).settings
+    return read_layout(sharding.fields, settings.promoted_columns.columns)

@@ -8,11 +8,12 @@ import asyncio
 import gc
 import signal
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 
 import grpc
 import structlog
 from aiohttp import web
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health_aio
 
 from collector.auth import TokenCache
@@ -21,6 +22,7 @@ from collector.config import Settings, split_bind
 from collector.conversion import ConversionPool
 from collector.export import CommittedDigests
 from collector.flusher import Flusher
+from collector.http_connections import IdleConnections, idle_max, listen_http
 from collector.ingestion import Ingestion
 from collector.intake import Intake, IntakeLimits
 from collector.otlp_grpc import SERVICES, OtlpHandler
@@ -31,6 +33,7 @@ from meta import metrics
 from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
 from meta.process import ConfigError, Shutdown
+from meta.process.health_calls import HealthCalls
 from meta.process.supervision import watch_parent
 from segments.store.open import open_store
 from segplane.dataplane import meta_connection
@@ -43,6 +46,7 @@ _COLLECT_OBJECTS = 20_000
 log = structlog.get_logger()
 # Answers of the last flush reach their senders before connections are cut.
 ANSWER_SECS = 5.0
+CONNECTION_IDLE_MS, HANDSHAKE_MS = 600_000, 10_000
 META_CHECK_SECS = 2.0
 
 
@@ -112,8 +116,14 @@ class Collector:
         log.info("listening", grpc_port=grpc_port, http_port=http_port)
 
     async def _listen_grpc(self, stack: AsyncExitStack) -> int:
+        health = HealthCalls(self._health, partial(_count_restricted, "health"))
         server = grpc.aio.server(
+            # Health first: whatever others hold open, a probe is answered.
+            handlers=(health, OtlpHandler(self._intake)),
             options=(
+                ("grpc.max_concurrent_streams", self._settings.concurrent_exports_max),
+                ("grpc.max_connection_idle_ms", CONNECTION_IDLE_MS),
+                ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
                 ("grpc.max_receive_message_length", self._settings.export_size_bytes_max),
                 # Two collectors on one port would each get half of the exports by accident.
                 ("grpc.so_reuseport", int(self._shares_ports)),
@@ -122,11 +132,7 @@ class Collector:
                 # has a window of its own size all the same.
                 ("grpc.http2.bdp_probe", 0),
             ),
-            # gRPC's own refusal tells exporters not to try again, so ours comes first.
-            maximum_concurrent_rpcs=2 * self._settings.concurrent_exports_max,
         )
-        server.add_generic_rpc_handlers((OtlpHandler(self._intake),))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         await self._set_health(is_serving=False)
         try:
             port = self._add_grpc_port(server)
@@ -143,32 +149,26 @@ class Collector:
         return server.add_secure_port(self._settings.grpc_bind, credentials)
 
     async def _listen_http(self, stack: AsyncExitStack) -> int:
+        settings = self._settings
+        host, port = split_bind(settings.http_bind)
         runner = web.AppRunner(
-            OtlpHttp(self._intake, self._settings.cors_origins).application(),
-            access_log=None,
-            auto_decompress=False,
+            OtlpHttp(self._intake, settings.cors_origins).application(),
             handle_signals=False,
-            # Bodies that were refused are dropped by `unread_bodies`.
-            lingering_time=0,
             shutdown_timeout=ANSWER_SECS,
         )
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
-        host, port_wanted = split_bind(self._settings.http_bind)
-        tls = self._settings.tls
-        site = web.TCPSite(
-            runner,
-            host,
-            port_wanted,
-            reuse_port=self._shares_ports,
-            ssl_context=None if tls is None else tls.ssl_context(),
-        )
+        idle = IdleConnections(idle_max(), _count_restricted)
         try:
-            await site.start()
+            listener = await listen_http(
+                runner, idle, host, port, settings.tls, shares_port=self._shares_ports
+            )
         except OSError as error:
-            raise _taken("COLLECTOR_HTTP_BIND", self._settings.http_bind) from error
-        port: int = runner.addresses[0][1]
-        return port
+            raise _taken("COLLECTOR_HTTP_BIND", settings.http_bind) from error
+        # Before the connections end: no new one comes.
+        stack.callback(listener.close)
+        bound: int = listener.sockets[0].getsockname()[1]
+        return bound
 
     async def work(self, stop: asyncio.Event) -> bool:
         """Take exports until `stop`, then commit what was taken and end the stream."""
@@ -219,6 +219,10 @@ class Collector:
             status = health_pb2.HealthCheckResponse.NOT_SERVING
         for service in ("", *SERVICES):
             await self._health.set(service, status)
+
+
+def _count_restricted(why: str) -> None:
+    metrics.RESTRICTED_CALLS.labels("stranger", why).inc()
 
 
 def _limits(settings: Settings) -> IntakeLimits:

@@ -15,6 +15,7 @@ from google.protobuf.json_format import MessageToJson
 from collector.buffer import Charge
 from collector.decompress import DECOMPRESSORS
 from collector.export import count_refused
+from collector.http_connections import heads, kept
 from collector.http_conventions import Cors, UnreadBodies, json_errors, name_server
 from collector.intake import Intake
 from collector.otlp_grpc import token_of
@@ -54,7 +55,7 @@ class OtlpHttp:
 
     def application(self) -> web.Application:
         """Build the aiohttp application."""
-        app = web.Application(middlewares=[UnreadBodies().discard, json_errors])
+        app = web.Application(middlewares=[heads, UnreadBodies().discard, json_errors])
         app.on_response_prepare.append(name_server)
         cors = Cors(self.cors_origins)
         if self.cors_origins:
@@ -96,7 +97,7 @@ class OtlpHttp:
         def host() -> str:
             return network_of(request.remote or "")
 
-        with await self.intake.admit(signal, token_secret, host) as admission:
+        with await self.intake.admit(signal, token_secret, host) as admission, kept(request):
             body = await self._body(request, admission.charge)
             if is_json:
                 return await self.intake.accept_json(admission, body)

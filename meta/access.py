@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from uuid import UUID
 
-HEALTH_METHODS = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
-_REFLECTION_METHODS = tuple(
+REFLECTION_METHODS = tuple(
     f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
     for version in ("v1", "v1alpha")
 )
@@ -257,12 +256,12 @@ _SCOPED_ROWS: dict[str, tuple[str, ...]] = {
 }
 _SCOPED = frozenset(
     f"/meta.v1.{service}/{rpc}" for service, rpcs in _SCOPED_ROWS.items() for rpc in rpcs
-) | frozenset(_REFLECTION_METHODS)
+) | frozenset(REFLECTION_METHODS)
 _ALLOWED = {
     f"/meta.v1.{service}/{rpc}": frozenset(roles)
     for service, rpcs in _ROWS.items()
     for rpc, roles in rpcs.items()
-} | {method: frozenset(_EVERY) for method in _REFLECTION_METHODS}
+} | {method: frozenset(_EVERY) for method in REFLECTION_METHODS}
 
 
 def is_scoped(service: str, rpc: str) -> bool:

@@ -35,67 +35,67 @@ STORE_CLOCK_SKEW = Gauge(
     registry=JANITOR,
 )
 
+RESTRICTED_CALLS = Counter(
+    "segplane_restricted_calls_total",
+    "Calls that a bound refused, ended or delayed, by caller (stranger = without a valid"
+    " credential, subject = with its own, everybody = may be anybody) and reason. A rise: somebody"
+    " floods the server, or has outgrown a bound (docs/contributing/overload.md).",
+    ["who", "why"],
+    registry=META,
+)
+COLLECTOR.register(RESTRICTED_CALLS)
 RPC_SECONDS = Histogram(
     "segplane_rpc_seconds",
-    "Seconds from the arrival of a call to its answer, by method and status code. A rise: Postgres"
-    " is slow, or calls wait for locks or threads.",
+    "Seconds from a call's headers to its answer, by method and code. A rise: Postgres is slow.",
     ["rpc", "code"],
     buckets=_SECONDS,
     registry=META,
 )
 REGISTRATION_EXCESS_EVENTS = Counter(
     "segplane_registration_excess_events_total",
-    "Events of registrations beyond the records of their baby segments, where not all of these are"
-    " stamped and counted (elsewhere the call is refused). A rise: a nursery invents or doubles"
-    " records, or a collector counts too few.",
+    "Events of registrations beyond the records of their babies, where these are not all stamped"
+    " and counted. A rise: a nursery invents or doubles records, or a collector counts too few.",
     registry=META,
 )
 ALLOWED_EXCESS_EVENTS = Counter(
     "segplane_registration_allowed_excess_events_total",
-    "Excess events of registrations that an operator has allowed. A rise: an allowance is used;"
-    " revoke it once its cause is gone.",
+    "Excess events that an operator has allowed. A rise: revoke the allowance after its cause.",
     registry=META,
 )
 TX_RETRIES = Counter(
     "segplane_transaction_retries_total",
-    "Transactions run again after a conflict, by SQLSTATE. A rise: calls contend for the same"
-    " rows.",
+    "Transactions run again after a conflict, by SQLSTATE. A rise: calls contend for rows.",
     ["sqlstate"],
     registry=META,
 )
 COMMIT_BATCH_CALLS = Histogram(
     "segplane_commit_batch_calls",
-    "Calls that shared one database commit, by queue. A rise: more calls at the same time; each"
-    " commit does more work.",
+    "Calls that shared one database commit, by queue. A rise: more calls at the same time.",
     ["queue"],
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
     registry=META,
 )
 COMMIT_BATCH_FAILURES = Counter(
     "segplane_commit_batch_failures_total",
-    "Batches that failed as a whole, whose calls were then run one by one. A rise: contention, or"
-    " Postgres does not answer.",
+    "Batches that failed, whose calls were then run singly. A rise: contention, or no Postgres.",
     ["queue"],
     registry=META,
 )
 CLOCK_STEPS = Counter(
     "segplane_meta_clock_steps_total",
-    "Steps of the database's clock that this server saw, by direction (forward, backward). A rise:"
-    " its time synchronisation jumps; graces and retentions take longer by it.",
+    "Steps of the database's clock, by direction. A rise: its time synchronisation jumps.",
     ["direction"],
     registry=META,
 )
 BACKGROUND_FAILURES = Counter(
     "segplane_meta_background_failures_total",
-    "Runs of a background job or expiry rule that failed and are repeated. A rise: expired rows"
-    " stay or health is not watched; the log says why.",
+    "Runs of a background job or expiry rule that failed and are repeated. A rise: see the log.",
     ["job"],
     registry=META,
 )
 BACKGROUND_SUCCESS = Gauge(
     "segplane_meta_background_success_timestamp_seconds",
-    "Unix time of the last run without a failure, by background job or expiry rule. A rise of the"
-    " time since then: the job fails or hangs.",
+    "Unix time of the last good run of a background job or rule. No rise: it fails or hangs.",
     ["job"],
     registry=META,
 )

@@ -1,4 +1,4 @@
-"""Cache of the valid access tokens; what is not in it is looked up, as often as its peer may."""
+"""Cache of the valid access tokens; what is not in it is looked up, with others that wait."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ import structlog
 from meta.access import Principal, Role
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError
-from meta.process.failed_attempts import FailedAttempts
+from meta.rpc.token_lookups import TokenLookups
 from meta.store.access import access_tokens, token_secrets
 from meta.store.access.access_tokens import ValidAccess
 from meta.store.access.token_secrets import HashFunction, TokenDigests, TokenHasher
@@ -33,7 +33,7 @@ class AccessTokens:
         self._hasher = hasher
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._attempts = FailedAttempts(clock)
+        self._lookups = TokenLookups(transactions)
         self._read_at = float("-inf")
         self._valid: dict[bytes, tuple[ValidAccess, Principal]] = {}
         # By the plaintext of a valid token that was shown since: to hash it takes 10 us a call.
@@ -46,12 +46,8 @@ class AccessTokens:
             return None
         return self._shown.get(plaintext)
 
-    async def find(self, plaintext: str, host: str) -> Principal | None:
-        """The principal of a token that a host shows, None if it is not valid.
-
-        A host that shows too many unknown ones is answered from the cache alone, which holds every
-        token that has been valid for a few seconds. Raises Unavailable.
-        """
+    async def find(self, plaintext: str) -> Principal | None:
+        """The principal of a token, None if it is not valid. Raises Unavailable."""
         if not token_secrets.is_well_formed(plaintext, token_secrets.ACCESS_PREFIX):
             return None
         if self._hash is None or self._clock() - self._read_at >= SNAPSHOT_SECS:
@@ -60,11 +56,9 @@ class AccessTokens:
         read_at = self._read_at
         digests = self._hash(plaintext)
         known = next(filter(None, map(self._valid.get, digests.all())), None)
-        if known is None and self._attempts.may_try(host):
+        if known is None:
             # It may be new.
             known = await self._look_up(digests)
-            if known is not None:
-                self._attempts.succeeded(host)
         if known is None:
             return None
         access, principal = known
@@ -77,9 +71,7 @@ class AccessTokens:
 
     async def _look_up(self, digests: TokenDigests) -> tuple[ValidAccess, Principal] | None:
         read_at = self._read_at
-        access = await asyncio.to_thread(
-            self._transactions.read, lambda tx: access_tokens.find_valid(tx, digests.all())
-        )
+        access = await self._lookups.find(digests)
         if access is None:
             return None
         known = access, _principal(access)

@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 
 from meta import access
-from meta.access import ANONYMOUS, HEALTH_METHODS, SHARED_TOKEN, Origin, Principal
+from meta.access import ANONYMOUS, SHARED_TOKEN, Origin, Principal
 from meta.client.addresses import host_of
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -33,10 +33,12 @@ class Authentication:
         self._certificates = settings.certificate_rules
         self._is_required = settings.requires_authentication or bool(token)
 
-    async def check(self, method: str, context: "grpc.aio.ServicerContext[Any, Any]") -> None:
-        """Note who calls. Raises Unauthenticated or RoleRefused unless the call is allowed."""
-        if method in HEALTH_METHODS:
-            return
+    async def check(self, method: str, context: "grpc.aio.ServicerContext[Any, Any]") -> Principal:
+        """Note and return who calls, from the headers of a call alone.
+
+        Raises Unauthenticated or RoleRefused unless the call is allowed, and Unavailable where a
+        token cannot be looked up now.
+        """
         # Read now: the call's memory is gone when its handler ends, and a thread may outlive that.
         peer, sent = context.peer(), context.invocation_metadata() or ()
         principal = await self._principal(context, sent)
@@ -48,6 +50,7 @@ class Authentication:
                 role=principal.role.value,
             )
         access.origin.set(lambda: Origin(host_of(peer), request_id.sent_in(sent)))
+        return principal
 
     async def _principal(
         self, context: "grpc.aio.ServicerContext[Any, Any]", sent: Metadata
@@ -62,7 +65,7 @@ class Authentication:
         if bearer.startswith(token_secrets.ACCESS_PREFIX):
             principal = self._tokens.shown(bearer)
             if principal is None:
-                principal = await self._tokens.find(bearer, host_of(context.peer()))
+                principal = await self._tokens.find(bearer)
         elif self._web_tokens is not None and json_web_tokens.is_well_formed(bearer):
             principal = await self._web_tokens.find(bearer)
         else:

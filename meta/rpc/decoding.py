@@ -6,15 +6,17 @@ it has more fields than any legal request.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from google.protobuf.message import DecodeError
 
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, Overloaded
 from meta.event_loop import to_its_end
 from meta.rpc.refusal_pace import RefusalPace
+from meta.rpc.restrictions import EVERYBODY, SUBJECT, count_restricted
 from meta.rpc.thread_shares import CallCost
 from segments import protowire
 
@@ -25,6 +27,9 @@ SMALL_BYTES = 16 * 1024
 LARGE_BYTES = 256 * 1024
 LARGE_AT_ONCE = 2
 FIELDS_MAX = 100_000
+# Of all large requests that have a slot or wait for one; a subject has half of it.
+BYTES_MAX = 64 * 1024 * 1024
+BYTES_SHARE = 2
 
 
 class LargeRequests:
@@ -35,26 +40,46 @@ class LargeRequests:
         self._slots = asyncio.Semaphore(LARGE_AT_ONCE)
         # Of subjects that have calls in a slot or waiting for one.
         self._own: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        # Bytes of requests by subject.
+        self._bytes: dict[str, int] = {}
 
     async def run(
         self,
         subject: str,
-        work: Callable[..., Coroutine[Any, Any, Result]],
-        *arguments: Any,
+        size_bytes: int,
+        work: Callable[[], Coroutine[Any, Any, Result]],
         on_cancel: Callable[[], None],
     ) -> Result:
         """Do `work` in a slot, which is held until the work ends even if the caller has left.
 
-        "" = a subject that may be anybody, whose requests may have all slots.
+        "" = a subject that may be anybody, whose requests may have all slots. Raises Overloaded
+        where the requests that wait have too many bytes.
         """
-        if not subject:
-            async with self._slots:
-                return await to_its_end(work(*arguments), on_cancel)
-        async with self._own.setdefault(subject, asyncio.Lock()):
-            # Before it is decoded: that costs more than all else of a refusal.
-            await self._pace.after_earlier(("subject", subject))
-            async with self._slots:
-                return await to_its_end(work(*arguments), on_cancel)
+        with self._counted(subject, size_bytes):
+            if not subject:
+                async with self._slots:
+                    return await to_its_end(work(), on_cancel)
+            async with self._own.setdefault(subject, asyncio.Lock()):
+                # Before it is decoded: that costs more than all else of a refusal.
+                await self._pace.after_earlier(("subject", subject))
+                async with self._slots:
+                    return await to_its_end(work(), on_cancel)
+
+    @contextmanager
+    def _counted(self, subject: str, size_bytes: int) -> Iterator[None]:
+        """Count the bytes of a request while it is kept."""
+        own = self._bytes.get(subject, 0) + size_bytes
+        is_beyond = bool(subject) and own > BYTES_MAX // BYTES_SHARE
+        if is_beyond or sum(self._bytes.values()) + size_bytes > BYTES_MAX:
+            count_restricted(SUBJECT if subject else EVERYBODY, "bytes")
+            raise Overloaded("large requests wait for one another, and more would not fit")
+        self._bytes[subject] = own
+        try:
+            yield
+        finally:
+            self._bytes[subject] -= size_bytes
+            if not self._bytes[subject]:
+                del self._bytes[subject]
 
     async def decode_each(
         self, requests: AsyncIterator[bytes], deserialize: Callable[[bytes], Message]

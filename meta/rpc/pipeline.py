@@ -1,31 +1,32 @@
-"""The path of every call: timer, admission, authentication, execution, reply or refusal.
+"""The path of every call: authentication, admission, its message, execution, reply or refusal.
 
+A call begins at its headers: whoever may not make it is refused before a message is read.
 Nothing that a client sends leaves here as INTERNAL or UNKNOWN.
 """
 
 import asyncio
-import inspect
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import grpc
 
 from meta import access
-from meta.access import Principal
-from meta.client.addresses import host_of
+from meta.access import REFLECTION_METHODS, Principal
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, Overloaded, RoleRefused, TokenUnknown, Unauthenticated
+from meta.process.call_places import LATE, CallPlaces, NoMessage
 from meta.rpc import execution, request_id, status
-from meta.rpc.admission import CallAdmission, IdentityAdmission
+from meta.rpc.admission import STREAMS, WATCHES, Admission
 from meta.rpc.authentication import Authentication
 from meta.rpc.call_metrics import CallDurations
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
 from meta.rpc.denials import Denials
-from meta.rpc.execution import Execute, Run
+from meta.rpc.execution import Execute
 from meta.rpc.refusal_pace import Caller, RefusalPace
 from meta.rpc.request_id import Context
-from meta.rpc.streams import StreamSlots
+from meta.rpc.restrictions import EVERYBODY, STRANGER, SUBJECT, count_restricted, who
 from meta.rpc.thread_shares import CallCost, ThreadShares
 from meta.store.access import denied_calls
 from meta.store.engine import call_scope
@@ -36,7 +37,14 @@ UNKNOWN_METHOD = "/unknown/Unknown"
 # A subject holds at most such a part of the threads; the rest is for others.
 THREADS_SHARE = 4
 # They have places of their own, and last.
-WATCHES = frozenset({"/meta.v1.OperationsService/WatchDataset"})
+WATCH_METHODS = frozenset({"/meta.v1.OperationsService/WatchDataset"})
+# Calls whose messages have not come yet, and of which gRPC may hold all but the last byte.
+UNREAD_MAX, UNREAD_SECS = 64, 60.0
+# Of a server without authentication anybody may ask which calls it has.
+REFLECTIONS_MAX, REFLECTION_SECS = 16, 600.0
+# Refusals of callers without a valid credential that wait; further ones are sent at once.
+STRANGERS_MAX = 256
+STRANGERS: Caller = "strangers", ""
 # A reader that takes nothing for so long is dropped.
 WRITE_SECS = 30.0
 # Refusals that are logged once a minute for each host, and else counted.
@@ -52,28 +60,25 @@ class Pipeline:
         self.denials = Denials(
             store=lambda counts: transactions.write(lambda tx: denied_calls.add(tx, counts))
         )
-        self._admission = CallAdmission(settings.concurrent_rpcs_max)
         self._authentication = authentication
+        self.admission = Admission(settings)
         self.pace = RefusalPace(settings.concurrent_rpcs_max)
+        self._strangers = RefusalPace(STRANGERS_MAX)
         self._large_requests = LargeRequests(self.pace)
-        self._streams = StreamSlots(settings.threads)
-        self.identities = IdentityAdmission(
-            settings.identity_rpcs_max, self._streams.most, settings.watchers_max
-        )
+        self.unread = CallPlaces(UNREAD_MAX, UNREAD_SECS, _gave_way)
+        self._reflections = CallPlaces(REFLECTIONS_MAX, REFLECTION_SECS, _reflection_ended)
         # Less, since the database's pool has a connection for every second thread.
         self.threads = ThreadShares(max(1, settings.threads // THREADS_SHARE))
 
     def wrap(self, handler: Any, method: str) -> Any:
         """The handler of one method (`/package.Service/Method`), wrapped."""
-        if handler.request_streaming:
+        # Registered as if requests were streams, so that gRPC does not read a message first. They
+        # are the same on the wire, and cost the same.
+        if handler.request_streaming or handler.response_streaming:
             return grpc.stream_stream_rpc_method_handler(
                 self._stream(handler, method), response_serializer=handler.response_serializer
             )
-        if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(
-                self._stream(handler, method), response_serializer=handler.response_serializer
-            )
-        return grpc.unary_unary_rpc_method_handler(self._unary(handler, method))
+        return grpc.stream_unary_rpc_method_handler(self._unary(handler, method))
 
     def unknown(self) -> Any:
         """The handler of every method that the server does not have."""
@@ -84,20 +89,21 @@ class Pipeline:
         handler = grpc.unary_unary_rpc_method_handler(refuse, _as_is, _as_is)
         return self.wrap(handler, UNKNOWN_METHOD)
 
-    def _unary(self, handler: Any, method: str) -> Run:
+    def _unary(self, handler: Any, method: str) -> Any:
         rpc = _short_name(method)
         durations = CallDurations(rpc)
         is_in_thread = execution.is_in_thread(handler)
         execute = self._in_share(execution.of_handler(handler, rpc), is_in_thread=is_in_thread)
 
-        async def call(raw: bytes, context: Context) -> bytes:
+        async def call(_: object, context: Context) -> bytes:
             began = durations.start()
             scope, cost = CallScope.enter(), CallCost()
+            raw = b""
             try:
-                with self._admission.admit(method):
-                    await self._authentication.check(method, context)
-                    with self.identities.admit(access.current.get()):
-                        reply = await execute(raw, context, cost)
+                principal = await self._authentication.check(method, context)
+                with self.admission.admit(principal):
+                    raw = await self._read(principal, context)
+                    reply = await execute(raw, context, cost)
                 durations.succeeded(began)
                 return reply
             except asyncio.CancelledError:
@@ -106,17 +112,40 @@ class Pipeline:
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a call
                 refusal = self._refuse(error, rpc, durations, began, context)
-                paced_for = _paced_for(error, context)
+                paced_for = _paced_for(error)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
             # must hold no frame that holds the request: so `abort` is called here, in the outermost
             # frame, after the handler's error is gone and without the request.
             del raw
             if paced_for is not None:
-                await self.pace.wait(paced_for, cost.cpu_secs)
+                await self._wait(paced_for, cost.cpu_secs)
             await context.abort(*refusal)
             raise AssertionError("abort raises")
 
         return call
+
+    async def _read(self, principal: Principal, context: Context) -> bytes:
+        """Read the message of a call that is admitted."""
+        caller = "unread", principal.subject
+        if not principal.is_shared:
+            # A subject whose calls have no messages waits before it displaces others again.
+            await self.pace.after_earlier(caller)
+        try:
+            return await self.unread.read(context)
+        except NoMessage:
+            raise InvalidArgument("the call has no message") from None
+        except grpc.aio.AbortError:
+            count_restricted(who(principal), "unread")
+            if not principal.is_shared:
+                self.pace.delay(caller)
+            raise
+
+    async def _wait(self, paced_for: Caller, cpu_secs: float) -> None:
+        """Wait until a refusal may be sent."""
+        is_stranger = paced_for is STRANGERS
+        pace = self._strangers if is_stranger else self.pace
+        if await pace.wait(paced_for, cpu_secs):
+            count_restricted(STRANGER if is_stranger else SUBJECT, "pace")
 
     def _in_share(self, execute: Execute, *, is_in_thread: bool) -> Execute:
         """Execution within what the caller's subject may occupy."""
@@ -127,9 +156,8 @@ class Pipeline:
             if len(raw) <= LARGE_BYTES:
                 return await execute(raw, context, cost)
             subject = "" if principal.is_shared else principal.subject
-            return await self._large_requests.run(
-                subject, execute, raw, context, cost, on_cancel=call_scope.cancel_soon
-            )
+            work = partial(execute, raw, context, cost)
+            return await self._large_requests.run(subject, len(raw), work, call_scope.cancel_soon)
 
         async def run(raw: bytes, context: Context, cost: CallCost) -> bytes:
             principal = access.current.get()
@@ -144,24 +172,30 @@ class Pipeline:
     def _stream(self, handler: Any, method: str) -> Any:
         rpc = _short_name(method)
         durations = CallDurations(rpc)
-        kind = "watches" if method in WATCHES else "streams"
+        kind = WATCHES if method in WATCH_METHODS else STREAMS
         answer = self._answers(handler, method)
+        is_reflection = method in REFLECTION_METHODS
 
-        async def call(received: Any, context: Context) -> None:
+        async def call(requests: Any, context: Context) -> None:
             began = durations.start()
             scope = CallScope.enter()
             try:
-                # A token that has ended ends its streams: it is checked before every reply.
-                async with nullcontext() if method in WATCHES else self._streams.slot():
-                    await self._authentication.check(method, context)
-                    with self.identities.admit(access.current.get(), kind):
-                        await answer(received, context)
+                principal = await self._authentication.check(method, context)
+                if is_reflection:
+                    # It has no part in the places of streams that work needs.
+                    await self._reflections.run(context, answer(requests, context))
+                else:
+                    with self.admission.admit(principal, kind):
+                        await answer(requests, context)
                 return
             except asyncio.CancelledError:
                 scope.cancel_soon()
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a stream
                 refusal = self._refuse(error, rpc, durations, began, context)
+                paced_for = _paced_for(error)
+            if paced_for is not None:
+                await self._wait(paced_for, 0.0)
             await context.abort(*refusal)
 
         return call
@@ -170,6 +204,7 @@ class Pipeline:
         """The coroutine that writes the replies of a stream that is admitted."""
         inner = handler.stream_stream or handler.unary_stream
 
+        # A token that has ended ends its streams: it is checked before every reply.
         async def answer(received: Any, context: Context) -> None:
             if handler.request_streaming:
                 requests = self._large_requests.decode_each(received, handler.request_deserializer)
@@ -177,15 +212,13 @@ class Pipeline:
                     async for reply in replies:
                         await self._authentication.check(method, context)
                         await context.write(reply)
-            elif inspect.isasyncgenfunction(inner):
-                request = parse(received, handler.request_deserializer)
-                async with aclosing(inner(request, context)) as replies:
-                    async for reply in replies:
-                        await self._authentication.check(method, context)
-                        await _write(context, reply)
-            else:
-                # The health watch is the only one; it writes its replies itself.
-                await inner(parse(received, handler.request_deserializer), context)
+                return
+            raw = await self._read(access.current.get(), context)
+            request = parse(raw, handler.request_deserializer)
+            async with aclosing(inner(request, context)) as replies:
+                async for reply in replies:
+                    await self._authentication.check(method, context)
+                    await _write(context, reply)
 
         return answer
 
@@ -200,7 +233,8 @@ class Pipeline:
         refusal = status.as_meta_error(error, call_id)
         # Whoever is denied must not fill a disk with it.
         if not isinstance(refusal, DENIED) or self.denials.note(context.peer(), refusal.reason):
-            request_id.log_refusal(error, refusal.reason, rpc, call_id)
+            subject = access.current.get().subject
+            request_id.log_refusal(error, refusal.reason, rpc, call_id, subject)
         durations.refused(began, refusal.code.name)
         return status.refusal(refusal, call_id)
 
@@ -215,11 +249,23 @@ async def _write(context: Context, reply: Any) -> None:
         ) from None
 
 
-def _paced_for(error: Exception, context: Context) -> Caller | None:
+def _gave_way(context: Context, why: str) -> status.Refusal:
+    """The refusal of a call that has lost its place to newer ones, or to time."""
+    text = "did not come in time" if why == LATE else "was not there while newer calls came"
+    return status.refusal(Overloaded(f"the call's message {text}"), request_id.of_call(context))
+
+
+def _reflection_ended(context: Context, _why: str) -> status.Refusal:
+    count_restricted(EVERYBODY, "reflection")
+    error = Overloaded("the reflection stream gave way to newer ones: ask again")
+    return status.refusal(error, request_id.of_call(context))
+
+
+def _paced_for(error: Exception) -> Caller | None:
     """The caller of a call that was refused before it was any work; None of others."""
     principal = access.current.get()
     if isinstance(error, Unauthenticated):
-        return "host", host_of(context.peer())
+        return STRANGERS
     if isinstance(error, RoleRefused):
         return "subject", principal.subject
     if principal.is_shared or not isinstance(error, Overloaded | InvalidArgument):

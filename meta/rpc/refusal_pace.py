@@ -56,14 +56,15 @@ class RefusalPace:
             self._next_at[caller] = min(next_at + refusals / REFUSALS_PER_SEC, latest)
         return max(0.0, delay)
 
-    async def wait(self, caller: Caller, cpu_secs: float = 0.0) -> None:
-        """Count a refusal by its CPU time and wait until it may be sent."""
+    async def wait(self, caller: Caller, cpu_secs: float = 0.0) -> bool:
+        """Count a refusal by its CPU time and wait until it may be sent; True if it had to."""
         delay = self.delay(caller, cpu_secs)
         if delay == 0 or self._delayed >= self._delayed_max:
-            return
+            return False
         self._delayed += 1
         try:
             await asyncio.sleep(delay)
+            return True
         finally:
             self._delayed -= 1
 
@@ -72,10 +73,17 @@ class RefusalPace:
 
         So what it sends at once is not handled at once, and then delayed.
         """
-        now = self._clock()
-        delay = self._next_at.get(caller, now) - now - BURST / REFUSALS_PER_SEC
+        delay = self._behind_secs(caller)
         if delay > 0:
             await asyncio.sleep(min(delay, DELAY_SECS_MAX))
+
+    def is_behind(self, caller: Caller) -> bool:
+        """True while the earlier refusals of a subject may not have been sent."""
+        return self._behind_secs(caller) > 0
+
+    def _behind_secs(self, caller: Caller) -> float:
+        now = self._clock()
+        return self._next_at.get(caller, now) - now - BURST / REFUSALS_PER_SEC
 
     def _forget(self, now: float) -> None:
         self._next_at = {key: at for key, at in self._next_at.items() if at > now}

@@ -29,9 +29,9 @@ def sent_in(metadata: Metadata | None) -> str:
     return ""
 
 
-def log_refusal(error: Exception, reason: str, rpc: str, request_id: str) -> None:
+def log_refusal(error: Exception, reason: str, rpc: str, request_id: str, subject: str) -> None:
     """Log a refused call, and with its traceback one that failed by a fault of the server."""
     if isinstance(error, MetaError | NotImplementedError):
-        log.info("rpc_refused", rpc=rpc, reason=reason, request_id=request_id)
+        log.info("rpc_refused", rpc=rpc, reason=reason, request_id=request_id, subject=subject)
     else:
         log.error("rpc_failed", rpc=rpc, request_id=request_id, exc_info=error)

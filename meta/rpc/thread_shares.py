@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
+from meta.rpc.restrictions import SUBJECT, count_restricted
+
 # The threads of a subject that uses more than its share; with one it still uses half a core.
 RESTRICTED_THREADS = 1
 # Used CPU time counts half after so long. A process with one busy core has used 0.7 s of late.
@@ -89,6 +91,7 @@ class ThreadShares:
         self._count()
         share = self._shares.setdefault(subject, _Share(used_at=self._clock()))
         if is_bounded and (share.waiting or share.running >= self._limit(share)):
+            count_restricted(SUBJECT, "threads")
             await self._turn(share)
         else:
             share.running += 1

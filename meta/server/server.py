@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import grpc
 import structlog
-from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1.health import SERVICE_NAME as HEALTH_NAME
 from grpc_health.v1.health import aio as health_aio
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
@@ -22,9 +21,11 @@ from meta.config import Settings
 from meta.errors import InvalidArgument
 from meta.event_loop import EventLoop
 from meta.process import ConfigError, Shutdown
-from meta.rpc import admission
+from meta.process.health_calls import HealthCalls
+from meta.rpc import connections
 from meta.rpc.authentication import Authentication
 from meta.rpc.pipeline import Pipeline
+from meta.rpc.restrictions import count_health_call
 from meta.server import jobs
 from meta.server.database_start import open_database
 from meta.services import operations
@@ -56,7 +57,6 @@ from meta.watches import background, health, witness_watch
 
 log = structlog.get_logger()
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
-HEALTH_CHECKS_MAX = 64
 HEALTH_CHECK_BYTES_MAX = 4 * 1024
 SERVICES = (
     "Catalog",
@@ -167,18 +167,17 @@ async def _serve(
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
     names = _register(cast(grpc.Server, methods), transactions, settings, feed)
-    health_pb2_grpc.add_HealthServicer_to_server(checker, methods)
+    # Beside the pipeline: nothing that a stranger holds there keeps a probe from its answer.
+    methods.handlers.update(HealthCalls(checker, count_health_call).handlers)
     _add_reflection(methods, (*names, HEALTH_NAME, reflection.SERVICE_NAME))
     server = grpc.aio.server(
         handlers=(methods,),
-        # A backstop: the pipeline refuses first, with a reason and a delay.
-        maximum_concurrent_rpcs=3 * settings.concurrent_rpcs_max + settings.watchers_max,
         options=[
             # Otherwise two servers on one port would both start and share the calls by accident.
             ("grpc.so_reuseport", int(shares_port)),
             ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
             ("grpc.max_metadata_size", 16 * 1024),
-            *admission.connection_options(),
+            *connections.options(settings),
         ],
     )
     port = _listen(server, settings)
@@ -211,13 +210,13 @@ def _health_server(
     if not settings.health_bind:
         return None
     server = grpc.aio.server(
-        maximum_concurrent_rpcs=HEALTH_CHECKS_MAX,
+        handlers=(HealthCalls(checker, count_health_call),),
         options=[
             ("grpc.so_reuseport", int(shares_port)),
             ("grpc.max_receive_message_length", HEALTH_CHECK_BYTES_MAX),
+            *connections.options(settings),
         ],
     )
-    health_pb2_grpc.add_HealthServicer_to_server(checker, server)
     try:
         server.add_insecure_port(settings.health_bind)
     except RuntimeError as error:

@@ -6,7 +6,7 @@ import pytest
 
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.rpc import admission
+from meta.rpc import connections
 from meta.server import server
 from meta.v1 import catalog_pb2
 from tests.support.repeated_calls import RepeatedCalls
@@ -31,7 +31,7 @@ def _frames_until_goaway(port: int) -> list[int]:
 def test_an_old_connection_is_told_to_go_and_no_call_fails(
     meta_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "CONNECTION_AGE_MS", 300)
+    monkeypatch.setattr(connections, "CONNECTION_AGE_MS", 300)
     running = server.start(meta_settings)
     try:
         with (

@@ -14,7 +14,7 @@ from meta.access import ANONYMOUS, SHARED_TOKEN, Role
 from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import InvalidArgument, Overloaded
-from meta.rpc.admission import IdentityAdmission
+from meta.rpc.admission import CALLS, WATCHES, Admission
 from meta.v1 import (
     catalog_pb2,
     catalog_pb2_grpc,
@@ -48,8 +48,8 @@ def held(guard: GuardedServer, client: MetaClient, subject: str, url: str) -> It
     with ThreadPoolExecutor(MOST) as threads:
         with locked_table(url, "schemas"):
             answers += [threads.submit(client.catalog.ListSchemas, request) for _ in range(MOST)]
-            identities = guard.running.pipeline.identities
-            wait_until(lambda: identities.running(subject) == MOST, "all calls", seconds=30)
+            admission = guard.running.pipeline.admission
+            wait_until(lambda: admission.running(subject) == MOST, "all calls", seconds=30)
             yield
         for answer in answers:
             # At its limit nothing is refused.
@@ -86,7 +86,7 @@ def test_one_call_beyond_the_limit_is_refused_and_others_are_answered(
             # The third waits for a thread of the subject's, not of the server's.
             assert waiting_backends(database_url) == 2
         assert list_once(guard, token).pagination.total == 1
-        assert guard.running.pipeline.identities.running("keeper") == 0
+        assert guard.running.pipeline.admission.running("keeper") == 0
 
     assert refused.value.message == "'keeper' has 3 calls at once, the most of one subject"
 
@@ -112,23 +112,31 @@ def test_a_subject_has_half_of_the_watches_and_leaves_the_others(meta_settings: 
         watch_as(guard.token(Role.READER, "dashboard").plaintext_token)
         for watch in watches:
             watch.cancel()
-        identities = guard.running.pipeline.identities
-        wait_until(lambda: identities.running("analyst") == 0, "the ends", seconds=30)
+        admission = guard.running.pipeline.admission
+        wait_until(lambda: admission.running("analyst") == 0, "the ends", seconds=30)
 
     assert "has 2 watches at once" in typed_error(refused.value).message
     assert isinstance(typed_error(refused.value), Overloaded)
 
 
-def test_callers_that_may_be_anybody_have_no_limit_of_a_subject() -> None:
-    admission = IdentityAdmission(1, 1, 1)
+def test_callers_that_may_be_anybody_have_the_limits_of_the_server_alone(
+    meta_settings: Settings,
+) -> None:
+    settings = replace(meta_settings, identity_rpcs_max=1, concurrent_rpcs_max=3, watchers_max=1)
+    admission = Admission(settings)
 
     with (
-        admission.admit(ANONYMOUS),
-        admission.admit(ANONYMOUS),
-        admission.admit(SHARED_TOKEN),
-        admission.admit(SHARED_TOKEN, "watches"),
+        admission.admit(ANONYMOUS, CALLS),
+        admission.admit(ANONYMOUS, CALLS),
+        admission.admit(SHARED_TOKEN, CALLS),
+        admission.admit(SHARED_TOKEN, WATCHES),
     ):
         assert admission.running(ANONYMOUS.subject) == 0
+        for kind in (CALLS, WATCHES):
+            with pytest.raises(Overloaded), admission.admit(ANONYMOUS, kind):
+                pass
+    with admission.admit(ANONYMOUS, WATCHES):
+        pass
 
 
 class Flood:

@@ -81,7 +81,7 @@ def test_meta_works_no_more_for_one_kind_of_refused_access_token(
     cache = AccessTokens(Transactions(database), TokenHasher(Peppers()), clock=lambda: 5.0)
 
     def find(token: str) -> object:
-        return asyncio.run(cache.find(token, "10.0.0.1"))
+        return asyncio.run(cache.find(token))
 
     try:
         # The valid tokens are read first, once.

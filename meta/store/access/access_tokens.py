@@ -177,10 +177,10 @@ def list_valid(tx: Transaction) -> dict[bytes, ValidAccess]:
     return {row.digest: row for row in map(_valid, tx.execute(_VALID))}
 
 
-def find_valid(tx: Transaction, digests: Sequence[bytes]) -> ValidAccess | None:
-    """Rights of the token that is stored by one of the digests, None if it is not valid now."""
-    row = tx.execute(_FIND_VALID, {"digests": list(digests)}).one_or_none()
-    return None if row is None else _valid(row)
+def find_valid(tx: Transaction, digests: Sequence[bytes]) -> dict[bytes, ValidAccess]:
+    """Rights of the tokens that are stored by these digests and valid now, by the stored digest."""
+    rows = tx.execute(_FIND_VALID, {"digests": list(digests)})
+    return {access.digest: access for access in map(_valid, rows)}
 
 
 def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:

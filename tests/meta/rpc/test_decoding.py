@@ -2,14 +2,23 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, Overloaded
 from meta.rpc import decoding
-from meta.rpc.decoding import FIELDS_MAX, LARGE_AT_ONCE, LargeRequests, has_more_fields
+from meta.rpc.decoding import (
+    BYTES_MAX,
+    BYTES_SHARE,
+    FIELDS_MAX,
+    LARGE_AT_ONCE,
+    LargeRequests,
+    has_more_fields,
+)
 from meta.rpc.refusal_pace import BURST, REFUSAL_SECS, RefusalPace
 from meta.v1.ingestion_pb2 import SaveSegmentsRequest
+from tests.support.waiting import let_tasks_run
 
 DESERIALIZE: Callable[[bytes], SaveSegmentsRequest] = SaveSegmentsRequest.FromString
 
@@ -59,7 +68,7 @@ def test_large_requests_of_one_subject_leave_slots_for_others() -> None:
 
         callers = ["hostile"] * 5 + ["good"]
         calls = [
-            asyncio.create_task(slots.run(one, work, one, on_cancel=end.set)) for one in callers
+            asyncio.create_task(slots.run(one, 1, partial(work, one), end.set)) for one in callers
         ]
         for _ in range(20):
             await asyncio.sleep(0)
@@ -83,7 +92,7 @@ def test_a_large_request_of_a_subject_begins_after_its_earlier_refusals() -> Non
 
         callers = ("hostile", "hostile", "good", "")
         calls = [
-            asyncio.create_task(slots.run(one, work, one, on_cancel=lambda: None))
+            asyncio.create_task(slots.run(one, 1, partial(work, one), lambda: None))
             for one in callers
         ]
         for _ in range(20):
@@ -105,7 +114,10 @@ def test_large_requests_of_callers_that_may_be_anybody_have_all_slots() -> None:
             running.append(number)
             await end.wait()
 
-        calls = [asyncio.create_task(slots.run("", work, n, on_cancel=end.set)) for n in range(5)]
+        calls = [
+            asyncio.create_task(slots.run("", 1, partial(work, number), end.set))
+            for number in range(5)
+        ]
         for _ in range(20):
             await asyncio.sleep(0)
         at_once = len(running)
@@ -114,3 +126,35 @@ def test_large_requests_of_callers_that_may_be_anybody_have_all_slots() -> None:
         return at_once
 
     assert asyncio.run(test()) == LARGE_AT_ONCE
+
+
+@pytest.mark.parametrize(
+    ("subject", "limit_bytes"),
+    [("hostile", BYTES_MAX // BYTES_SHARE), ("", BYTES_MAX)],
+    ids=["one subject", "callers that may be anybody"],
+)
+def test_large_requests_that_wait_have_so_many_bytes_and_no_more(
+    subject: str, limit_bytes: int
+) -> None:
+    async def test() -> None:
+        slots, end = LargeRequests(RefusalPace(1)), asyncio.Event()
+
+        async def work() -> None:
+            await end.wait()
+
+        sizes = [limit_bytes // 4] * 4
+        kept = [asyncio.create_task(slots.run(subject, n, work, end.set)) for n in sizes]
+        await let_tasks_run()
+        with pytest.raises(Overloaded):
+            await slots.run(subject, 1, work, end.set)
+        if subject:
+            other = asyncio.create_task(slots.run("good", 1, work, end.set))
+            await let_tasks_run()
+            assert not other.done()
+            kept.append(other)
+        end.set()
+        await asyncio.gather(*kept)
+
+        await slots.run(subject, limit_bytes, work, end.set)
+
+    asyncio.run(test())

@@ -15,16 +15,25 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
 from meta import config
+from meta.client import typed_error
+from meta.errors import Overloaded
 from meta.event_loop import EventLoop, stepped, to_its_end
+from meta.rpc.admission import STREAMS, THREADS_PER_STREAM
 from meta.rpc.decoding import LARGE_BYTES, SMALL_BYTES
-from meta.rpc.streams import THREADS_PER_STREAM
 from meta.server import server
-from meta.v1 import catalog_pb2, catalog_pb2_grpc, ingestion_pb2, ingestion_pb2_grpc
+from meta.v1 import (
+    catalog_pb2,
+    catalog_pb2_grpc,
+    ingestion_pb2,
+    ingestion_pb2_grpc,
+    operations_pb2,
+    operations_pb2_grpc,
+)
 from tests.support.meta.busy_database import held_head
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.server import MetaServer
-from tests.support.waiting import let_tasks_run
+from tests.support.waiting import let_tasks_run, wait_until
 
 DEADLINE_SECS = 10.0
 
@@ -117,22 +126,31 @@ def test_a_health_watch_is_told_that_the_server_drains(meta_settings: config.Set
 
 def test_streams_beyond_their_share_are_refused_until_one_ends(meta_server: MetaServer) -> None:
     places = meta_server.settings.threads // THREADS_PER_STREAM
+    is_over = threading.Event()
+    admission = meta_server.running.pipeline.admission
+
+    def page_and_wait() -> Iterator[operations_pb2.CheckConsistencyRequest]:
+        yield operations_pb2.CheckConsistencyRequest()
+        is_over.wait()
+
     with channel_to(meta_server) as channel:
-        stub = health_pb2_grpc.HealthStub(channel)
-        request = health_pb2.HealthCheckRequest()
-        watches = [stub.Watch(request, timeout=DEADLINE_SECS) for _ in range(places)]
-        for watch in watches:
-            next(watch)
+        stub = operations_pb2_grpc.OperationsServiceStub(channel)
+        try:
+            checks = [stub.CheckConsistency(page_and_wait()) for _ in range(places)]
+            for check in checks:
+                next(check)
+            assert admission.running_in_all(STREAMS) == places
 
-        with pytest.raises(grpc.RpcError) as refused:
-            next(stub.Watch(request, timeout=DEADLINE_SECS))
-        watches[0].cancel()
-        again = next(stub.Watch(request, timeout=DEADLINE_SECS))
-        for watch in watches:
-            watch.cancel()
+            with pytest.raises(grpc.RpcError) as refused:
+                next(stub.CheckConsistency(page_and_wait(), timeout=DEADLINE_SECS))
+            checks[0].cancel()
+            wait_until(lambda: admission.running_in_all(STREAMS) < places, "a place")
+            again = next(stub.CheckConsistency(page_and_wait(), timeout=DEADLINE_SECS))
+        finally:
+            is_over.set()
 
-    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert again.status == health_pb2.HealthCheckResponse.SERVING
+    assert isinstance(typed_error(refused.value), Overloaded)
+    assert not again.findings
 
 
 def commit_request(stream_id: str, offset: int) -> ingestion_pb2.CommitOffsetRequest:

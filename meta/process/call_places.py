@@ -1,0 +1,104 @@
+"""Places of calls that anybody may hold open: a new call takes the place of the oldest.
+
+A bound at which new calls are refused is used up by those who keep their places and send nothing.
+Here such a call loses its place, and one that is answered within milliseconds never has to.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import grpc
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+# A code, details and trailing metadata, as `context.abort` takes them.
+Refusal: TypeAlias = tuple[grpc.StatusCode, str, tuple[tuple[str, str | bytes], ...]]
+# Why a call has lost its place; labels of a metric.
+DISPLACED, LATE = "displaced", "late"
+# A client that cancels a call also ends its message, and the cancellation may come last.
+CANCELLATION_SECS = 0.05
+
+
+class NoMessage(Exception):
+    """The caller has ended its call without a message."""
+
+
+class CallPlaces:
+    """At most `most` calls, each for at most `secs`; used on the event loop.
+
+    `refusal` returns what a call that loses its place is aborted with, from the reason.
+    """
+
+    def __init__(self, most: int, secs: float, refusal: Callable[[Context, str], Refusal]) -> None:
+        self._most, self._secs = most, secs
+        self._refusal = refusal
+        # By call, oldest first: when it came, and the task to cancel with it.
+        self._held: dict[Context, tuple[float, asyncio.Task[Any] | None]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        """The number of calls that hold a place."""
+        return len(self._held)
+
+    async def read(self, context: Context) -> bytes:
+        """Read the one message of a call, which has a place meanwhile. Raises NoMessage.
+
+        The call is aborted where it loses its place: that ends the read, and what gRPC holds of the
+        message is freed. A read that is cancelled keeps it.
+        """
+        self._take(context, None)
+        try:
+            raw = await context.read()
+        finally:
+            self._held.pop(context, None)
+        if isinstance(raw, bytes):
+            return raw
+        await asyncio.sleep(CANCELLATION_SECS)
+        raise NoMessage
+
+    async def run(self, context: Context, work: Coroutine[Any, Any, None]) -> None:
+        """Await the work of a call that has a place meanwhile, and is cancelled if it loses it."""
+        self._take(context, asyncio.current_task())
+        try:
+            await work
+        finally:
+            self._held.pop(context, None)
+
+    def _take(self, context: Context, task: asyncio.Task[Any] | None) -> None:
+        if len(self._held) >= self._most:
+            self._end(next(iter(self._held)), DISPLACED)
+        loop = asyncio.get_running_loop()
+        self._held[context] = loop.time(), task
+        if self._timer is None:
+            self._timer = loop.call_later(self._secs, self._expire)
+
+    def _expire(self) -> None:
+        """End the calls whose time is over, and come back for the first that is left."""
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        for context, (taken_at, _) in list(self._held.items()):
+            if taken_at + self._secs > loop.time():
+                self._timer = loop.call_at(taken_at + self._secs, self._expire)
+                break
+            self._end(context, LATE)
+
+    def _end(self, context: Context, why: str) -> None:
+        _, task = self._held.pop(context)
+        ending = asyncio.get_running_loop().create_task(_abort(context, self._refusal, why, task))
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+
+
+async def _abort(
+    context: Context,
+    refusal: Callable[[Context, str], Refusal],
+    why: str,
+    task: asyncio.Task[Any] | None,
+) -> None:
+    # The caller may have left, or been answered meanwhile.
+    with suppress(grpc.aio.BaseError):
+        await context.abort(*refusal(context, why))
+    if task is not None:
+        task.cancel()

@@ -1,0 +1,66 @@
+"""Health checks over gRPC, which need no credential and are answered whatever strangers send.
+
+They have places of their own, beside everything else of a server: one that sends no message, or
+watches, gives way to newer ones.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError
+from grpc_health.v1 import health_pb2
+from grpc_health.v1.health import aio as health_aio
+
+from meta.process.call_places import CallPlaces, Context, NoMessage, Refusal
+
+SERVICE = "/grpc.health.v1.Health"
+# What a stranger may have on its way to us: messages of up to the server's limit.
+CHECKS_MAX, CHECK_SECS = 16, 10.0
+# Seconds of a watch: a probe that watches for longer is asked to begin anew.
+WATCHES_MAX, WATCH_SECS = 64, 3_600.0
+
+
+class HealthCalls(grpc.GenericRpcHandler):
+    """Check and Watch of a server; `count` is called for each call that loses its place."""
+
+    def __init__(self, servicer: health_aio.HealthServicer, count: Callable[[], None]) -> None:
+        def refusal(_context: Context, why: str) -> Refusal:
+            count()
+            return grpc.StatusCode.RESOURCE_EXHAUSTED, f"health check ended: {why}", ()
+
+        self._servicer = servicer
+        self._reads = CallPlaces(CHECKS_MAX, CHECK_SECS, refusal)
+        self._watches = CallPlaces(WATCHES_MAX, WATCH_SECS, refusal)
+        serialize = health_pb2.HealthCheckResponse.SerializeToString
+        # Both begin at the headers of a call, and are the same on the wire as its other forms.
+        self.handlers: dict[str, Any] = {
+            f"{SERVICE}/Check": grpc.stream_unary_rpc_method_handler(
+                self._check, response_serializer=serialize
+            ),
+            f"{SERVICE}/Watch": grpc.stream_stream_rpc_method_handler(
+                self._watch, response_serializer=serialize
+            ),
+        }
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """Return the handler of a method; None = it is not a health check."""
+        return self.handlers.get(handler_call_details.method)
+
+    async def _check(self, _: object, context: Context) -> health_pb2.HealthCheckResponse:
+        request = await self._request(context)
+        # The stubs of the servicer have its reply as None.
+        reply: Any = await self._servicer.Check(request, context)
+        assert isinstance(reply, health_pb2.HealthCheckResponse)
+        return reply
+
+    async def _watch(self, _: object, context: Context) -> None:
+        request = await self._request(context)
+        await self._watches.run(context, self._servicer.Watch(request, context))
+
+    async def _request(self, context: Context) -> health_pb2.HealthCheckRequest:
+        try:
+            return health_pb2.HealthCheckRequest.FromString(await self._reads.read(context))
+        except (DecodeError, NoMessage):
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no health check request")
+            raise

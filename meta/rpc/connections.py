@@ -1,0 +1,31 @@
+"""Options of meta's connections: what may be open on one, and when it ends."""
+
+from meta.config import Settings
+from meta.rpc.admission import STREAMS_SHARE
+
+CONNECTION_AGE_MS, CONNECTION_IDLE_MS = 3_600_000, 600_000
+# Clients of ours ask every minute whether a silent stream is still there.
+PING_MS, PING_MS_MIN = 60_000, 30_000
+# A connection that has not shown itself as TLS and HTTP/2 by then is closed.
+HANDSHAKE_MS = 10_000
+
+
+def options(settings: Settings) -> list[tuple[str, int]]:
+    """Options of a gRPC server: connections end when they are old or their peer is gone.
+
+    Calls under way go on, and later ones connect anew: to the server, and with the certificates, of
+    that time.
+    """
+    # As many as one subject may have at once; a client holds back further ones.
+    calls_max = settings.identity_rpcs_max + settings.watchers_max // STREAMS_SHARE
+    return [
+        ("grpc.max_concurrent_streams", calls_max),
+        ("grpc.max_connection_age_ms", CONNECTION_AGE_MS),
+        ("grpc.max_connection_idle_ms", CONNECTION_IDLE_MS),
+        ("grpc.keepalive_time_ms", PING_MS),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS_MIN),
+        ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+        # Else a window grows with the connection's speed, and messages that nobody reads fill it.
+        # A message that is read has a window of its own size all the same.
+        ("grpc.http2.bdp_probe", 0),
+    ]

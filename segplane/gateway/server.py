@@ -19,7 +19,11 @@ from segplane.dataplane.readiness import MetaReadiness
 from segplane.gateway.app import Gateway
 from segplane.gateway.config import Settings
 from segplane.gateway.http.callers import OwnTokens
-from segplane.gateway.http.connection import BoundedConnection, ConnectionLimits
+from segplane.gateway.http.connection import (
+    BoundedConnection,
+    ConnectionLimits,
+    UnfinishedRequests,
+)
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.iceberg.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
@@ -119,9 +123,10 @@ def http_server(
     settings: Settings, gateway: Gateway, limits: ConnectionLimits = _LIMITS
 ) -> uvicorn.Server:
     """An HTTP server of a gateway, to be run on a listener."""
+    unfinished = UnfinishedRequests(limits.unfinished_max)
     config = uvicorn.Config(
         gateway.application(),
-        http=cast(Any, partial(BoundedConnection, limits)),
+        http=cast(Any, partial(BoundedConnection, limits, unfinished)),
         log_config=None,
         access_log=False,
         server_header=False,

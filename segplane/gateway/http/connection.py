@@ -1,14 +1,17 @@
 """One HTTP connection, with the bounds that uvicorn does not set.
 
 Connections are bounded in number, so one that is held for nothing keeps a caller out: a request
-must come whole within a time and be small, and its answer must be read.
+must come whole within a time and be small, and its answer must be read. Connections without a whole
+request give way to newer ones.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from segplane.gateway.http.metrics import RESTRICTED_CONNECTIONS
 
 _TOO_LARGE = "the head of the request is too large"
 
@@ -27,14 +30,41 @@ class ConnectionLimits:
     stall_secs: float = 30.0
     # Address, names and values of headers together; trailers and the frames of chunks likewise.
     head_bytes_max: int = 65_536
+    # Connections at a time whose requests have not come whole. Half of all that a gateway has.
+    unfinished_max: int = 256
+
+
+@dataclass(slots=True)
+class UnfinishedRequests:
+    """The connections of one server whose requests have not come whole, oldest first."""
+
+    most: int
+    _connections: "dict[BoundedConnection, None]" = field(default_factory=dict)
+
+    def add(self, connection: "BoundedConnection") -> None:
+        """Keep a connection, and cut off the oldest one beyond the bound."""
+        if connection in self._connections:
+            return
+        if len(self._connections) >= self.most:
+            oldest = next(iter(self._connections))
+            del self._connections[oldest]
+            oldest.cut_off("connections")
+        self._connections[connection] = None
+
+    def remove(self, connection: "BoundedConnection") -> None:
+        """Forget a connection that is closed, or whose request is there."""
+        self._connections.pop(connection, None)
 
 
 class BoundedConnection(HttpToolsProtocol):
     """A connection that ends when a limit is reached."""
 
-    def __init__(self, limits: ConnectionLimits, **options: Any) -> None:
+    def __init__(
+        self, limits: ConnectionLimits, unfinished: UnfinishedRequests, **options: Any
+    ) -> None:
         super().__init__(**options)
         self._limits = limits
+        self._unfinished = unfinished
         self._head_bytes = 0
         self._request_timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
@@ -42,10 +72,12 @@ class BoundedConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         super().connection_made(transport)
+        self._unfinished.add(self)
         self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Leave no timer behind."""
+        """Leave nothing behind."""
+        self._unfinished.remove(self)
         self._end_request()
         self._end_stall()
         super().connection_lost(exc)
@@ -79,13 +111,26 @@ class BoundedConnection(HttpToolsProtocol):
         """The request is there."""
         self._head_bytes = 0
         self._end_request()
+        self._unfinished.remove(self)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for another request, or for the rest of one that was answered before its end."""
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._unfinished.add(self)
+
+    def cut_off(self, why: str) -> None:
+        """Close the connection at once."""
+        RESTRICTED_CONNECTIONS.labels(why).inc()
+        self.transport.abort()
 
     def pause_writing(self) -> None:
         """The caller does not read as fast as is written."""
         super().pause_writing()
         if self._stall_timer is None:
-            self._stall_timer = self.loop.call_later(self._limits.stall_secs, self.transport.abort)
+            secs = self._limits.stall_secs
+            self._stall_timer = self.loop.call_later(secs, self.cut_off, "stall")
 
     def resume_writing(self) -> None:
         """The caller reads."""
@@ -100,7 +145,7 @@ class BoundedConnection(HttpToolsProtocol):
     def _await_request(self) -> None:
         if self._request_timer is None:
             secs = self._limits.request_secs
-            self._request_timer = self.loop.call_later(secs, self.transport.abort)
+            self._request_timer = self.loop.call_later(secs, self.cut_off, "request")
 
     def _end_request(self) -> None:
         if self._request_timer is not None:

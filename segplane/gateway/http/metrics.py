@@ -9,6 +9,13 @@ REQUEST_SECONDS = Histogram(
     ["route", "status"],
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
 )
+RESTRICTED_CONNECTIONS = Counter(
+    "segplane_gateway_restricted_connections_total",
+    "Connections that were closed, by reason: connections = newer ones needed the place, request ="
+    " it did not come whole in time, stall = an answer was not read. A rise: somebody holds the"
+    " gateway's connections.",
+    ["why"],
+)
 QUERIES = Counter(
     "segplane_gateway_queries_total",
     "Queries by how they ended: done, broken (its result was cut off), gone (its caller left), or"

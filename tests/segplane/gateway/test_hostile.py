@@ -18,7 +18,11 @@ from uvicorn.server import ServerState
 
 from meta.metrics import RPC_SECONDS
 from segplane.gateway.app import Gateway
-from segplane.gateway.http.connection import BoundedConnection, ConnectionLimits
+from segplane.gateway.http.connection import (
+    BoundedConnection,
+    ConnectionLimits,
+    UnfinishedRequests,
+)
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.server import MetaServer
@@ -108,7 +112,9 @@ def test_a_caller_that_reads_nothing_is_cut_off() -> None:
     state = ServerState()
 
     async def steps() -> int:
-        make = partial(BoundedConnection, HASTY, config=config, server_state=state, app_state={})
+        unfinished = UnfinishedRequests(HASTY.unfinished_max)
+        options = {"config": config, "server_state": state, "app_state": {}}
+        make = partial(BoundedConnection, HASTY, unfinished, **options)
         server = await asyncio.get_running_loop().create_server(make, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as caller:

@@ -7,13 +7,14 @@ from meta.config import Settings
 from meta.process import Shutdown
 from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.pool import Database
-from meta.watches import pin_watch, rewrite_watch, witness_watch
+from meta.watches import pin_watch, rewrite_watch, routing_watch, witness_watch
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.watches.expiry import ROUND_PAUSE_SECS, Expiry
 from meta.watches.health import CHECK_PAUSE_SECS, HealthWatch
 from meta.watches.pin_watch import PinWatch
 from meta.watches.rewrite_watch import RewriteWatch
+from meta.watches.routing_watch import RoutingWatch
 from meta.watches.witness_watch import WitnessWatch
 
 
@@ -25,11 +26,13 @@ def of(
     transactions = Transactions(database)
     expiry = Expiry(transactions, settings, shutdown)
     rewrites = RewriteWatch(transactions, settings.lifetimes.finished_task, shutdown)
+    routings = RoutingWatch(transactions, shutdown)
     return (
         BackgroundJob("health", CHECK_PAUSE_SECS, watch.check),
         BackgroundJob("clock", OBSERVE_PAUSE_SECS, ClockWatch(transactions).observe),
         BackgroundJob("expiry", ROUND_PAUSE_SECS, expiry.run_round),
         BackgroundJob("witness", witness_watch.PAUSE_SECS, WitnessWatch(database).run_round),
         BackgroundJob("rewrites", rewrite_watch.PAUSE_SECS, rewrites.run_round),
+        BackgroundJob("routing", routing_watch.PAUSE_SECS, routings.run_round),
         BackgroundJob("pins", pin_watch.PAUSE_SECS, PinWatch(transactions).run_round),
     )

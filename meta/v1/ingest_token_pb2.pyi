@@ -426,16 +426,23 @@ Global___UpdateIngestTokenRoutingRequest: _TypeAlias = UpdateIngestTokenRoutingR
 
 @_typing.final
 class UpdateIngestTokenRoutingResponse(_message.Message):
-    """Empty: the routing is in force."""
+    """The routing is in force."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    IS_CONTINUED_FIELD_NUMBER: _builtins.int
+    is_continued: _builtins.bool
+    """The token is routed, and a server goes on to let streams follow that carry it: they are too many
+    for one call. The same call again helps, and answers false once all of them follow.
+    """
     def __init__(
         self,
+        *,
+        is_continued: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["is_continued", b"is_continued"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -10,11 +10,16 @@ from sqlalchemy import text
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import NotDrained
+from meta.process import Shutdown
+from meta.services.streams.ingest_token import IngestTokenServicer
 from meta.store.deletion.lifetimes import LOCK_KEY
 from meta.store.engine.pool import Transaction
 from meta.store.streams import routing, stream_ends, tokens
 from meta.store.streams.tokens import TokenRouting
 from meta.store.versions import versions
+from meta.v1 import ingest_token_pb2
+from meta.watches.routing_watch import RoutingWatch
+from tests.support.interleaving.in_process_calls import NO_CONTEXT
 from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.nursery import NurseryDriver
@@ -111,18 +116,50 @@ def test_a_repeated_routing_change_carries_an_unfinished_one_on(
     assert followers(transactions, new) == PAGE + 1
 
 
-def test_an_abandoned_routing_change_is_carried_on_by_a_server(
-    transactions: Transactions, catalog: CatalogDriver, token: Token
+@pytest.mark.parametrize("age", ["30 s", "1 hour"])
+def test_an_abandoned_routing_change_is_finished_by_a_server(
+    transactions: Transactions, catalog: CatalogDriver, token: Token, age: str
 ) -> None:
-    add_streams(transactions, token, PAGE + 1)
+    add_streams(transactions, token, 2 * PAGE + 1)
     new = catalog.dataset("new")
     half_route(transactions, token, new)
-    assert transactions.write(routing.carry_on_abandoned) == 0
-    execute(transactions, "UPDATE routing_changes SET changed_at = now() - interval '1 hour'")
+    execute(
+        transactions,
+        "UPDATE routing_changes SET changed_at = now() - cast(:age AS interval)",
+        age=age,
+    )
 
-    assert transactions.write(routing.carry_on_abandoned) == 1
+    RoutingWatch(transactions, Shutdown()).run_round()
 
-    assert followers(transactions, new) == PAGE + 1
+    assert followers(transactions, new) == (PAGE if age == "30 s" else 2 * PAGE + 1)
+
+
+def test_a_call_leaves_the_streams_that_are_too_many_for_it_to_a_server(
+    transactions: Transactions, meta_settings: Settings, catalog: CatalogDriver, token: Token
+) -> None:
+    add_streams(transactions, token, 2 * PAGE + 1)
+    new = catalog.dataset("new")
+    request = ingest_token_pb2.UpdateIngestTokenRoutingRequest(
+        token_id=token.id,
+        routing=ingest_token_pb2.IngestTokenRouting(
+            logs_dataset_id=new, traces_dataset_id=new, metrics_dataset_id=new
+        ),
+    )
+    servicer = IngestTokenServicer(transactions, meta_settings, routing_secs=0.0)
+
+    assert servicer.UpdateIngestTokenRouting(request, NO_CONTEXT).is_continued
+    assert followers(transactions, new) == PAGE
+    # A repetition helps, and leaves the rest again.
+    assert servicer.UpdateIngestTokenRouting(request, NO_CONTEXT).is_continued
+    assert followers(transactions, new) == 2 * PAGE
+    # Another server is at it, then none.
+    with transactions.database.write() as tx:
+        assert routing.carry_on_left(tx)
+        assert not transactions.write(routing.carry_on_left)
+    RoutingWatch(transactions, Shutdown()).run_round()
+
+    assert followers(transactions, new) == 2 * PAGE + 1
+    assert not servicer.UpdateIngestTokenRouting(request, NO_CONTEXT).is_continued
 
 
 def test_an_entry_stays_until_a_routing_change_has_reached_its_stream(

@@ -1,5 +1,6 @@
 """IngestTokenService: ingest tokens and the datasets that their signals are routed to."""
 
+import time
 from typing import TypeAlias
 from uuid import UUID
 
@@ -21,16 +22,21 @@ from meta.v1 import common_pb2, ingest_token_pb2, ingest_token_pb2_grpc
 
 # Stored digest, current digest and fingerprint of a token to move; None = it may stay.
 _Rehash: TypeAlias = tuple[bytes, bytes, str] | None
+# So long a call lets streams follow a token's routing; a server does the rest.
+ROUTING_SECS = 1.0
 log = structlog.get_logger()
 
 
 class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
     """IngestTokenService; see docs/contract.md."""
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+    def __init__(
+        self, transactions: Transactions, settings: Settings, routing_secs: float = ROUTING_SECS
+    ) -> None:
         self._transactions = transactions
         self._settings = settings
         self._hasher = TokenHasher(settings.peppers)
+        self._routing_secs = routing_secs
 
     def CreateIngestToken(
         self, request: ingest_token_pb2.CreateIngestTokenRequest, context: grpc.ServicerContext
@@ -181,7 +187,7 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
         request: ingest_token_pb2.UpdateIngestTokenRoutingRequest,
         context: grpc.ServicerContext,
     ) -> ingest_token_pb2.UpdateIngestTokenRoutingResponse:
-        """Replace the routing of a token and create the stream entries that it needs."""
+        """Replace the routing of a token and create the stream entries that it needs, or most."""
         token_id = checks.uuid(request.token_id, "token_id")
         new_routing = TokenRouting(
             logs=_dataset_id(request.routing.logs_dataset_id, "logs_dataset_id"),
@@ -201,9 +207,12 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                 change = f"{_words(token.routing)} became {_words(new_routing)}"
                 audit.note(tx, "UpdateIngestTokenRouting", token_id, change)
 
+        until = time.monotonic() + self._routing_secs
         self._transactions.write(work)
         while self._transactions.write(lambda tx: routing.carry_on(tx, token_id)):
-            pass
+            if time.monotonic() > until:
+                self._transactions.write(lambda tx: routing.leave(tx, token_id))
+                return ingest_token_pb2.UpdateIngestTokenRoutingResponse(is_continued=True)
         return ingest_token_pb2.UpdateIngestTokenRoutingResponse()
 
     def _move(self, token: IngestToken, stored: bytes, digest: bytes, fingerprint: str) -> None:

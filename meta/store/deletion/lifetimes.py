@@ -13,7 +13,6 @@ from sqlalchemy import TextClause, text
 
 from meta.store.deletion import dataset_deletion, retention
 from meta.store.engine.pool import Transaction
-from meta.store.streams import routing
 from meta.store.versions.clock import ago
 
 ROWS_MAX = 5_000
@@ -279,7 +278,6 @@ FREQUENT: tuple[ExpiryRule, ...] = (
     ),
 )
 SLOW: tuple[ExpiryRule, ...] = (
-    ExpiryRule("routing_changes", lambda tx, _: routing.carry_on_abandoned(tx), 1),
     ExpiryRule("checkpoints", _remove_checkpoints),
     ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
     ExpiryRule("removals", _remove_removals),

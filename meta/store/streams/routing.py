@@ -6,7 +6,8 @@ period of the pair begins. It is the routing in force when those offsets were co
 A token itself changes in one short transaction, and stamped babies follow it at once. Unstamped
 ones follow the periods of their stream, which begin page by page: each page locks the heads of its
 streams, so no baby at or below their offsets can hold records for the new datasets, and none above
-is committed before the entries are there. Whoever finds an unfinished change carries it on.
+is committed before the entries are there. A call works on its change for a while and then leaves
+it; a server carries on what was left, or what nobody has worked on for a minute.
 """
 
 from collections.abc import Sequence
@@ -125,10 +126,16 @@ _MOVE = text(
     "UPDATE routing_changes SET last_stream_id = :stream, changed_at = now()"
     " WHERE token_id = :token"
 )
+_LEAVE = text("UPDATE routing_changes SET changed_at = '-infinity' WHERE token_id = :token")
+# Only the position: the change stays left.
+_MOVE_LEFT = text("UPDATE routing_changes SET last_stream_id = :stream WHERE token_id = :token")
 _END = text("DELETE FROM routing_changes WHERE token_id = :token")
+# Any number, the same in every release: one server works on left changes.
+LEFT_LOCK_KEY = 7_310_579_241_902_117
+_TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 _ABANDONED = text(f"""
     SELECT token_id FROM routing_changes WHERE changed_at < {ago(":age")}
-    ORDER BY changed_at LIMIT 1
+    ORDER BY changed_at, token_id LIMIT 1
 """)  # noqa: S608
 
 
@@ -137,7 +144,7 @@ def begin_change(tx: Transaction, token_id: UUID) -> None:
     tx.execute(_BEGIN_CHANGE, {"token": token_id})
 
 
-def carry_on(tx: Transaction, token_id: UUID) -> bool:
+def carry_on(tx: Transaction, token_id: UUID, *, is_left: bool = False) -> bool:
     """Let one page of streams follow a token's routing; False once all have."""
     token = _lock_token(tx, token_id)
     last = tx.execute(_LOCK, {"token": token_id}).scalar_one_or_none()
@@ -150,18 +157,24 @@ def carry_on(tx: Transaction, token_id: UUID) -> bool:
     if len(page) < STREAMS_AT_ONCE:
         tx.execute(_END, {"token": token_id})
     else:
-        tx.execute(_MOVE, {"token": token_id, "stream": page[-1]})
+        tx.execute(_MOVE_LEFT if is_left else _MOVE, {"token": token_id, "stream": page[-1]})
     _follow(tx, token, page)
     return len(page) == STREAMS_AT_ONCE
 
 
-def carry_on_abandoned(tx: Transaction) -> int:
-    """Continue one change that no other call works on; returns 1 if there is more to do."""
+def leave(tx: Transaction, token_id: UUID) -> None:
+    """Leave the rest of a change to a server."""
+    tx.execute(_LEAVE, {"token": token_id})
+
+
+def carry_on_left(tx: Transaction) -> bool:
+    """Do a page of a change that no call works on; False if there is none, or another server is."""
+    if not tx.execute(_TRY_LOCK, {"key": LEFT_LOCK_KEY}).scalar_one():
+        return False
     token_id = tx.execute(_ABANDONED, {"age": ABANDONED_SECS}).scalar_one_or_none()
-    if token_id is None:
-        return 0
-    carry_on(tx, token_id)
-    return 1
+    if token_id is not None:
+        carry_on(tx, token_id, is_left=True)
+    return token_id is not None
 
 
 def _lock_token(tx: Transaction, token_id: UUID) -> IngestToken | None:

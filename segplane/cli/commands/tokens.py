@@ -112,9 +112,10 @@ def route(
             routing.traces_dataset_id = _dataset_id(client, traces)
         if metrics is not None:
             routing.metrics_dataset_id = _dataset_id(client, metrics)
-        client.ingest_token.UpdateIngestTokenRouting(
-            pb.UpdateIngestTokenRoutingRequest(token_id=token_id, routing=routing)
-        )
+        update = pb.UpdateIngestTokenRoutingRequest(token_id=token_id, routing=routing)
+        # Each repetition lets more streams follow; meta goes on by itself if this one is stopped.
+        while client.ingest_token.UpdateIngestTokenRouting(update).is_continued:
+            pass
 
 
 @app.command()

@@ -9,9 +9,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
+from google.protobuf.message import DecodeError
+
+from segments.baby import baby_of
 from segments.errors import ObjectExists, StoreError
 from segments.keys import quarantine_key, quarantine_note_key, quarantine_whole_key
+from segments.otlp.content import read_facts
 from segments.store.interface import ObjectStore
+from segments.v1.combined_signals_pb2 import CombinedSignals
 from segplane.dataplane.babies.payload import Payload
 
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
@@ -43,12 +48,19 @@ class Quarantine:
             "dataset_id": dataset_id,
             "received_at_nanos": payload.received_at,
         }
+        with suppress(DecodeError):
+            facts["records"] = read_facts(payload.signal, payload.body).num_records
         self._put(key, payload.body, cause, detail, facts)
 
     def put_baby(self, stream_id: str, offset: int, body: bytes, error: Exception) -> None:
         """Put a whole baby segment that cannot be decoded."""
         key = quarantine_whole_key(stream_id, offset)
-        self._put(key, body, "corrupt_baby", str(error))
+        facts = dict[str, object]()
+        with suppress(DecodeError):
+            # By its stamps, of which some are damaged.
+            stamped = baby_of(CombinedSignals.FromString(body))
+            facts["records"] = min(stamped.num_records, len(body))
+        self._put(key, body, "corrupt_baby", str(error), facts)
 
     def _put(
         self,

@@ -32,7 +32,8 @@ from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor, CursorRefused
 from segplane.fsck.footer_check import check_footers
 from segplane.fsck.repair import repair
-from segplane.recovery.losses import list_losses, loss_text
+from segplane.fsck.withheld import Withheld, find_withheld, summary
+from segplane.recovery.losses import list_losses, list_parked, loss_text
 
 DAY_SECS = 86_400
 KEEP_EVERY_SECS = 2.0
@@ -74,6 +75,8 @@ def fsck(
 ) -> None:
     """Compare meta with the object store. Exit code 1 if anything is wrong.
 
+    Acknowledged records that readers do not see (quarantined, parked, hidden, lost) are counted.
+
     Without --repair nothing is changed, but for damage that --data finds and meta records. Progress
     is printed on stderr. --repair registers segments that lineage proves, condemns orphans and
     recounts statistics; none of it deletes a record.
@@ -114,14 +117,19 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
         report.footers = check_footers(client, store, report.add)
     lines = list(repair(client, store, cursor)) if options.is_repair else []
     losses = list(islice(list_losses(client), KEPT_MAX))
+    withheld = find_withheld(store, list_parked(client), list_losses(client))
     if options.as_json:
-        more = {"repairs": lines, "losses": [message_dict(loss) for loss in losses]}
+        more = {
+            "repairs": lines,
+            "losses": [message_dict(loss) for loss in losses],
+            "withheld": [dataclasses.asdict(kind) for kind in withheld],
+        }
         print(json.dumps(dataclasses.asdict(report) | more, indent=2))
     else:
         for loss in losses:
             is_back = loss.HasField("withdrawn_version")
             print(f"{'withdrawn' if is_back else 'accepted'} loss: {loss_text(loss)}")
-        _print(report, lines)
+        _print(report, lines, withheld)
     if report.num_violations:
         raise typer.Exit(EXIT_REFUSED)
 
@@ -159,7 +167,7 @@ class _Keeper:
         )
 
 
-def _print(report: checks.Report, repairs: list[str]) -> None:
+def _print(report: checks.Report, repairs: list[str], withheld: list[Withheld]) -> None:
     violations = [(v.invariant, v.subject, v.message) for v in report.violations]
     if violations:
         print_table(("invariant", "subject", "what is wrong"), violations)
@@ -169,8 +177,10 @@ def _print(report: checks.Report, repairs: list[str]) -> None:
         print(line)
     if report.foreign:
         print(f"{report.foreign} objects bear names that Segplane does not give")
+    for kind in withheld:
+        print(kind.line())
     print(
         f"{report.streams} streams, {report.segments} segments, {report.babies} babies,"
         f" {report.objects} objects, {report.footers} footers: {report.num_violations} violations,"
-        f" {report.num_orphans} orphans"
+        f" {report.num_orphans} orphans{summary(withheld)}"
     )

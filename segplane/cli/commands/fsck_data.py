@@ -18,6 +18,8 @@ from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import DataCursor
 from segplane.fsck.data_check import DataProgress, check_data
 from segplane.fsck.repair import advice
+from segplane.fsck.withheld import Withheld, find_withheld, summary
+from segplane.recovery.losses import list_losses, list_parked
 
 PROGRESS_EVERY_SECS = 2.0
 
@@ -39,13 +41,16 @@ def run(
             check_cursor.save(cursor_path, cursor)
         display.show(progress)
 
-    check_data(client, open_store(ask_location(client, "fsck").store), cursor, keep)
+    store = open_store(ask_location(client, "fsck").store)
+    check_data(client, store, cursor, keep)
+    withheld = find_withheld(store, list_parked(client), list_losses(client))
     if cursor_path is not None:
         cursor_path.unlink(missing_ok=True)
     if as_json:
-        print(json.dumps(_document(cursor), indent=2))
+        document = _document(cursor) | {"withheld": [asdict(kind) for kind in withheld]}
+        print(json.dumps(document, indent=2))
     else:
-        _print(cursor)
+        _print(cursor, withheld)
     if cursor.num_damaged or cursor.num_unread:
         raise typer.Exit(EXIT_REFUSED)
 
@@ -82,14 +87,16 @@ def _document(cursor: DataCursor) -> dict[str, object]:
     return document
 
 
-def _print(cursor: DataCursor) -> None:
+def _print(cursor: DataCursor, withheld: list[Withheld]) -> None:
     if cursor.damaged:
         print_table(("object", "segment", "damage"), cursor.damaged)
         for key, segment_id, _ in cursor.damaged:
             print(f"{segment_id or key}: {advice(key, segment_id)}")
     if cursor.unread:
         print_table(("object", "segment", "the store gives no answer"), cursor.unread)
+    for kind in withheld:
+        print(kind.line())
     print(
         f"{cursor.objects} objects, {size_text(cursor.size_bytes)}: {cursor.num_damaged} damaged,"
-        f" {cursor.num_unread} not read"
+        f" {cursor.num_unread} not read{summary(withheld)}"
     )

@@ -1,0 +1,119 @@
+"""Acknowledged records that readers do not see, counted by the reason, for every form of fsck.
+
+None of them is a violation: I1 and I2 hold less the quarantine and the loss ledger. But a reader
+misses them, so a check that says "0 violations" has to name them too.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+
+from meta.v1 import operations_pb2 as pb
+from segments.errors import ObjectMissing
+from segments.keys import QUARANTINE_ROOT, QuarantineKey, parse_key, quarantine_note_key
+from segments.store.interface import ObjectStore
+
+# Notes are read for the number of records; payloads beyond are counted without it.
+NOTES_MAX = 10_000
+# The promise that each reason puts in question, and the command that lists its objects.
+_LOOK_AT = {
+    "quarantined": ("I1", "segplane quarantine list"),
+    "parked": ("I12", "segplane streams list"),
+    "hidden": ("I2", "segplane losses"),
+    "lost": ("I1", "segplane losses"),
+}
+_READS_AT_ONCE = 16
+_GROUP = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Objects that one reason keeps from readers, and the promise that is in question.
+
+    `records` counts those of objects that say how many they hold; `uncounted` are the others.
+    """
+
+    reason: str
+    invariant: str
+    objects: int
+    records: int
+    uncounted: int
+    look_at: str
+
+    def line(self) -> str:
+        """One line for a person."""
+        known = f"{self.records} records"
+        if self.uncounted:
+            known = f"{self.records} records and those of {self.uncounted} that do not say"
+        return (
+            f"{self.reason}: {self.objects} objects, {known}: {self.invariant} is in question,"
+            f" see `{self.look_at}`"
+        )
+
+
+def find_withheld(
+    store: ObjectStore, parked: Iterable[pb.ParkedStream], losses: Iterable[pb.Loss]
+) -> list[Withheld]:
+    """Count what is quarantined, parked, hidden and lost; leaves out what there is none of.
+
+    `losses` is the whole ledger. Raises StoreError.
+    """
+    counts = {reason: _Count() for reason in _LOOK_AT}
+    for records in _quarantined(store):
+        counts["quarantined"].add(records)
+    for _ in parked:
+        counts["parked"].add(None)
+    for loss in losses:
+        if not loss.HasField("withdrawn_version"):
+            reason = "hidden" if loss.kind == pb.LOSS_KIND_SEGMENT else "lost"
+            counts[reason].add(loss.records if loss.HasField("records") else None)
+    return [
+        Withheld(reason, invariant, count.objects, count.records, count.uncounted, look_at)
+        for reason, (invariant, look_at) in _LOOK_AT.items()
+        if (count := counts[reason]).objects
+    ]
+
+
+def summary(withheld: Iterable[Withheld]) -> str:
+    """The end of a check's last line; "" if readers see everything."""
+    parts = ", ".join(f"{kind.objects} {kind.reason}" for kind in withheld)
+    return f"; withheld from readers: {parts}" if parts else ""
+
+
+@dataclass(slots=True)
+class _Count:
+    objects: int = 0
+    records: int = 0
+    uncounted: int = 0
+
+    def add(self, records: int | None) -> None:
+        self.objects += 1
+        self.records += records or 0
+        self.uncounted += records is None
+
+
+def _quarantined(store: ObjectStore) -> Iterator[int | None]:
+    """The number of records of each payload; None where its note does not say."""
+    keys = (info.key for info in store.list(QUARANTINE_ROOT) if _is_payload(info.key))
+    with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
+        read = islice(keys, NOTES_MAX)
+        while group := list(islice(read, _GROUP)):
+            yield from pool.map(lambda key: _noted(store, key), group)
+    for _ in keys:
+        yield None
+
+
+def _is_payload(key: str) -> bool:
+    name = parse_key(key)
+    return isinstance(name, QuarantineKey) and not name.is_note
+
+
+def _noted(store: ObjectStore, key: str) -> int | None:
+    try:
+        note = json.loads(store.get(quarantine_note_key(key)))
+    except (ObjectMissing, ValueError):
+        return None
+    records = note.get("records") if isinstance(note, dict) else None
+    return records if isinstance(records, int) else None

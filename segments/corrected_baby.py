@@ -8,6 +8,7 @@ if every payload that it changes has the digest that was taken of it before it w
 from collections.abc import Iterator
 from functools import cache
 
+from blake3 import blake3
 from google.protobuf.message import DecodeError
 
 from segments.baby import CRC_TAG, Baby, baby_of, crc32c
@@ -107,14 +108,7 @@ def _payloads(body: bytes) -> set[tuple[str, str, bytes]]:
 
 
 def _digest(token_id: str, signal: str, payload: bytes) -> bytes:
-    """The digest that collectors take of a payload, if it is stored as it came; b"" without BLAKE3.
-
-    The server's distribution has BLAKE3; a light install reads damaged babies as before.
-    """
-    try:
-        from blake3 import blake3
-    except ImportError:
-        return b""
+    """The digest that collectors take of a payload, if it is stored as it came."""
     digest = blake3(f"{token_id}\0{signal}\0".encode())
     digest.update(payload)
     return digest.digest(_DIGEST_BYTES)

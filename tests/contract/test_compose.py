@@ -54,6 +54,7 @@ def test_each_process_accepts_its_settings(
     assert all(name.startswith((prefix, "AWS_")) for name in settings)
     read_by_process = (ROOT / package / "config.py").read_text()
     read_by_process += (ROOT / "segplane" / "dataplane" / "settings.py").read_text()
+    read_by_process += (ROOT / "meta" / "token_peppers.py").read_text()
     for name in settings:
         if name.startswith(prefix):
             assert f'"{name.removeprefix(prefix)}"' in read_by_process, name

@@ -1,10 +1,12 @@
 """Shutdown on SIGTERM and SIGINT."""
 
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 SIGNAL_POLL_SECS = 1.0
+_DEFAULT = (signal.SIGTERM, signal.SIGINT)
 
 
 class Shutdown:
@@ -13,10 +15,33 @@ class Shutdown:
     def __init__(self) -> None:
         self._event = threading.Event()
 
-    def install(self) -> "Shutdown":
-        """Take over SIGTERM and SIGINT; only the main thread may."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._event.set())
+    def install(
+        self,
+        numbers: Sequence[signal.Signals] = _DEFAULT,
+        on_repetition: Callable[[], None] | None = None,
+    ) -> "Shutdown":
+        """Take over signals; only the main thread may. A later signal calls `on_repetition`.
+
+        A handler interrupts the main thread anywhere, another handler too, so it takes no lock: it
+        writes to a pipe, and a thread that reads from it sets the event.
+        """
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        threading.Thread(target=self._follow, args=(reader,), name="signals", daemon=True).start()
+        has_arrived = False
+
+        def on_signal(*_: object) -> None:
+            nonlocal has_arrived
+            if has_arrived:
+                # The thread reads once: more bytes would stay in the pipe.
+                if on_repetition is not None:
+                    on_repetition()
+                return
+            os.write(writer, b"s")
+            has_arrived = True
+
+        for number in numbers:
+            signal.signal(number, on_signal)
         return self
 
     def request(self) -> None:
@@ -27,6 +52,10 @@ class Shutdown:
     def is_requested(self) -> bool:
         """True once the process should end."""
         return self._event.is_set()
+
+    def _follow(self, reader: int) -> None:
+        os.read(reader, 1)
+        self._event.set()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until shutdown or for `seconds`; true on shutdown."""

@@ -3,13 +3,13 @@
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
 
+from meta.process import Shutdown
 from segplane.cli.connection import EXIT_REFUSED, complain, usage
 from segplane.processes.children import ChildFailed
 from segplane.stack.dev import Interrupted, Report, Stack
@@ -27,19 +27,13 @@ def run_until_signal(
 
     `make` receives the report function and a predicate that is true once a signal has arrived.
     """
-    shutdown = threading.Event()
-
-    def on_signal(*_: object) -> None:
-        if shutdown.is_set():
-            # The kernel signals the children (PR_SET_PDEATHSIG): they stop in no order.
-            os._exit(EXIT_AT_ONCE)
-        shutdown.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, on_signal)
+    # The kernel signals the children (PR_SET_PDEATHSIG): they stop in no order.
+    shutdown = Shutdown().install(
+        (signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda: os._exit(EXIT_AT_ONCE)
+    )
     report = timed_report()
     try:
-        with make(report, shutdown.is_set) as stack:
+        with make(report, lambda: shutdown.is_requested) as stack:
             print(banner(stack), flush=True)
             while not shutdown.wait(CHECK_EVERY_SECS):
                 stack.check()

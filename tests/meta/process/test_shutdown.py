@@ -1,0 +1,80 @@
+"""Signals that arrive at any moment, also while others are handled."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.meta.server import MetaServer
+from tests.support.worker_process import WorkerProcess
+
+# A signal may interrupt the main thread while it is in `set` or `wait` of the event.
+_TARGET = """
+import signal
+from meta.process import Shutdown
+shutdown = Shutdown().install()
+with shutdown._event._cond:
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGINT)
+print(shutdown.wait())
+"""
+_BURST = """
+import os, signal, sys
+for _ in range(200):
+    os.kill(int(sys.argv[1]), signal.SIGTERM)
+"""
+DEADLINE_SECS = 30.0
+
+
+def test_a_signal_that_comes_where_the_events_lock_is_held_ends_the_wait() -> None:
+    target = [sys.executable, "-P", "-c", _TARGET]
+
+    ended = subprocess.run(target, capture_output=True, text=True, timeout=DEADLINE_SECS)
+
+    assert ended.stdout == "True\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "prefix", "started"),
+    [
+        ("meta", "META", "meta_started"),
+        ("collector", "COLLECTOR", "listening"),
+        ("nursery", "NURSERY", "nursery_started"),
+        ("merge_worker", "MERGE_WORKER", "merge_worker_started"),
+        ("janitor", "JANITOR", "janitor_started"),
+        ("segplane.gateway", "GATEWAY", "gateway_started"),
+    ],
+)
+@pytest.mark.parametrize("repetition", range(3))
+def test_a_burst_of_signals_ends_every_process(
+    meta_server: MetaServer,
+    tmp_path: Path,
+    module: str,
+    prefix: str,
+    started: str,
+    repetition: int,
+) -> None:
+    settings = {
+        "META_BIND": "127.0.0.1:0",
+        "META_DATABASE_URL": meta_server.settings.database.url,
+        "META_OBJECT_STORE_URL": (tmp_path / "objects").as_uri(),
+        "COLLECTOR_ID": "collector",
+        "COLLECTOR_GRPC_BIND": "127.0.0.1:0",
+        "COLLECTOR_HTTP_BIND": "127.0.0.1:0",
+        "GATEWAY_BIND": "127.0.0.1:0",
+        "NURSERY_SPARK_MASTER": "local[1]",
+        "MERGE_WORKER_SPARK_MASTER": "local[1]",
+        f"{prefix}_META_ADDRESS": meta_server.address,
+    }
+    process = WorkerProcess(module, settings)
+    try:
+        process.wait_for(started)
+
+        subprocess.run([sys.executable, "-P", "-c", _BURST, str(process.pid)], check=False)
+
+        assert process.exit_code(DEADLINE_SECS) == 0
+    finally:
+        process.close()

@@ -162,6 +162,12 @@ def load(env: Environment) -> Settings:
 def _checked(env: Environment, settings: Settings) -> Settings:
     if env.is_production():
         production.refuse(_violations(env, settings))
+    age = settings.lifetimes.orphan_min_age
+    if age < ORPHAN_AGE_FLOOR_SECS and not env.is_trial():
+        raise ConfigError(
+            f"META_ORPHAN_MIN_AGE_SECS is {age:g}, below {ORPHAN_AGE_FLOOR_SECS:g}: objects would"
+            " be deleted before they are registered (SEGPLANE_TRIAL=1 allows it, for tests only)"
+        )
     return settings
 
 

@@ -80,6 +80,13 @@ class Environment:
             )
         return profile == "production"
 
+    def is_trial(self) -> bool:
+        """True if SEGPLANE_TRIAL allows settings that lose what an installation should keep."""
+        raw = self.values.get("SEGPLANE_TRIAL", "")
+        if raw not in {"", "0", "1"}:
+            raise ConfigError(f"SEGPLANE_TRIAL is {raw!r}, neither 0 nor 1")
+        return raw == "1"
+
     def metrics(self) -> MetricsAddress:
         """Address at which metrics are served, off by default."""
         return MetricsAddress(

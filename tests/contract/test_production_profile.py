@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,23 @@ def test_reflection_in_production_needs_a_role(database_url: str, tmp_path: Path
                 error: Any = refused.value
                 assert error.code() is grpc.StatusCode.UNAUTHENTICATED
             assert "meta.v1.CatalogService" in _services(guard.address, authority, version, reader)
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_refused"),
+    [
+        ({"META_ORPHAN_MIN_AGE_SECS": "3600"}, False),
+        ({"META_ORPHAN_MIN_AGE_SECS": "3599"}, True),
+        ({"META_ORPHAN_MIN_AGE_SECS": "0", "SEGPLANE_TRIAL": "0"}, True),
+        ({"META_ORPHAN_MIN_AGE_SECS": "0", "SEGPLANE_TRIAL": "1"}, False),
+        ({"META_ORPHAN_MIN_AGE_SECS": "0", "SEGPLANE_TRIAL": "yes"}, True),
+    ],
+)
+def test_objects_are_orphans_within_an_hour_in_a_trial_only(
+    settings: dict[str, str], is_refused: bool
+) -> None:
+    values = {"META_DATABASE_URL": "postgresql://h/n", **settings}
+
+    with pytest.raises(ConfigError) if is_refused else nullcontext():
+        loaded = config.load(Environment("META_", values))
+        assert loaded.lifetimes.orphan_min_age == float(settings["META_ORPHAN_MIN_AGE_SECS"])

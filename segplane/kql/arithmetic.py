@@ -126,6 +126,9 @@ _HINTS: dict[frozenset[str], str] = {
     ): "of duration_ns there is `duration`, a timespan; or write n * 1ms",
     frozenset(["timespan", "int"]): "multiply by a unit: n * 1ms",
     frozenset(["string", "long"]): "convert one: tolong() or tostring()",
+    frozenset(
+        ["string", "int"]
+    ): "a number has no quotes; the words of severity_number are severity",
     frozenset(["string", "guid"]): "write guid(...) or toguid()",
     frozenset(["string"]): "use strcat() to join texts",
 }

@@ -116,7 +116,9 @@ def _refusal(
 ) -> KqlError:
     types = ", ".join(argument.value.type for argument in arguments) or "nothing"
     shown = " or ".join(dict.fromkeys(s.partition(":")[0].strip() for s in signatures))
-    if any(a.value.type == "dynamic" for a in arguments):
+    if "timespan" in shown and any(a.value.type == "string" for a in arguments):
+        hint = f"it takes {shown}: a timespan has no quotes, as in ago(1h)"
+    elif any(a.value.type == "dynamic" for a in arguments):
         hint = f"it takes {shown}: convert the dynamic value first, as tolong(...)"
     else:
         hint = f"it takes {shown}"

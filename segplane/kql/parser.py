@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from segplane.kql import slips
 from segplane.kql.catalog import OPERATORS, SYNONYMS
 from segplane.kql.errors import KqlError, quoted, suggestion
 from segplane.kql.syntax import (
@@ -70,8 +71,16 @@ class _Parser:
         self._stream.accept(";")
         if self._stream.next.kind != "end":
             is_bracket = self._stream.is_at(")", "]", "}")
-            hint = "leave the bracket out" if is_bracket else "separate operators by '|'"
+            hint = "leave the bracket out" if is_bracket else self._hint()
             self._stream.fail(f"expected '|' or the end, found {self._stream.found()}", hint)
+
+    def _hint(self) -> str:
+        """Return what to do about a token that should be the end, or begin an operator."""
+        stream = self._stream
+        slip = slips.behind(stream.next.text, stream.before.text, stream.first.text)
+        if stream.next.text in OPERATORS:
+            slip = slip or f"write '|' before {stream.next.text}"
+        return slip or "separate operators by '|'"
 
     def _let(self, query: ParsedQuery) -> None:
         stream = self._stream
@@ -126,9 +135,7 @@ class _Parser:
             stream.fail("the query has too many operators", f"at most {OPERATORS_MAX} are read")
         name = SYNONYMS.get(token.text, token.text)
         if token.kind != "name" or name not in OPERATORS:
-            hint = suggestion(
-                token.text, [*OPERATORS, *SYNONYMS], "docs/kql.md lists those there are"
-            )
+            hint = slips.operator(token.text, [*OPERATORS, *SYNONYMS])
             stream.fail(f"there is no operator {quoted(token.text)}", hint)
         stream.take()
         return _READERS[OPERATORS[name].shape](self, token.offset, name)

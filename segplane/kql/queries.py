@@ -176,14 +176,20 @@ def scan(table: syntax.Name, context: Context) -> CheckedQuery:
     if table.name not in context.tables:
         if (records := _of_signal(table, context)) is not None:
             return records
-        hint = suggestion(
-            table.name, [*context.tables, *context.pipelines], "segplane datasets list"
-        )
+        hint = _missing(table.name, context)
         raise KqlError(table.offset, f"there is no dataset or view {quoted(table.name)}", hint)
     found = context.tables[table.name]
     if isinstance(found, CheckedQuery):
         return found
     return CheckedQuery(Scan(found, found.columns), found.columns, promoted=found.promoted)
+
+
+def _missing(name: str, context: Context) -> str:
+    """Return a hint for a table that is not there."""
+    dataset = name.rpartition(".")[0]
+    if dataset and dataset in context.tables:
+        return f"there are {', '.join(f'{dataset}.{signal}' for signal in SIGNAL_COLUMNS)}"
+    return suggestion(name, [*context.tables, *context.pipelines], "segplane datasets list")
 
 
 def _of_signal(name: syntax.Name, context: Context) -> CheckedQuery | None:

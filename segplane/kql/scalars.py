@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from segplane.kql import arithmetic, functions, syntax
+from segplane.kql import arithmetic, functions, slips, syntax
 from segplane.kql.arithmetic import Operands, convert, or_empty
 from segplane.kql.catalog import FUNCTIONS, INFIX
 from segplane.kql.dataset_table import WORDS, word_of
@@ -87,7 +87,9 @@ def _name(name: syntax.Name, scope: Scope) -> Expression:
         if name.name.startswith(f"{container}.") and scope.columns.get(container) == "dynamic":
             key = name.name[len(container) + 1 :]
             return Member(ColumnValue(container, "dynamic"), (member_key(key, name.offset),))
-    hint = suggestion(name.name, [*scope.columns, *scope.scalars], _columns(scope))
+    hint = slips.column(name.name) or suggestion(
+        name.name, [*scope.columns, *scope.scalars], _columns(scope)
+    )
     raise UnknownColumn(name.offset, f"there is no column {quoted(name.name)}", hint)
 
 
@@ -99,7 +101,14 @@ def _columns(scope: Scope) -> str:
 
 
 def _path(path: syntax.Path, scope: Scope) -> Expression:
-    base = argument(path.base, scope)
+    try:
+        base = argument(path.base, scope)
+    except UnknownColumn as error:
+        if isinstance(path.base, syntax.Name) and path.is_dotted:
+            dotted = f"{path.base.name}.{path.key}"[:60]
+            hint = f"an attribute is attributes['{dotted}'], or attributes.{dotted}"
+            raise UnknownColumn(error.offset, error.what, hint) from None
+        raise
     if base.value.type != "dynamic":
         base.fail(f"{base.value.type} has no members", "only dynamic values have: parse_json(...)")
     key = member_key(path.key, path.offset)
@@ -138,7 +147,7 @@ def _flat(
 def _call(call: syntax.Call, scope: Scope) -> Expression:
     function = FUNCTIONS.get(call.name)
     if function is None:
-        hint = suggestion(call.name, FUNCTIONS, "docs/kql.md lists those there are")
+        hint = slips.function(call.name, FUNCTIONS)
         raise KqlError(call.offset, f"there is no function {quoted(call.name)}", hint)
     if function.rule == "arg" or call.name == "percentiles":
         hint = "it stands in summarize only, and not within an expression"
@@ -222,7 +231,7 @@ def _infix(infix: syntax.Infix, scope: Scope) -> Expression:
         operands = tuple(condition(e, scope) for e in (infix.left, *infix.right))
         return Logic("and" if name == "and" else "or", operands)
     left = argument(infix.left, scope)
-    right = [argument(e, scope) for e in infix.right]
+    right = [_right(e, scope) for e in infix.right]
     if name.removeprefix("!").rstrip("~") == "in":
         return arithmetic.among(left, right, name, offset)
     if name.endswith("between"):
@@ -230,6 +239,17 @@ def _infix(infix: syntax.Infix, scope: Scope) -> Expression:
     if INFIX[name].signatures:
         return _text_operator(name, left, right, offset)
     return _PAIRS[name](Operands(left, right[0], name, offset))
+
+
+def _right(expression: syntax.Expression, scope: Scope) -> Argument:
+    """Return a checked operand; a name that is no column may be a text without quotes."""
+    try:
+        return argument(expression, scope)
+    except UnknownColumn as error:
+        if isinstance(expression, syntax.Name) and slips.column(expression.name) is None:
+            hint = f"{error.hint}; a text stands in quotes: '{expression.name[:60]}'"
+            raise UnknownColumn(error.offset, error.what, hint) from None
+        raise
 
 
 def _text_operator(name: str, left: Argument, right: list[Argument], offset: int) -> Expression:

@@ -256,6 +256,8 @@ class ExpressionParser:
             return inside
         if token.text == "*" and token.kind == "operator":
             return Star(stream.take().offset)
+        if token.kind == "operator" and len(token.text) > 2 and token.text[0] == "!":
+            stream.fail("'!' stands before no value", f"write not({token.text[1:]}(...))")
         if token.kind != "name" and not stream.is_at("["):
             stream.fail(f"an expression is missing before {stream.found()}", _MISSING)
         if token.text in ("true", "false"):
@@ -283,9 +285,7 @@ class ExpressionParser:
         return Call(offset, name, arguments)
 
 
-_COMPARISONS = frozenset(
-    name for name, operator in INFIX.items() if operator.precedence == _EQUALITY
-)
+_COMPARISONS = frozenset(n for n, o in INFIX.items() if o.precedence == _EQUALITY)
 
 
 def _joined(

@@ -154,6 +154,10 @@ def _no_token(text: str, position: int) -> KqlError:
     if character.isdigit():
         hint = "write numbers as 1 or 1.5, timespans as 5m, names in ['...']"
         return KqlError(position, "a number is followed by a letter", hint)
+    if character == "&":
+        return KqlError(
+            position, f"there is no operator {text[position : position + 2]!r}", "write and"
+        )
     hint = "write names with other than ASCII letters as ['name']"
     return KqlError(position, f"no token begins with {character!a}", hint)
 
@@ -173,6 +177,16 @@ class TokenStream:
     def next(self) -> Token:
         """The token that is read next."""
         return self._tokens[self._index]
+
+    @property
+    def first(self) -> Token:
+        """The first token."""
+        return self._tokens[0]
+
+    @property
+    def before(self) -> Token:
+        """The token that was read last."""
+        return self._tokens[max(self._index - 1, 0)]
 
     def after(self) -> Token:
         """Return the token behind the next one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class RunningQuery:
 
     def call(self, statement: Callable[[], Result]) -> Result:
         """Run one call of DuckDB within the limits. Raises QueryError."""
-        with _refusals(self._limits):
+        with _refusals(self._limits, self.plan.names):
             return self._waited(self._worker.submit(statement))
 
     def _waited(self, running: Future[Result]) -> Result:
@@ -172,7 +172,7 @@ def _lock(connection: duckdb.DuckDBPyConnection, sources: tuple[DatasetSource, .
 
 
 @contextmanager
-def _refusals(limits: QueryLimits) -> Iterator[None]:
+def _refusals(limits: QueryLimits, names: Sequence[str] = ()) -> Iterator[None]:
     """Turn DuckDB's errors, and those of what it reads, into one line."""
     import duckdb
     import pyarrow as pa
@@ -189,4 +189,4 @@ def _refusals(limits: QueryLimits) -> Iterator[None]:
             " or raise the limit"
         ) from None
     except (duckdb.Error, pa.ArrowException, OSError, ReadError, SegmentsError) as error:
-        raise QueryError(failure(error)) from error
+        raise QueryError(failure(error, names)) from error

@@ -18,7 +18,7 @@ class QueryPlan:
 
     `columns` are the names and types of the result; of a query in SQL they are not known. `views`
     are further names, each with its SQL over the tables; `signals` are tables of a dataset and a
-    signal, with their columns.
+    signal, with their columns. `names` are those of all columns that a query in SQL may name.
     """
 
     sql: str
@@ -26,6 +26,7 @@ class QueryPlan:
     columns: Columns | None
     views: Mapping[str, str] = field(default_factory=dict)
     signals: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
 
 def plan_kql(text: str, tables: Mapping[str, Table | CheckedQuery], now_micros: int) -> QueryPlan:

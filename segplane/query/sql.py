@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 
@@ -47,9 +48,11 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
     reads: list[DatasetRead] = []
     views: dict[str, str] = {}
     signals: dict[tuple[str, str], tuple[str, ...]] = {}
+    names: dict[str, None] = {}
     for named in tables_of(text):
         name = named.schema or named.name
         table = _table(name, tables)
+        names.update(dict.fromkeys(table.columns))
         if isinstance(table, Table):
             read = _read(table, mentioned, where_times(tree, name))
             reads.append(read)
@@ -60,7 +63,7 @@ def plan_sql(text: str, tables: Mapping[str, Table | CheckedQuery]) -> QueryPlan
         else:
             views[name] = to_sql(table, "duckdb")
             reads += reads_of(table)
-    return QueryPlan(text, _merged(reads), None, views, signals)
+    return QueryPlan(text, _merged(reads), None, views, signals, tuple(names))
 
 
 def _signal(named: NamedTable) -> str:
@@ -84,13 +87,33 @@ def _parsed(text: str) -> exp.Query:
         lines = str(error).splitlines() or [type(error).__name__]
         # sqlglot underlines with escape sequences of terminals.
         message = "".join(c for c in lines[0] if c.isprintable())
-        raise QueryError(f"this is no SQL: {message}") from None
+        raise QueryError(f"this is no SQL: {message}{_slip(text)}") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise QueryError("a query is one SELECT: leave other statements out")
     tree = statements[0]
     for node in tree.walk():
         _check(node)
     return tree
+
+
+def _slip(text: str) -> str:
+    """Return a hint for a text that is no SQL, or ""."""
+    for pattern, hint in _SLIPS:
+        if pattern.search(text):
+            return f" {hint}"
+    return ""
+
+
+_SLIPS = (
+    (
+        re.compile(r"\|\s*[a-z]+"),
+        "Operators behind | are KQL, which begins with a table: web | take 5",
+    ),
+    (re.compile(r"\btop\s+\d", re.IGNORECASE), "Write LIMIT 5 at the end."),
+    (re.compile(r"\b\d+(ms|[smhd])\b"), "Write INTERVAL 1 HOUR: 1h is KQL."),
+    (re.compile(r"\bfrom\s+\w+-", re.IGNORECASE), 'A name with a sign has double quotes: "web-1".'),
+    (re.compile(r"&&"), "Write AND."),
+)
 
 
 def _check(node: exp.Expr) -> None:

@@ -6,8 +6,10 @@ view of the catalog is one of DuckDB. Nothing can be written, and no other file 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -30,6 +32,7 @@ _READING = {
     duckdb.StatementType.MULTI,
 }
 _BATCH_ROWS = 2_048
+_NO_TABLE = re.compile(r"(Table with name (\S+) does not exist)")
 
 
 class SqlSession:
@@ -77,7 +80,16 @@ class SqlSession:
                 for name, refusal in unreadable.items():
                     if f"Table with name {name} does not exist" in str(error):
                         raise refusal from None
-                raise ReadError(sentence(error)) from error
+                raise ReadError(self._sentence(error)) from error
+
+    def _sentence(self, error: duckdb.Error) -> str:
+        """Return DuckDB's error as a sentence, which suggests our names and none of its own."""
+        missing = _NO_TABLE.search(str(error))
+        if missing is None:
+            return sentence(error)
+        closest = get_close_matches(missing[2], list(self._names()), 1)
+        hint = f"did you mean {closest[0]!r}?" if closest else "see segplane datasets list"
+        return f"{missing[1]}: {hint}"
 
     def _mentioned(self, text: str) -> list[str]:
         """Names in the text, wherever they stand in it: a view too many does no harm."""

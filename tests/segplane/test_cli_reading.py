@@ -2,6 +2,7 @@
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -131,6 +132,33 @@ def test_sql_has_a_view_for_each_dataset_and_signal(
     assert rows('DESCRIBE "web-1".metrics')
     table = run("sql", "-c", 'FROM "web-1".logs SELECT signal LIMIT 2')
     assert table.stdout.splitlines() == ["SIGNAL", "logs", "logs"]
+
+
+def test_as_of_takes_a_version_or_a_time_in_every_command(
+    run: RunCommand, segments: SegmentWriter, tmp_path: Path
+) -> None:
+    segments.write()
+    first = run("read", "web-1", "--output", str(tmp_path / "first"), "--format", "csv")
+    version = first.stderr.split()[-1]
+    then = datetime.now(UTC).isoformat()
+    segments.write()
+    count = 'SELECT count(*) AS n FROM "web-1"'
+
+    for moment in (version, then):
+        asked = run("query", "--sql", count, "--format", "json", "--as-of", moment)
+        assert json.loads(asked.stdout[asked.stdout.index("[\n") :]) == [{"n": 20}]
+        asked = run("sql", "-c", count, "--json", "--as-of", moment)
+        assert json.loads(asked.stdout) == [{"n": 20}]
+        found = run("segments", "find", "--dataset", "web-1", "--as-of", moment, "--urls")
+        assert len(found.stdout.splitlines()) == 1, found.output
+        out = str(tmp_path / moment)
+        read = run("read", "web-1", "--output", out, "--format", "csv", "--as-of", moment)
+        assert read.stderr.startswith("20 records"), read.stderr
+    for command in (("query", "web"), ("sql", "-c", "SELECT 1"), ("segments", "find")):
+        refused = run(*command, "--as-of", "yesterday")
+        assert (refused.exit_code, "as_of" in refused.stderr) == (2, True), refused.stderr
+    alone = run("segments", "find", "--as-of", "1h")
+    assert (alone.exit_code, "needs --dataset" in alone.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ ONE_THOUGHT = {
     "meta/store/segments/segments.py": "a segment's row and the message that it keeps",
     "segplane/kql/arithmetic.py": "types of operators, and the conversions that they bring",
     "segplane/kql/functions.py": "the type of a call: by signature, or by rule",
+    "segplane/kql/scalars.py": "an expression, checked against types",
     "segplane/kql/queries.py": "a query from its text to its checked pipeline",
 }
 ONE_THOUGHT_LINES_MAX = 400

@@ -2,13 +2,14 @@
 
 import sys
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from meta.client import MetaClient
+from segplane.cli.as_of import TIME_HELP, AsOf, moment_of
 from segplane.cli.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from segplane.query.runs import Ask
     from segplane.query.sources import QueryPlace
 
-TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
-
-AsOf = Annotated[
-    str | None, typer.Option(help=f"Read at this version, or that of a time: {TIME_HELP}")
-]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
 ]
@@ -101,26 +97,15 @@ def _place(
 ) -> "QueryPlace":
     from segplane.query.sources import QueryPlace
     from segplane.read import ReadError
-    from segplane.read.bounds import moment_nanos, time_bounds
+    from segplane.read.bounds import time_bounds
 
     if is_fresh and as_of is not None:
         raise usage("--as-of and --fresh exclude one another: fresh records have no version yet")
     try:
         bounds = time_bounds(start, end)
-        if as_of is None or (as_of.isascii() and as_of.isdigit()):
-            return QueryPlace(address, None if as_of is None else _number(as_of), bounds, is_fresh)
-        # An age counts from here, for every dataset and query.
-        micros = moment_nanos("as_of", as_of) // 1_000
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-        return QueryPlace(address, moment, bounds)
     except ReadError as error:
         raise usage(str(error)) from None
-
-
-def _number(version: str) -> int:
-    if len(version) > 18:
-        raise usage(f"--as-of is {version}, which is no version")
-    return int(version)
+    return QueryPlace(address, moment_of(as_of), bounds, is_fresh)
 
 
 def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from segments.signals import SIGNALS
+from segplane.cli.as_of import TIME_HELP, AsOf, moment_of
 from segplane.cli.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -37,10 +38,8 @@ Dataset = Annotated[str, typer.Argument(help="Dataset name.")]
 Signal = Annotated[
     str | None, typer.Option(help=f"Only records of this signal: {', '.join(SIGNALS)}.")
 ]
-_TIME = "RFC 3339, or an age such as 90m or 7d."
-Start = Annotated[str | None, typer.Option(help=f"From this event time on. {_TIME}")]
-End = Annotated[str | None, typer.Option(help=f"Up to this event time. {_TIME}")]
-AsOf = Annotated[int | None, typer.Option(help="Read at this version.")]
+Start = Annotated[str | None, typer.Option(help=f"From this event time on. {TIME_HELP}")]
+End = Annotated[str | None, typer.Option(help=f"Up to this event time. {TIME_HELP}")]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Also read what is committed and not merged yet.")
 ]
@@ -99,7 +98,7 @@ def read(
             start,
             end,
             names,
-            as_of=as_of,
+            as_of=moment_of(as_of),
             fresh=fresh,
             meta_address=address,
             progress=_progress(),
@@ -131,6 +130,8 @@ def sql(
     """
     from segplane.query.sql_session import SqlSession
 
+    # One moment for all that the session reads.
+    moment = moment_of(as_of)
     with connect(address) as client:
         views = frozenset[str]()
 
@@ -143,9 +144,9 @@ def sql(
 
         def open_one(name: str) -> OpenDataset | OpenView:
             if name in views:
-                return open_view(name, start, end, as_of=as_of, fresh=fresh, meta_address=address)
+                return open_view(name, start, end, as_of=moment, fresh=fresh, meta_address=address)
             return open_dataset(
-                name, None, start, end, as_of=as_of, fresh=fresh, meta_address=address
+                name, None, start, end, as_of=moment, fresh=fresh, meta_address=address
             )
 
         session = SqlSession(names, open_one)

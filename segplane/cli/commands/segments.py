@@ -15,7 +15,9 @@ from meta.v1 import common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.errors import SegmentsError
 from segments.signals import TRAITS
+from segplane.cli.as_of import TIME_HELP, AsOf, moment_of
 from segplane.cli.commands.losses import AcceptLoss, Reason
+from segplane.cli.commands.reading import refusals
 from segplane.cli.connection import (
     DEFAULT_ADDRESS,
     EXIT_REFUSED,
@@ -27,6 +29,7 @@ from segplane.cli.connection import (
 from segplane.cli.output import AsJson, print_json, print_table, size_text, time_text
 from segplane.dataplane.object_checks import list_damaged
 from segplane.read.lookup import find_all, segment_url
+from segplane.read.opening import version_at
 from segplane.recovery.losses import acceptance
 from segplane.terminal.times import parse_time
 
@@ -37,7 +40,6 @@ PAGE_ROWS = 1_000
 TABLE_ROWS = 1_000
 DAMAGED_MAX = 10_000
 FOREVER_NANOS = 2**63 - 1
-TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
 
 
 @app.command()
@@ -49,7 +51,7 @@ def find(
         list[str] | None,
         typer.Option(help=f"Leave out segments without any of these: {', '.join(TRAITS)}."),
     ] = None,
-    as_of: Annotated[int | None, typer.Option(help="Read at this version.")] = None,
+    as_of: AsOf = None,
     limit: Annotated[
         int | None,
         typer.Option(min=1, help="Most segments to print; unset: 1000 in a table, otherwise all."),
@@ -68,9 +70,16 @@ def find(
     )
     if (time_range := _time_range(start, end)) is not None:
         request.time_range.CopyFrom(time_range)
-    if as_of is not None:
-        request.as_of_version = as_of
-    with connect(address) as client:
+    moment = moment_of(as_of)
+    if isinstance(moment, datetime) and not dataset:
+        raise usage("--as-of with a time needs --dataset: a time stands for a dataset's version")
+    with (
+        refusals(),
+        version_at(dataset or (), moment, address) as version,
+        connect(address) as client,
+    ):
+        if version is not None:
+            request.as_of_version = version
         segments = find_all(client, request)
         _print(client, islice(segments, limit), urls, as_json)
         if limit is not None and next(segments, None) is not None:

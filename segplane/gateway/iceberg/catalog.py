@@ -97,6 +97,13 @@ class IcebergCatalog:
                 return "config", self._config()
             case ["namespaces"]:
                 return "namespaces", self._namespaces(request)
+            case ["namespaces", namespace, "tables" | "views" as kind, name] if _is_nested(
+                namespace
+            ):
+                # Engines look for metadata tables, such as web.files, as tables of a namespace web
+                # first, and go on only where there is no such table.
+                missing = responses.NO_TABLE if kind == "tables" else responses.NO_VIEW
+                return "namespace", refuse(missing, f"there is no {kind[:-1]} {name!r} there")
             case ["namespaces", namespace, *rest]:
                 if namespace != NAMESPACE:
                     message = f"there is no namespace {namespace!r}, only {NAMESPACE!r}"
@@ -225,3 +232,8 @@ def _has_failed(task: asyncio.Task[LoadedTable]) -> bool:
 
 def _etags(header: str) -> set[str]:
     return {part.strip().removeprefix("W/") for part in header.split(",")}
+
+
+def _is_nested(namespace: str) -> bool:
+    """Tell whether a namespace would be below ours, as its parts are separated in a path."""
+    return namespace.startswith(f"{NAMESPACE}\x1f")

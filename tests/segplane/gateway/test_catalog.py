@@ -44,8 +44,16 @@ def test_there_is_one_namespace(gateway: GatewayServer) -> None:
     answer = gateway.ask("v1/namespaces/other/tables")
     assert (answer.status, answer.json["error"]["type"]) == (404, "NoSuchNamespaceException")
     # What Spark asks for in search of a metadata table.
-    nested = gateway.ask("v1/namespaces/default%1Fweb/tables/snapshots")
-    assert nested.json["error"]["type"] == "NoSuchNamespaceException"
+    nested = "v1/namespaces/default%1Fweb"
+    table = gateway.ask(f"{nested}/tables/snapshots")
+    assert (table.status, table.json["error"]["type"]) == (404, "NoSuchTableException")
+    assert gateway.ask(f"{nested}/tables/snapshots", "HEAD").status == 404
+    view = gateway.ask(f"{nested}/views/snapshots")
+    assert (view.status, view.json["error"]["type"]) == (404, "NoSuchViewException")
+    assert gateway.ask(nested).json["error"]["type"] == "NoSuchNamespaceException"
+    assert gateway.ask("v1/namespaces/other/tables/x").json["error"]["type"] == (
+        "NoSuchNamespaceException"
+    )
 
 
 def test_tables_are_listed_in_pages(gateway: GatewayServer, meta_server: MetaServer) -> None:

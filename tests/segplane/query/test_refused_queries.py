@@ -24,7 +24,7 @@ from tests.support.gateway.segments import SegmentWriter
         ("SELECT * FROM '/etc/passwd'", "no dataset or view '/etc/passwd'"),
         ("SELECT * FROM glob('/*')", "gives no table here"),
         ("SELECT getenv('HOME')", "'getenv' is not available"),
-        ("SELECT * FROM other.web", "has a schema"),
+        ("SELECT * FROM other.web", "there is no dataset or view 'other'"),
         ("SELECT bodi FROM web", 'the query failed: Binder Error: Referenced column "bodi"'),
         ("select from where", "this is no SQL"),
         ("SELECT '" + "x" * 70_000 + "'", "has 70,009 characters: at most 65,536"),

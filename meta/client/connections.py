@@ -80,18 +80,27 @@ class Connection:
         self.age = _abandoned[target]
         self._channel = _open(target, credentials, self.age)
         self._calls: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._is_closed = False
 
     def call(self, kind: str, path: str, options: dict[str, Any]) -> Any:
-        """The callable of one RPC of a stub."""
+        """The callable of one RPC of a stub. Raises ValueError on a closed channel, as gRPC does.
+
+        gRPC itself registers a method on a channel without asking whether another thread has closed
+        it, and the process dies of that.
+        """
         call = self._calls.get(path)
         if call is None:
-            call = self._calls[path] = getattr(self._channel, kind)(path, **options)
+            with self._lock:
+                if self._is_closed:
+                    raise ValueError("the channel is closed")
+                call = self._calls[path] = getattr(self._channel, kind)(path, **options)
         return call
 
     def start_probe(self, secs: float) -> "Probe":
         """Ask the server for its health; any answer shows that it is alive."""
-        call = self.call("unary_unary", _HEALTH_METHOD, {})
         try:
+            call = self.call("unary_unary", _HEALTH_METHOD, {})
             return Probe(call.future(b"", timeout=secs))
         except ValueError:
             return Probe(None)
@@ -109,11 +118,13 @@ class Connection:
     def end(self) -> None:
         """Close the channel; calls that still wait on it are sent again elsewhere."""
         self.is_abandoned = True
-        self._channel.close()
+        self.close()
 
     def close(self) -> None:
         """Close the channel; calls under way are cancelled."""
-        self._channel.close()
+        with self._lock:
+            self._is_closed = True
+            self._channel.close()
 
 
 class Probe:

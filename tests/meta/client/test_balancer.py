@@ -1,35 +1,28 @@
 """Two metas behind HAProxy with the configuration of docs/haproxy.cfg; skipped where it is not."""
 
-import os
-import shutil
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from socket import create_connection
 
 import pytest
 
+from benchmarks.harness.strangers import closed, held_connections
 from meta.client import ClientTls, MetaClient
 from meta.config import Settings
 from meta.process import ServerTls
 from meta.server import server
 from meta.v1.catalog_pb2 import CreateDatasetRequest, GetDatasetRequest
-from segplane.stack.preflight import claim_ports
 from tests.support.certificates import Authority
 from tests.support.meta.cut_proxy import CutProxy, Fault, cut_proxy
+from tests.support.meta.haproxy import HAPROXY, running_haproxy
 from tests.support.repeated_calls import RepeatedCalls
 from tests.support.waiting import wait_until
 
-CONFIGURATION = Path(__file__).parents[3] / "docs" / "haproxy.cfg"
 NAME = "meta.internal"
+STRANGERS = 20
 GET = GetDatasetRequest(name="default")
-# Debian has it in a folder that is not on every user's path.
-HAPROXY = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-
 pytestmark = pytest.mark.skipif(HAPROXY is None, reason="needs haproxy: apt-get install haproxy")
 
 
@@ -60,33 +53,9 @@ def address(
     metas: tuple[CutProxy, CutProxy], authority: Authority, tmp_path: Path
 ) -> Iterator[str]:
     """Run HAProxy; gives where clients connect."""
-    port = claim_ports({"haproxy": 0})["haproxy"]
-    text = CONFIGURATION.read_text()
-    for documented, used in (
-        ("bind :9500", f"bind 127.0.0.1:{port}"),
-        ("10.0.0.11:9500", metas[0].address),
-        ("10.0.0.12:9500", metas[1].address),
-        ("/etc/segplane/ca.pem", str(authority.ca_file)),
-    ):
-        assert text.count(documented) == 1, documented
-        text = text.replace(documented, used)
-    file = tmp_path / "haproxy.cfg"
-    file.write_text(text)
-    assert HAPROXY is not None
-    with subprocess.Popen([HAPROXY, "-db", "-f", str(file)]) as process:
-        try:
-            wait_until(lambda: _listens(port), "haproxy listens", seconds=10)
-            yield f"127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGTERM)
-
-
-def _listens(port: int) -> bool:
-    try:
-        create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+    addresses = [proxy.address for proxy in metas]
+    with running_haproxy(tmp_path, addresses, Path(authority.ca_file)) as address:
+        yield address
 
 
 def test_calls_go_on_behind_a_balancer_while_metas_fail_in_turn(
@@ -114,6 +83,21 @@ def test_calls_go_on_behind_a_balancer_while_metas_fail_in_turn(
                 _wait_for_checks(metas)
 
     assert slowest_secs[0] < 10.0
+
+
+def test_strangers_that_say_nothing_leave_their_places_to_clients(
+    metas: tuple[CutProxy, CutProxy], authority: Authority, tmp_path: Path
+) -> None:
+    few = {"maxconn 4000": f"maxconn {STRANGERS}", "inspect-delay 5s": "inspect-delay 1s"}
+    addresses = [proxy.address for proxy in metas]
+    tls = ClientTls(str(authority.ca_file), server_name=NAME)
+    with (
+        running_haproxy(tmp_path, addresses, Path(authority.ca_file), few) as address,
+        held_connections(int(address.rpartition(":")[2]), 2 * STRANGERS) as held,
+        MetaClient(address, tls=tls) as client,
+    ):
+        assert client.catalog.GetDataset(GET, timeout=30).name == "default"
+        wait_until(lambda: closed(held) == len(held), "the end of all strangers", seconds=30)
 
 
 def _wait_for_checks(metas: tuple[CutProxy, CutProxy]) -> None:

@@ -1,9 +1,9 @@
 """TTL cache of token validations.
 
-A revocation takes effect within the TTL. When a validation has expired and meta is unreachable, the
-export is refused as UNAVAILABLE: no export is accepted on an expired validation. A host that shows
-many unknown tokens gets the same answer without a call to meta; tokens that were valid when meta
-was last asked are always checked.
+A revocation takes effect within the TTL: no export is stored on an expired validation. While no
+meta answers, an export of a token that was valid waits in the buffer for the next validation, and
+one of another token is refused as UNAVAILABLE. A host that shows many unknown tokens gets the same
+answer without a call to meta; tokens that were valid when meta was last asked are always checked.
 """
 
 import asyncio
@@ -54,6 +54,11 @@ class TokenCache:
     def peek(self, token_secret: str) -> ValidToken | None:
         """Return the token if a cached validation holds, without a call to meta."""
         validation = self._fresh(token_secret)
+        return validation.token if validation else None
+
+    def last_known(self, token_secret: str) -> ValidToken | None:
+        """Return the token if it was valid when meta was last asked, however long ago."""
+        validation = self._valid.get(token_secret)
         return validation.token if validation else None
 
     async def check(self, token_secret: str, host: Callable[[], str] | None = None) -> ValidToken:

@@ -20,8 +20,10 @@ from collector.config import Settings
 from collector.export import CommittedDigests
 from collector.ingestion import Ingestion, Registration, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
+from collector.retry import Backoff
 from collector.stream import (
     FLUSH_ID_BYTES,
+    TRANSIENT,
     Displaced,
     StreamEnded,
     StreamTail,
@@ -151,8 +153,12 @@ class Flusher:
 
     async def _stamp(self, exports: Sequence[PendingExport]) -> _StampedBaby | None:
         """Stamp the exports that may still be written, refuse the others; None if none is left."""
+        backoff = Backoff()
         while True:
             tokens = await self._checked(exports)
+            while tokens is None:
+                await backoff.wait()
+                tokens = await self._checked(exports)
             exports = [export for export in exports if not export.outcome.done()]
             if not exports:
                 return None
@@ -166,8 +172,11 @@ class Flusher:
             baby = baby_of(exports, tokens, time.time_ns())
             return _StampedBaby(stream, baby, tuple(exports), tokens)
 
-    async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, ValidToken]:
-        """Read every token's current routing; refuse the exports that it no longer allows."""
+    async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, ValidToken] | None:
+        """Read every token's current routing; refuse the exports that it no longer allows.
+
+        None if meta does not answer.
+        """
         token_secrets = sorted({export.token_secret for export in exports})
         answers = await asyncio.gather(
             *(self._tokens.check(token_secret) for token_secret in token_secrets),
@@ -178,6 +187,8 @@ class Flusher:
             if isinstance(answer, ValidToken):
                 tokens[token_secret] = answer
             elif isinstance(answer, Refused):
+                if isinstance(answer.__cause__, TRANSIENT):
+                    return None
                 _refuse([e for e in exports if e.token_secret == token_secret], answer.refusal)
             else:
                 raise answer

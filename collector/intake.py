@@ -182,11 +182,13 @@ class Intake:
         self._require_open()
         if self._activities.num_in_flight >= self.limits.concurrent_exports_max:
             raise unavailable("too many exports are under way")
-        token = await self.tokens.check(token_secret, host)
-        dataset_id = token.routing.dataset_id(signal)
-        if not dataset_id:
-            raise Refused(not_routed(signal))
-        dataset_limits = await self.quotas.check(dataset_id)
+        token, dataset_limits = self._last_known(signal, token_secret) or (None, None)
+        if token is None or dataset_limits is None:
+            token = await self.tokens.check(token_secret, host)
+            dataset_id = token.routing.dataset_id(signal)
+            if not dataset_id:
+                raise Refused(not_routed(signal))
+            dataset_limits = await self.quotas.check(dataset_id)
         limits = self.limits.token.overridden(dataset_limits)
         activity = self._activities.of(token.token_id)
         activity.require(limits, self._activities.clock())
@@ -194,6 +196,20 @@ class Intake:
         return AdmittedExport(
             signal, token_secret, token, limits, dataset_limits, charge, activity, self._activities
         )
+
+    def _last_known(
+        self, signal: Signal, token_secret: str
+    ) -> tuple[ValidToken, IngestLimits] | None:
+        """Return the last answers about an export, if no meta answers now.
+
+        The export then waits in the buffer. Its token is checked again before it is stored.
+        """
+        if self.is_meta_reachable:
+            return None
+        token = self.tokens.last_known(token_secret)
+        dataset_id = token.routing.dataset_id(signal) if token else ""
+        limits = self.quotas.last_known(dataset_id) if dataset_id else None
+        return None if token is None or limits is None else (token, limits)
 
     async def accept_json(self, admission: AdmittedExport, body: bytes) -> PartialSuccess:
         """Take one export of OTLP/JSON; as `accept`."""

@@ -2,9 +2,8 @@
 
 Quotas are checked against usage counts that meta gave a few seconds ago. One call covers every
 dataset in use and is repeated before its reply expires, so that a busy dataset never waits for it.
-When the reply has expired and meta is unreachable, exports are refused as UNAVAILABLE, which
-exporters retry. Accepting them would gain nothing: an acknowledgement needs meta for the commit
-anyway.
+When the reply has expired and meta does not answer, exports are refused as UNAVAILABLE, which
+exporters retry; once no meta is known to answer, the last reply counts for what the buffer holds.
 """
 
 import asyncio
@@ -190,6 +189,11 @@ class Quotas:
         """Whether the dataset is known to be within its quota, without a call to meta."""
         allowance = self._fresh(dataset_id)
         return allowance is not None and not allowance.is_spent
+
+    def last_known(self, dataset_id: str) -> IngestLimits | None:
+        """Return a dataset's limits if it was within its quota when meta was last asked."""
+        allowance = self._allowances.get(dataset_id)
+        return None if allowance is None or allowance.is_spent else allowance.usage.ingest_limits
 
     async def check(self, dataset_id: str) -> IngestLimits:
         """Return a dataset's limits; raises Refused if it is over its quota, or that is unknown."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def meta_process(
-    address: str, database_url: str, objects: Path
+    address: str, database_url: str, objects: Path, **settings: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Run `python -m meta`; it is starting when this returns, and is killed at the end."""
     environment = {
@@ -19,6 +19,7 @@ def meta_process(
         "META_DATABASE_URL": database_url,
         "META_OBJECT_STORE_URL": objects.as_uri(),
         "META_THREADS": "4",
+        **settings,
     }
     with subprocess.Popen([sys.executable, "-P", "-m", "meta"], env=environment) as process:
         yield process

@@ -9,7 +9,7 @@ answer without a call to meta; tokens that were valid when meta was last asked a
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -77,6 +77,10 @@ class TokenCache:
         if validation.token is None:
             raise UNKNOWN
         return validation.token
+
+    async def check_all(self, token_secrets: Sequence[str]) -> list[ValidToken | BaseException]:
+        """Check tokens that were admitted before; returns Refused in place of each refused one."""
+        return await asyncio.gather(*map(self.check, token_secrets), return_exceptions=True)
 
     def _fresh(self, token_secret: str) -> _Validation | None:
         validation = self._valid.get(token_secret) or self._unknown.get(token_secret)

@@ -30,6 +30,7 @@ from collector.stream import (
     StreamWriter,
     Written,
     read_recent_digests,
+    stop_baby,
 )
 from meta.errors import Code, MetaError, TokenUnknown
 from segments.baby import Baby, BabyKind, Export, TokenPart
@@ -153,12 +154,8 @@ class Flusher:
 
     async def _stamp(self, exports: Sequence[PendingExport]) -> _StampedBaby | None:
         """Stamp the exports that may still be written, refuse the others; None if none is left."""
-        backoff = Backoff()
         while True:
             tokens = await self._checked(exports)
-            while tokens is None:
-                await backoff.wait()
-                tokens = await self._checked(exports)
             exports = [export for export in exports if not export.outcome.done()]
             if not exports:
                 return None
@@ -172,23 +169,18 @@ class Flusher:
             baby = baby_of(exports, tokens, time.time_ns())
             return _StampedBaby(stream, baby, tuple(exports), tokens)
 
-    async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, ValidToken] | None:
-        """Read every token's current routing; refuse the exports that it no longer allows.
-
-        None if meta does not answer.
-        """
+    async def _checked(self, exports: Sequence[PendingExport]) -> dict[str, ValidToken]:
+        """Wait for every token's current routing; refuse the exports that it no longer allows."""
         token_secrets = sorted({export.token_secret for export in exports})
-        answers = await asyncio.gather(
-            *(self._tokens.check(token_secret) for token_secret in token_secrets),
-            return_exceptions=True,
-        )
+        answers, backoff = await self._tokens.check_all(token_secrets), Backoff()
+        while any(isinstance(getattr(a, "__cause__", None), TRANSIENT) for a in answers):
+            await backoff.wait()
+            answers = await self._tokens.check_all(token_secrets)
         tokens: dict[str, ValidToken] = {}
         for token_secret, answer in zip(token_secrets, answers, strict=True):
             if isinstance(answer, ValidToken):
                 tokens[token_secret] = answer
             elif isinstance(answer, Refused):
-                if isinstance(answer.__cause__, TRANSIENT):
-                    return None
                 _refuse([e for e in exports if e.token_secret == token_secret], answer.refusal)
             else:
                 raise answer
@@ -290,11 +282,6 @@ def baby_of(
         flush_id=urandom(FLUSH_ID_BYTES),
         received_at=received_at,
     )
-
-
-def stop_baby(received_at: int) -> Baby:
-    """Build the last message of a stream."""
-    return Baby((), BabyKind.STOP, urandom(FLUSH_ID_BYTES), received_at)
 
 
 def _part(token: ValidToken, signal: Signal, exports: Sequence[PendingExport]) -> TokenPart:

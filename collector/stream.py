@@ -309,3 +309,8 @@ class StreamWriter:
         if time.time_ns() - baby.received_at > REWRITE_AGE_NANOS_MAX:
             return FlushTooOld(where)
         return Displaced(where)
+
+
+def stop_baby(received_at: int) -> Baby:
+    """Build the last message of a stream."""
+    return Baby((), BabyKind.STOP, urandom(FLUSH_ID_BYTES), received_at)

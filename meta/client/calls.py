@@ -80,6 +80,7 @@ class Channel(grpc.Channel):
     def close(self) -> None:
         """Close every connection."""
         self._caller.endpoints.close()
+        self._caller.liveness.stop()
 
     def __enter__(self) -> "Channel":
         return self
@@ -115,14 +116,12 @@ class UnaryCall:
         caller = self._caller
         caller.identify(options)
         ends_at = time.monotonic() + (timeout or caller.deadline_secs)
-        retries: Retries | None = None
+        retries = Retries(caller.endpoints, ends_at, is_repeatable=self._is_repeatable)
         while True:
             endpoint = caller.endpoints.pick() if self._is_repeatable else self._serving(ends_at)
             try:
-                return self._attempt(endpoint, request, ends_at, options)
+                return self._attempt(endpoint, request, options, retries)
             except grpc.RpcError as error:
-                if retries is None:
-                    retries = Retries(caller.endpoints, ends_at, is_repeatable=self._is_repeatable)
                 if not retries.may_go_on(endpoint, error):
                     raise self._final(error) from None
 
@@ -133,12 +132,12 @@ class UnaryCall:
         return call.future(request, timeout=timeout or self._caller.deadline_secs, **options)
 
     def _attempt(
-        self, endpoint: Endpoint, request: Any, ends_at: float, options: dict[str, Any]
+        self, endpoint: Endpoint, request: Any, options: dict[str, Any], retries: Retries
     ) -> Any:
         liveness, connection = self._caller.liveness, endpoint.connection()
-        number = liveness.begin(endpoint, connection)
+        number = liveness.begin(endpoint, connection, retries.silences)
         try:
-            timeout = ends_at - time.monotonic()
+            timeout = retries.ends_at - time.monotonic()
             reply = self._method.on(connection)(request, timeout=timeout, **options)
         except grpc.RpcError as error:
             failure: Any = connection.failure(error)

@@ -187,15 +187,22 @@ class Endpoint:
         self._drain_secs = drain_secs
         self._clock = clock
         self._lock = threading.Lock()
+        self._is_closed = False
         self._connection: Connection | None = None
         self._retired: list[tuple[float, Connection]] = []
 
     def connection(self) -> Connection:
-        """The connection for a call that begins now; a former one drains if its files changed."""
+        """The connection for a call that begins now; a former one drains if its files changed.
+
+        Raises ValueError if the client is closed, as gRPC does.
+        """
         credentials, connection = self._credentials(), self._connection
         if connection is not None and connection.credentials is credentials:
             return connection
         with self._lock:
+            if self._is_closed:
+                # A channel that nobody closes must not be alive when the process ends.
+                raise ValueError("the client is closed")
             if self._connection is connection:
                 self._retire()
                 self._connection = Connection(self.target, credentials)
@@ -231,6 +238,7 @@ class Endpoint:
     def close(self) -> None:
         """Close every connection; calls under way are cancelled."""
         with self._lock:
+            self._is_closed = True
             self._retire()
             for _, connection in self._retired:
                 connection.close()

@@ -139,6 +139,8 @@ class Endpoints:
             for target in named
         ]
         self._endpoints = endpoints
+        if self.closed.is_set():
+            self.close()
         if known:
             if self._preferred not in endpoints:
                 self._preferred = random.choice(endpoints)

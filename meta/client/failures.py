@@ -9,7 +9,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from meta import errors
 from meta.client import status_errors
-from meta.client.connections import Endpoint
+from meta.client.connections import Endpoint, Unanswered
 from meta.client.endpoints import Endpoints
 from meta.v1 import operations_pb2
 
@@ -32,14 +32,17 @@ class Retries:
 
     def __init__(self, endpoints: Endpoints, ends_at: float, *, is_repeatable: bool = True) -> None:
         self._endpoints = endpoints
-        self._ends_at = ends_at
+        self.ends_at = ends_at
         self._is_repeatable = is_repeatable
         self._pauses: Iterator[float] = iter(BACKOFF_SECS)
         self._tried: set[Endpoint] = set()
+        # Servers that did not answer the call.
+        self.silences = 0
 
     def may_go_on(self, endpoint: Endpoint, error: grpc.RpcError) -> bool:
         """Wait until the next attempt is due; false if there is none."""
         call: Any = error
+        self.silences += isinstance(error, Unanswered)
         if self._endpoints.closed.is_set():
             return False
         # A server that shuts down cancels a call that arrives at that moment.
@@ -47,7 +50,7 @@ class Retries:
             if not self._is_repeatable:
                 return False
             if is_failure_of_server(error) and self._has_another(endpoint):
-                return time.monotonic() < self._ends_at
+                return time.monotonic() < self.ends_at
             return self._pause()
         if call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
             return self._pause_of_shed_load(call)
@@ -73,7 +76,7 @@ class Retries:
         if pause is None:
             return False
         pause = pause if secs is None else secs
-        if time.monotonic() + pause >= self._ends_at or self._endpoints.closed.wait(pause):
+        if time.monotonic() + pause >= self.ends_at or self._endpoints.closed.wait(pause):
             return False
         self._tried.clear()
         return True

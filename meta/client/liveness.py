@@ -9,6 +9,8 @@ the same, but servers refuse them more often than every 30 s.
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 
 from meta.client.connections import Connection, Endpoint, Probe
@@ -21,6 +23,14 @@ _TICK_SECS = 0.25
 _IDLE_SECS = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    since: float
+    endpoint: Endpoint
+    connection: Connection
+    silences: int
+
+
 class Liveness:
     """Watches the calls of one client, in a thread that runs while there are any."""
 
@@ -28,18 +38,17 @@ class Liveness:
         self._endpoints = endpoints
         self._lock = threading.Lock()
         self._numbers = count()
-        self._waiting: dict[int, tuple[float, Endpoint, Connection]] = {}
+        self._waiting: dict[int, _Waiting] = {}
         self._suspects: dict[Connection, Endpoint] = {}
         self._thread: threading.Thread | None = None
-        # Each silence doubles the time for the next probe, until there is an answer: a link that a
-        # large reply fills for seconds must not look dead again and again.
-        self._silences = 0
 
-    def begin(self, endpoint: Endpoint, connection: Connection) -> int:
-        """Watch a call from now on; returns its number."""
+    def begin(self, endpoint: Endpoint, connection: Connection, silences: int = 0) -> int:
+        """Watch a call from now on, that met so many silent servers before; returns its number."""
         number = next(self._numbers)
         with self._lock:
-            self._waiting[number] = (time.monotonic(), endpoint, connection)
+            self._waiting[number] = _Waiting(
+                time.monotonic(), endpoint, connection, min(silences, SILENCES_MAX)
+            )
             self._run_thread()
         return number
 
@@ -47,6 +56,12 @@ class Liveness:
         """Stop watching a call."""
         with self._lock:
             self._waiting.pop(number, None)
+
+    def stop(self) -> None:
+        """Wait for the end of the thread, once the client is closed."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(PROBE_SECS)
 
     def ask(self, endpoints: Sequence[Endpoint], secs: float) -> list[Probe]:
         """Ask servers for their health, all at once; a silent one is probed for longer."""
@@ -84,32 +99,35 @@ class Liveness:
                     return
                 due = self._due()
             self._probe(due)
-            self._move()
+            # The client may be closed meanwhile.
+            with suppress(ValueError):
+                self._move()
             self._endpoints.tidy()
 
-    def _due(self) -> dict[Connection, Endpoint]:
-        """The connections on which nothing was heard while a call waited."""
+    def _due(self) -> dict[Connection, tuple[Endpoint, int]]:
+        """The connections on which nothing was heard while a call waited, and its silences."""
         before = time.monotonic() - PATIENCE_SECS
-        due = {
-            connection: endpoint
-            for since, endpoint, connection in self._waiting.values()
-            if max(since, connection.heard_at) < before
-        }
-        due.update(self._suspects)
+        due = {connection: (endpoint, 0) for connection, endpoint in self._suspects.items()}
         self._suspects.clear()
+        for call in self._waiting.values():
+            if max(call.since, call.connection.heard_at) < before:
+                _, silences = due.get(call.connection, (call.endpoint, 0))
+                due[call.connection] = (call.endpoint, max(silences, call.silences))
         return due
 
-    def _probe(self, due: dict[Connection, Endpoint]) -> None:
-        secs = PROBE_SECS * 2**self._silences
-        probes = [(c, e, c.start_probe(secs)) for c, e in due.items()]
+    def _probe(self, due: dict[Connection, tuple[Endpoint, int]]) -> None:
+        # Each silence that a call met doubles the time of its next probe: a link that a large reply
+        # fills for seconds must not look dead again and again.
+        probes = [
+            (connection, endpoint, connection.start_probe(PROBE_SECS * 2**silences))
+            for connection, (endpoint, silences) in due.items()
+        ]
         for connection, endpoint, probe in probes:
             if probe.wait().is_answered:
                 connection.heard_at = time.monotonic()
-                self._silences = 0
                 continue
             self._endpoints.failed(endpoint)
             if probe.is_silent:
-                self._silences = min(self._silences + 1, SILENCES_MAX)
                 endpoint.abandon(connection)
 
     def _move(self) -> None:

@@ -92,6 +92,7 @@ class MetaClient:
     def close(self) -> None:
         """Close every connection; calls under way are cancelled."""
         self._endpoints.close()
+        self._liveness.stop()
 
     def __enter__(self) -> "MetaClient":
         return self

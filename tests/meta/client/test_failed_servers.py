@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from socket import socket
+from threading import enumerate as enumerate_threads
 
 import pytest
 
 from meta.client import MetaClient, liveness
 from meta.config import Settings
-from meta.errors import DeadlineExceeded, OutcomeUnknown, Unavailable
+from meta.errors import DeadlineExceeded, MetaError, OutcomeUnknown, Unavailable
 from meta.server import server
 from meta.v1.catalog_pb2 import (
     CreateDatasetRequest,
@@ -18,6 +19,7 @@ from meta.v1.catalog_pb2 import (
     ListSchemasRequest,
 )
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest, ListIngestTokensRequest
+from meta.v1.operations_pb2 import WatchDatasetRequest
 from tests.meta.client.conftest import TwoMetas
 from tests.support.meta.busy_database import locked_table, waiting_backends
 from tests.support.meta.cut_proxy import Fault
@@ -113,6 +115,19 @@ def test_a_slow_call_of_a_healthy_server_is_not_sent_again(
     assert metas.other(used).accepted == 0
 
 
+@pytest.mark.slow
+def test_a_slow_link_is_not_taken_for_silence_again_and_again(
+    metas: TwoMetas, client: MetaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_impatient(monkeypatch)
+    client.catalog.GetDataset(GET)
+    for proxy in metas.proxies:
+        # The first probe takes less. The third takes more, though a new connection costs it twice.
+        proxy.delay_secs = 1.3
+
+    assert client.catalog.GetDataset(GET).name == "default"
+
+
 def test_a_short_deadline_on_a_silent_server_fails_once(
     metas: TwoMetas, client: MetaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,3 +204,21 @@ def test_health_is_that_of_any_server(metas: TwoMetas, client: MetaClient) -> No
     for proxy in metas.proxies:
         proxy.fail(Fault.KILLED)
     assert client.find_health(1.0) is False
+
+
+def test_a_client_that_is_closed_opens_nothing_and_leaves_no_thread(
+    metas: TwoMetas, database_url: str
+) -> None:
+    client = MetaClient(metas.addresses)
+    with ThreadPoolExecutor(1) as pool, locked_table(database_url, "datasets"):
+        running = pool.submit(client.catalog.GetDataset, GET)
+        wait_until(lambda: waiting_backends(database_url) == 1, "a call runs")
+        client.close()
+
+        assert isinstance(running.exception(10), MetaError)
+        with pytest.raises(ValueError, match="closed"):
+            client.catalog.GetDataset(GET)
+        with pytest.raises(ValueError, match="closed"):
+            client.operations.WatchDataset(WatchDatasetRequest(dataset_name="default"))
+    wait_until(lambda: not any(proxy.connections for proxy in metas.proxies), "all is closed")
+    assert not [thread.name for thread in enumerate_threads() if thread.name == "meta-liveness"]

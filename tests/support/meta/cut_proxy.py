@@ -4,12 +4,15 @@ import contextlib
 import selectors
 import socket
 import threading
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
 _CHUNK_BYTES = 65_536
+_TICK_SECS = 0.02
 # gRPC's message of HealthCheckResponse with SERVING.
 _SERVING = b"\x00\x00\x00\x00\x02\x08\x01"
 
@@ -56,6 +59,9 @@ class CutProxy:
         self._wakes, self._woken = socket.socketpair()
         self._lock = threading.Lock()
         self._is_closed = False
+        # Seconds that replies are under way.
+        self.delay_secs = 0.0
+        self._delayed: deque[tuple[float, _Pair, bytes]] = deque()
         self._fault_after_health: Fault | None = None
         # Health checks of which the answer passed in plain text.
         self.health_checks = 0
@@ -134,9 +140,18 @@ class CutProxy:
 
     def _run(self) -> None:
         while not self._is_closed:
-            for key, _ in self._selector.select():
+            for key, _ in self._selector.select(_TICK_SECS if self.delay_secs else None):
                 with self._lock:
                     self._handle(key)
+            with self._lock:
+                self._send_delayed()
+
+    def _send_delayed(self) -> None:
+        while self._delayed and self._delayed[0][0] <= time.monotonic():
+            _, pair, data = self._delayed.popleft()
+            if pair in self._pairs:
+                with contextlib.suppress(OSError):
+                    pair.client.sendall(data)
 
     def _handle(self, key: selectors.SelectorKey) -> None:
         end = key.fileobj
@@ -172,7 +187,9 @@ class CutProxy:
                 self._drop(pair)
                 return
             is_lost = pair.is_dead or self._fault is Fault.STOPPED
-            if not is_lost and (is_request or self._fault is not Fault.CUT_ONE_WAY):
+            if not is_request and self.delay_secs:
+                self._delayed.append((time.monotonic() + self.delay_secs, pair, data))
+            elif not is_lost and (is_request or self._fault is not Fault.CUT_ONE_WAY):
                 sink.sendall(data)
             if not is_request and _SERVING in data:
                 self.health_checks += 1

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.process_tree import kill_starting_jvm
@@ -16,11 +16,13 @@ DEADLINE_SECS = 120.0
 class WorkerProcess:
     """`python -m <module>`, running from the start on; close it at the end."""
 
-    def __init__(self, module: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, module: str, environment: Mapping[str, str], arguments: Sequence[str] = ()
+    ) -> None:
         self.lines: list[str] = []
         self._arrived = threading.Condition()
         self._popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", module],
+            [sys.executable, "-P", "-m", module, *arguments],
             env={**os.environ, **environment},
             stderr=subprocess.PIPE,
             text=True,

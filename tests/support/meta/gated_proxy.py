@@ -65,6 +65,9 @@ class GatedProxy(grpc.GenericRpcHandler):
             try:
                 return send(request, timeout=DEADLINE_SECS)
             except grpc.RpcError as error:
+                # The reason of a refusal is in there.
+                trailing = error.trailing_metadata() or ()
+                context.set_trailing_metadata(tuple((one.key, one.value) for one in trailing))
                 context.abort(error.code(), error.details() or "")
                 raise AssertionError("abort raises") from None
 

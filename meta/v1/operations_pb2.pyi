@@ -277,7 +277,9 @@ class HeartbeatMergeTaskRequest(_message.Message):
     attempt: _builtins.int
     """Claim number; 0 = the current one."""
     rows_done: _builtins.int
-    """Rows written so far, for progress displays."""
+    """Rows written so far. They have to rise within half an hour and a second for each 64 KiB of the
+    inputs, or the claim is lost.
+    """
     def __init__(
         self,
         *,
@@ -302,7 +304,9 @@ class HeartbeatMergeTaskResponse(_message.Message):
     STILL_YOURS_FIELD_NUMBER: _builtins.int
     LEASE_SECS_FIELD_NUMBER: _builtins.int
     still_yours: _builtins.bool
-    """False if the claim is no longer the caller's: stop the merge and drop the output."""
+    """False if the claim is no longer the caller's, or makes no progress: stop the merge and drop the
+    output.
+    """
     lease_secs: _builtins.int
     """Seconds until the lease expires without a further heartbeat."""
     def __init__(

@@ -15,6 +15,7 @@ from meta.store.merging import merge_failures, merge_tasks
 from meta.store.merging.merge_tasks import MergeTaskRow
 from meta.store.segments import stats
 from meta.store.segments.segments import ROW_COLUMNS, SegmentRow
+from meta.store.versions.clock import ago
 
 # Claims of dead tasks (split, cancelled) after which a poll is answered with no task.
 TRIES_MAX = 20
@@ -182,11 +183,20 @@ _UNCLAIM = text("""
       AND greatest(claimed_at, beat_at) <= clock_timestamp() - :age_secs * interval '1 second'
     RETURNING attempt - 1
 """)
+# A merge reads and sorts before it writes its first row, at worst over a slow network.
+STALL_SECS = 1_800
+STALL_BYTES_PER_SEC = 65_536
+# Without a rise for so long a claim ends with its lease: another worker may be better off.
+_STALLED = ago(f"({STALL_SECS} + total_compressed_size / {STALL_BYTES_PER_SEC})")
 _BEAT = text(f"""
-    UPDATE merge_tasks SET beat_at = clock_timestamp(), rows_done = :rows_done,
+    UPDATE merge_tasks SET beat_at = clock_timestamp(),
+        rows_done = greatest(rows_done, :rows_done),
+        progressed_at = CASE WHEN :rows_done > rows_done THEN clock_timestamp()
+                             ELSE progressed_at END,
         free_at = clock_timestamp() + :lease_secs * interval '1 second'
     WHERE id = :task AND state = 1 AND worker_id IS NOT NULL
       AND (:attempt = 0 OR attempt = :attempt) AND {merge_tasks.IS_OF_LIVE}
+      AND (:rows_done > rows_done OR greatest(claimed_at, progressed_at) >= {_STALLED})
 """)  # noqa: S608
 _ROWS_DONE = text("SELECT rows_done FROM merge_tasks WHERE id = :task")
 
@@ -203,7 +213,10 @@ def unclaim(tx: Transaction, task_id: UUID, age_secs: int) -> bool:
 def beat(
     tx: Transaction, task_id: UUID, attempt: int, *, rows_done: int, lease_secs: float
 ) -> bool:
-    """Extend the lease of a claim (0 = the current one); False if it no longer holds the task."""
+    """Extend the lease of a claim (0 = the current one); False if the worker has to stop.
+
+    It no longer holds the task, or its rows have not risen for a time that its size explains.
+    """
     values = {
         "task": task_id,
         "attempt": attempt,

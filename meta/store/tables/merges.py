@@ -60,6 +60,8 @@ merge_tasks = Table(
     Column("more_output_ids", ARRAY(Uuid)),
     # The rewrite job that it belongs to, until the job has counted it.
     Column("rewrite_id", Uuid),
+    # When rows_done last rose; of an earlier claim if it is before claimed_at.
+    moment("progressed_at"),
     CheckConstraint("state IN (1, 2, 3, 4)", name="state"),
 )
 # Two ways to be free: never held back, or held back until a time that has passed.

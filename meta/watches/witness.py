@@ -7,7 +7,8 @@ compare-and-move, and a step that came too late is begun anew.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NoReturn, TypeVar
 from uuid import uuid4
@@ -31,7 +32,7 @@ from meta.store.versions.witness import (
     is_in_force,
     is_overtaken,
 )
-from meta.watches import revocations
+from meta.watches import revocations, witness_metrics
 from meta.watches.witness_log import WitnessLog
 from segments.location import StoreLocation
 from segments.store.open import open_store
@@ -41,6 +42,7 @@ log = structlog.get_logger()
 ATTEMPTS_MAX = 20
 # A failure is the answer for this long: calls do not wait for the bucket one after the other.
 RETRY_SECS = 2.0
+TURN_SECS = 3.0
 SUPERSEDED = (
     "another database has taken over the bucket (history {history} of the witness), so this one"
     " writes and deletes nothing: stop one of the two; if this one is to go on, run"
@@ -77,7 +79,7 @@ class Witness:
 
         Raises Unavailable if the bucket does not answer, or another database has taken over.
         """
-        with self._lock:
+        with self._turn():
             if not self._read().is_due:
                 return
             if time.monotonic() < self._failed_at + RETRY_SECS:
@@ -90,8 +92,9 @@ class Witness:
 
     def note_revoked(self, kind: str, token_id: str) -> None:
         """Note a revocation that is committed, in the bucket and by a tick."""
-        if self._read().history is None:
-            return
+        with self._turn():
+            if self._read().history is None:
+                return
         try:
             self._log.note_revoked(kind, token_id)
         except Unavailable as error:
@@ -103,17 +106,19 @@ class Witness:
 
     def look(self, age_secs_max: float = 0.0) -> None:
         """Compare with the witness, unless that was done `age_secs_max` ago. Raises Unavailable."""
-        with self._lock:
+        if time.monotonic() < self._looked_at + age_secs_max:
+            return
+        with self._turn():
             if time.monotonic() < self._looked_at + age_secs_max:
                 return
+            self._memory.must_look = False
             side = self._read()
             if side.history is not None:
                 self._look(side)
-            self._memory.must_look = False
 
     def tick(self, secs: float) -> bool:
         """Commit a tick if the last one is `secs` old, and copy it to the witness; else False."""
-        with self._lock:
+        with self._turn():
             newest = self._newest
             if self._write(lambda tx: witness_state.tick(tx, secs, newest)) is None:
                 return False
@@ -122,7 +127,7 @@ class Witness:
 
     def check(self) -> None:
         """Compare the database with this process's memory, and raise a ceiling that comes near."""
-        with self._lock:
+        with self._turn():
             side = self._read()
             if side.superseded_by is not None:
                 self._stop(side.superseded_by)
@@ -134,13 +139,23 @@ class Witness:
 
     def take_over(self) -> bool:
         """Begin a history with a database that was superseded; False if it was not."""
-        with self._lock:
+        with self._turn():
             if not self._write(_take_over):
                 return False
             self._memory.refusal = ""
             self._failed_at = float("-inf")
             self.renew()
             return True
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Take turns; a caller does not wait for a bucket that hangs under another one."""
+        if not self._lock.acquire(timeout=TURN_SECS):
+            raise Unavailable("the witness in the bucket is being used; try again")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _begin_term(self) -> None:
         reason = ""
@@ -185,7 +200,7 @@ class Witness:
         begun = self._read()
         self._newest, self._looked_at = after.newest, time.monotonic()
         self._memory.forget(begun.version, begun.tick)
-        _tell(side, verdict, begun)
+        witness_metrics.tell(side, verdict, begun)
         return True
 
     def _follow_up(
@@ -283,18 +298,3 @@ def _take_over(tx: Transaction) -> bool:
     if is_taken:
         audit.note(tx, "TakeOver", "")
     return is_taken
-
-
-def _tell(side: Side, verdict: Verdict, begun: Side) -> None:
-    """Say in log and metrics how the term began."""
-    if verdict.is_restored:
-        log.error(
-            "database_restored",
-            reason=verdict.reason,
-            history=verdict.history,
-            version=side.version,
-            next_version=begun.version,
-        )
-        return
-    event = "witness_begun" if side.history is None else "term_begun"
-    log.info(event, history=verdict.history, version=side.version, next_version=begun.version)

@@ -1,10 +1,13 @@
-"""The gauges of the witness, of meta's registry."""
+"""The gauges of the witness, of meta's registry, and the log events of its terms."""
 
+import structlog
 from prometheus_client import Gauge
 
 from meta.metrics import META
+from meta.store.versions.witness import Side, Verdict
 from meta.store.versions.witness_state import WitnessStatus
 
+log = structlog.get_logger()
 NOT_KEPT, KEPT, RESTORED, SUPERSEDED = range(4)
 
 WITNESS_STATE = Gauge(
@@ -31,3 +34,18 @@ def show(status: WitnessStatus, *, is_kept: bool) -> None:
         WITNESS_STATE.set(RESTORED)
     else:
         WITNESS_STATE.set(KEPT if is_kept and status.history is not None else NOT_KEPT)
+
+
+def tell(side: Side, verdict: Verdict, begun: Side) -> None:
+    """Say in the log how a term began."""
+    if verdict.is_restored:
+        log.error(
+            "database_restored",
+            reason=verdict.reason,
+            history=verdict.history,
+            version=side.version,
+            next_version=begun.version,
+        )
+        return
+    event = "witness_begun" if side.history is None else "term_begun"
+    log.info(event, history=verdict.history, version=side.version, next_version=begun.version)

@@ -18,7 +18,7 @@ from meta.watches import witness_metrics
 from meta.watches.witness import Witness
 
 log = structlog.get_logger()
-PAUSE_SECS = 1.0
+PAUSE_SECS = 2.0
 TICK_SECS = 5.0
 # A database without a witness tries to begin one.
 BEGIN_SECS = 60.0
@@ -39,7 +39,8 @@ def begin(database: Database, settings: Settings) -> None:
     database.continuity.guard = guard
     try:
         guard.renew()
-        # What a server that crashed had committed is behind a tick by now.
+        # It covers what a server that crashed had committed; if it is too early, the first round
+        # does, because every server begins with a change.
         guard.tick(TICK_SECS)
     except Unavailable as error:
         log.warning("witness_not_read", error=error.message)
@@ -52,7 +53,6 @@ class WitnessWatch:
         self._tick_secs = tick_secs
         self._database = database
         self._transactions = Transactions(database)
-        self._covered = 0
         self._began_at = float("-inf")
 
     def run_round(self) -> None:
@@ -66,9 +66,15 @@ class WitnessWatch:
         guard.check()
         if memory.must_look:
             guard.look()
-        changes = memory.changes
-        if changes > self._covered and guard.tick(self._tick_secs):
-            self._covered = changes
+        if memory.has_changed:
+            memory.has_changed = False
+            try:
+                is_covered = guard.tick(self._tick_secs)
+            except MetaError:
+                memory.has_changed = True
+                raise
+            if not is_covered:
+                memory.has_changed = True
 
     def _is_due(self, status: WitnessStatus) -> bool:
         """False between two attempts to begin the witness of a database that has none."""
@@ -86,7 +92,7 @@ def end(database: Database) -> None:
     if guard is None:
         return
     try:
-        if database.continuity.changes:
+        if database.continuity.has_changed:
             guard.tick(0.0)
     except MetaError as error:
         log.warning("witness_not_written", error=error.message)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -9,6 +10,10 @@ from uuid import uuid4
 import pytest
 from botocore.exceptions import ClientError
 
+from meta.store.versions.witness import Mark
+from meta.watches.witness_log import WitnessLog
+from segments.location import StoreLocation
+from segments.store.open import open_store
 from tests.support.object_store.policed import (
     BUCKET,
     DOCS,
@@ -101,3 +106,25 @@ def test_a_process_may_do_what_the_table_says_and_no_more(
     assert not _is_allowed(partial(client.put_object, Bucket=BUCKET, Key=elsewhere, Body=b"2"))
     policy = bucket_policy()
     assert not _is_allowed(partial(client.put_bucket_policy, Bucket=BUCKET, Policy=policy))
+
+
+def test_meta_keeps_its_witness_with_its_own_account(
+    bucket: PolicedBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in bucket.credentials("meta").items():
+        monkeypatch.setenv(name, value)
+    url = f"s3://{BUCKET}/{PATH}?endpoint={bucket.url}&region=us-east-1"
+    log, term = WitnessLog(open_store(StoreLocation.from_url(url))), uuid4()
+    for number in range(30):
+        mark = Mark(history=1, number=number, tick=number, ceiling=100 + number, term=term)
+        assert log.write(mark)
+        assert log.view(1).newest == mark
+    log.note_revoked("ingest", str(term))
+    log.note_revoked("ingest", str(term))
+
+    # Another writer of a number that is taken, and the repetition of a write, are told apart.
+    assert log.write(mark)
+    assert not log.write(replace(mark, tick=1))
+    assert [key.token_id for key in log.revoked()] == [str(term)]
+    names = bucket.owner.list_objects_v2(Bucket=BUCKET, Prefix=f"{PATH}/witness/0")
+    assert len(names["Contents"]) <= 17

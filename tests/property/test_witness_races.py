@@ -16,9 +16,13 @@ from meta.v1 import ingest_token_pb2, operations_pb2
 from meta.watches.witness_log import WitnessLog
 from segments.store.open import open_store
 from segplane.dataplane.deletion_permit import ANSWER_SECS_MAX, DeletionPermit
-from tests.property.test_rollback import commit_and_merge
 from tests.support.meta import rollback
-from tests.support.meta.rollback import RunningMeta, running_meta, running_postgres
+from tests.support.meta.rollback import (
+    RunningMeta,
+    commit_and_merge,
+    running_meta,
+    running_postgres,
+)
 from tests.support.waiting import wait_until
 
 

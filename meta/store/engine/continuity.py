@@ -57,6 +57,11 @@ NO_BUCKET = (
     " META_OBJECT_STORE_URL"
 )
 
+WENT_BACK = (
+    "the database went back to an older state while this server was running, and it keeps no"
+    " witness: set META_OBJECT_STORE_URL and start it again"
+)
+
 
 @dataclass(slots=True)
 class Continuity:
@@ -66,8 +71,8 @@ class Continuity:
     guard: Guard | None = None
     seen_version: int = 0
     seen_tick: int = 0
-    # Commits that a tick has to cover.
-    changes: int = 0
+    # Something was committed that a tick has to cover; set after the commit, cleared before a tick.
+    has_changed: bool = True
     # The database showed less than this process has seen: compare before anything is drawn.
     is_suspect: bool = False
     # Something hints at a change: a lost connection, a number of a client. It proves nothing.
@@ -78,7 +83,7 @@ class Continuity:
     def renew(self) -> None:
         """Let versions be drawn again, or raise Unavailable."""
         if self.guard is None:
-            raise Unavailable(NO_BUCKET)
+            raise Unavailable(WENT_BACK if self.is_suspect else NO_BUCKET)
         self.guard.renew()
 
     def compare(self) -> None:
@@ -111,7 +116,8 @@ class Continuity:
     def committed(self, info: MutableMapping[Any, Any]) -> None:
         """Remember what a transaction drew that is committed by now."""
         self.seen_version = max(self.seen_version, info.pop(_DRAWN, 0))
-        self.changes += info.pop(_CHANGED, 0)
+        if info.pop(_CHANGED, 0):
+            self.has_changed = True
 
     def look_soon(self) -> None:
         """Compare with the witness within seconds."""

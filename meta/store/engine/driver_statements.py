@@ -27,7 +27,7 @@ def single_statements(database: Database) -> Iterator[Execute]:
     database.continuity.check_writable()
     with _connection(database) as connection:
         yield lambda statement, values: connection.execute(statement, values).fetchall()
-    database.continuity.changes += 1
+    database.continuity.has_changed = True
 
 
 def fetch_row(database: Database, statement: bytes, values: Sequence[str | None]) -> Sequence[Any]:

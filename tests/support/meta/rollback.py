@@ -242,3 +242,13 @@ def running_meta(
             yield RunningMeta(running, client, WitnessWatch(running.database, tick_secs=0.0))
     finally:
         running.stop(2.0)
+
+
+def commit_and_merge(meta: RunningMeta, name: str) -> tuple[str, int, int]:
+    """Ingest and merge into a dataset; its id, the last version drawn and the last poll's."""
+    dataset = meta.catalog.dataset(name)
+    collector, stream = meta.collector(f"{name}-collector", meta.catalog.token(dataset))
+    for offset in range(3):
+        collector.commit(stream, offset, dataset)
+    version = meta.nursery.merge(dataset, stream, -1, 2)
+    return dataset, version, meta.nursery.poll().response_seq

@@ -17,7 +17,7 @@ from meta.client.connections import Connection, Endpoint, Probe, Unanswered
 from meta.client.endpoints import Endpoints
 from meta.client.failures import Retries, has_unknown_outcome, typed_error
 from meta.client.liveness import PROBE_SECS, Liveness
-from meta.v1 import operations_pb2
+from meta.client.sent_changes import SentChanges
 
 # Each returns a secret that is shown once. A second token would be one that nobody knows of.
 SENT_ONCE = frozenset(
@@ -42,6 +42,19 @@ class Caller:
         """Name the caller in a call's options, unless they name another one."""
         if options.get("metadata") is None:
             options["metadata"] = self.metadata()
+
+    def find_serving(self, ends_at: float) -> Endpoint:
+        """Find a server that serves, for a call that is sent once. Raises Unavailable."""
+        endpoints, preferred = self.endpoints, self.endpoints.pick()
+        probe = Probe(None)
+        for endpoint in (preferred, *endpoints.others(preferred)):
+            secs = min(PROBE_SECS, ends_at - time.monotonic())
+            probe = self.liveness.ask([endpoint], secs)[0]
+            if probe.health is not False:
+                return endpoint
+        if probe.error is None:
+            raise errors.Unavailable(f"{preferred.target.target} does not serve at present")
+        raise typed_error(probe.error)
 
 
 class Channel(grpc.Channel):
@@ -118,7 +131,10 @@ class UnaryCall:
         ends_at = time.monotonic() + (timeout or caller.deadline_secs)
         retries = Retries(caller.endpoints, ends_at, is_repeatable=self._is_repeatable)
         while True:
-            endpoint = caller.endpoints.pick() if self._is_repeatable else self._serving(ends_at)
+            if self._is_repeatable:
+                endpoint = caller.endpoints.pick()
+            else:
+                endpoint = caller.find_serving(ends_at)
             try:
                 return self._attempt(endpoint, request, options, retries)
             except grpc.RpcError as error:
@@ -154,19 +170,6 @@ class UnaryCall:
         endpoint.answered(connection)
         return reply
 
-    def _serving(self, ends_at: float) -> Endpoint:
-        """Find a server that serves, for a call that is sent once. Raises Unavailable."""
-        endpoints, preferred = self._caller.endpoints, self._caller.endpoints.pick()
-        probe = Probe(None)
-        for endpoint in (preferred, *endpoints.others(preferred)):
-            secs = min(PROBE_SECS, ends_at - time.monotonic())
-            probe = self._caller.liveness.ask([endpoint], secs)[0]
-            if probe.health is not False:
-                return endpoint
-        if probe.error is None:
-            raise errors.Unavailable(f"{preferred.target.target} does not serve at present")
-        raise typed_error(probe.error)
-
     def _final(self, error: grpc.RpcError) -> errors.MetaError:
         """The error that the caller gets."""
         if not self._is_repeatable and has_unknown_outcome(error):
@@ -188,7 +191,6 @@ class ReplyStream:
     def __init__(
         self, caller: Caller, method: _Method, request: Any, options: dict[str, Any]
     ) -> None:
-        caller.identify(options)
         timeout = options.pop("timeout", None)
         self._caller = caller
         self._method = method
@@ -196,7 +198,7 @@ class ReplyStream:
         self._options = options
         self._ends_at = float("inf") if timeout is None else time.monotonic() + timeout
         self._may_move = method.kind == "unary_stream"
-        self._sent = _SentChanges() if method.path == _WATCH else None
+        self._sent = SentChanges() if method.path == _WATCH else None
         self._is_cancelled = False
         self._begin_attempts()
         self._open()
@@ -236,12 +238,17 @@ class ReplyStream:
 
     def _open(self) -> None:
         liveness = self._caller.liveness
-        self._endpoint = self._caller.endpoints.pick()
+        if self._may_move:
+            self._endpoint = self._caller.endpoints.pick()
+        else:
+            self._endpoint = self._caller.find_serving(self._ends_at)
         self._connection = self._endpoint.connection()
         is_endless = self._ends_at == float("inf")
         timeout = None if is_endless else self._ends_at - time.monotonic()
         call = self._method.on(self._connection)
-        self._call = call(self._request, timeout=timeout, **self._options)
+        options = dict(self._options)
+        self._caller.identify(options)
+        self._call = call(self._request, timeout=timeout, **options)
         number = liveness.begin(self._endpoint, self._connection)
         if not self._call.add_callback(lambda: liveness.end(number)):
             liveness.end(number)
@@ -257,41 +264,3 @@ class ReplyStream:
         # A reader that was dropped because it took nothing must learn of it.
         is_dropped = failure.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and bool(self._sent)
         return not is_dropped and self._retries.may_go_on(self._endpoint, failure)
-
-
-class _SentChanges:
-    """The progress of a stream of changes.
-
-    A stream may end inside of a large version. The next one begins with that version again, and
-    what was received of it is left out.
-    """
-
-    def __init__(self) -> None:
-        self._of_version: set[tuple[str, bool]] = set()
-        self._has_replies = False
-
-    def __bool__(self) -> bool:
-        return self._has_replies
-
-    def receive(self, request: Any, reply: Any) -> operations_pb2.WatchDatasetRequest:
-        """Leave out of a reply what was received before; returns the request for the rest."""
-        self._has_replies = True
-        changes = [
-            change
-            for change in reply.changes
-            if (change.segment.id, change.is_removed) not in self._of_version
-        ]
-        if len(changes) < len(reply.changes):
-            del reply.changes[:]
-            reply.changes.extend(changes)
-        if reply.through_version > request.since_version:
-            self._of_version.clear()
-        self._of_version.update(
-            (change.segment.id, change.is_removed)
-            for change in changes
-            if change.version > reply.through_version
-        )
-        rest = operations_pb2.WatchDatasetRequest()
-        rest.CopyFrom(request)
-        rest.since_version = max(request.since_version, reply.through_version)
-        return rest

@@ -161,7 +161,9 @@ class IngestStreamDatasetInfo(_message.Message):
     dataset_id: _builtins.str
     """Dataset id."""
     merged_offset: _builtins.int
-    """Last merged offset; the next to merge is merged_offset + 1. -1 = none yet."""
+    """Last merged offset; the next to merge is merged_offset + 1. -1 = none yet. An entry has merged
+    what holds nothing of its dataset, so where it receives nothing this follows committed_offset.
+    """
     merged_ingest_time_nanos: _builtins.int
     """Time in the store of the baby segment at merged_offset, in nanoseconds since the Unix epoch
     with whole seconds; 0 = none yet.
@@ -473,7 +475,8 @@ class StreamOffsetInfo(_message.Message):
     """
     start_merged_offset: _builtins.int
     """merged_offset as it was when the baby segments were chosen, -1 = none yet. The fence between
-    nurseries: a stored value that differs refuses the whole call.
+    nurseries: the whole call is refused if the entry was moved beyond it meanwhile, or if baby
+    segments at or below it may hold records of the dataset that are not merged.
     """
     def __init__(
         self,
@@ -640,8 +643,8 @@ class DeleteIngestStreamDatasetRequest(_message.Message):
     current_offset: _builtins.int
     """Highest offset of the stream that the caller has processed; not below merged_offset."""
     merged_offset: _builtins.int
-    """The entry's merged offset as the caller knows it; must equal both the stored merged offset and
-    the stored deleted offset.
+    """The entry's merged offset as the caller knows it; must equal the stored deleted offset, and no
+    registration may have moved the entry beyond it.
     """
     def __init__(
         self,

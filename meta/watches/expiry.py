@@ -43,7 +43,7 @@ def sweep(transactions: Transactions, rule: ExpiryRule, ages: Ages, shutdown: Sh
         while not shutdown.is_requested:
             count = transactions.write(lambda tx: lifetimes.run(tx, rule, ages))
             removed += count or 0
-            if count is None or count < rule.rows_max:
+            if count is None or (count < rule.rows_max and not rule.has_more_pages()):
                 break
 
     background.attempt(rule.name, apply)

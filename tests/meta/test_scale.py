@@ -24,7 +24,7 @@ from meta.store.merging.merge_claims import Poll
 from meta.store.merging.merge_planning import SegmentFilter
 from meta.store.registration import registrations
 from meta.store.segments import stats
-from meta.store.streams import commits, stream_reads, tokens
+from meta.store.streams import commits, merged_offsets, stream_reads, tokens
 from meta.store.streams.commits import OffsetCommit
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.streams.stream_reads import StreamScope
@@ -52,7 +52,12 @@ def database(meta_server: MetaServer) -> Iterator[Database]:
     size_bytes = fill(meta_server.running.database, PERCENT)
     print(f"\nfilled {PERCENT} % in {time.monotonic() - began:.0f} s, {size_bytes / 2**30:.1f} GiB")
     yield meta_server.running.database
-    for pages in (lifetimes._pending_pages, lifetimes._checkpoint_pages, lifetimes._period_pages):
+    for pages in (
+        lifetimes._pending_pages,
+        lifetimes._entry_pages,
+        lifetimes._checkpoint_pages,
+        lifetimes._period_pages,
+    ):
         pages.last_id = UUID(int=0)
 
 
@@ -87,7 +92,7 @@ def register(tx: Transaction) -> int:
 
 def poll_everything(tx: Transaction) -> int:
     page = stream_reads.read_streams(tx, StreamScope(), GRACE, most=1_000)
-    entries = stream_reads.read_entries(tx, page)
+    entries = merged_offsets.read(tx, [row.id for row in page])
     # Each with an entry's newest checkpoint and its dataset's grace.
     return len(page) + len(entries)
 

@@ -60,7 +60,7 @@ class DamageRules(TaskRules):
         request = operations_pb2.SkipOffsetRequest(
             stream_id=stream.id, offset=offset, acceptance=ACCEPTANCE
         )
-        behind = {d: e for d, e in stream.entries.items() if e.merged < offset}
+        behind = {d: e for d, e in stream.entries.items() if stream.merged_of(d) < offset}
 
         reply = self.send(
             lambda c: c.operations.SkipOffset(request),
@@ -76,7 +76,7 @@ class DamageRules(TaskRules):
         assert {loss.dataset_id for loss in reply.losses} == (stamps - merged or {""})
         stream.skipped.add(offset)
         for dataset_id, entry in behind.items():
-            entry.merged = offset
+            entry.stored = offset
             move = Move(stream.id, dataset_id, offset - 1, offset, reply.version, False)
             self.model.moves.append(move)
 
@@ -87,7 +87,7 @@ class DamageRules(TaskRules):
             return OffsetNotCommitted
         if stream.is_retired or offset <= stream.floor or stream.parked != offset:
             return NothingToRepair
-        is_drained = all(entry.merged >= offset - 1 for entry in stream.entries.values())
+        is_drained = all(stream.merged_of(d) >= offset - 1 for d in stream.entries)
         return None if is_drained else NotDrained
 
     @rule(pick=PICK)

@@ -184,7 +184,7 @@ class Model:
     def is_undrained(self, token: ModelToken) -> bool:
         """True until every stream that carried a revoked token has merged past the revocation."""
         ends = (token.revoked_at or {}).items()
-        return any(e.merged < end for s, end in ends for e in self.streams[s].entries.values())
+        return any(self.streams[s].merged < end for s, end in ends if self.streams[s].entries)
 
     def close_task_over(self, segment: Segment) -> None:
         for task in self.tasks.values():

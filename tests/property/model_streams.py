@@ -27,8 +27,13 @@ class ModelBaby:
     stamps: tuple[str, ...]
     routing: dict[str, frozenset[str]]
 
+    @property
+    def has_object(self) -> bool:
+        """False for a stop message that MarkStreamStopped committed."""
+        return bool(self.stamps) or any(self.facts[:3])
+
     def is_for(self, dataset_id: str) -> bool:
-        """True if the baby may hold records of the dataset."""
+        """True if the baby holds records of the dataset."""
         if self.stamps or not self.facts[2]:
             return dataset_id in self.stamps
         return any(dataset_id in datasets for datasets in self.routing.values())
@@ -36,10 +41,13 @@ class ModelBaby:
 
 @dataclass
 class ModelEntry:
-    """One dataset of a stream: nothing at or below `base` is of it, `merged` is merged."""
+    """One dataset of a stream: nothing at or below `base` is of it, `stored` is merged.
+
+    What else is merged is implied: `Stream.merged_of`.
+    """
 
     base: int
-    merged: int
+    stored: int
 
 
 @dataclass
@@ -64,7 +72,20 @@ class Stream:
     @property
     def merged(self) -> int:
         """Up to here every entry has merged."""
-        return min((e.merged for e in self.entries.values()), default=self.committed)
+        return min(map(self.merged_of, self.entries), default=self.committed)
+
+    def merged_of(self, dataset_id: str) -> int:
+        """The merged offset of an entry: all before the first baby that may be its own."""
+        first = max(self.entries[dataset_id].stored, self.deleted) + 1
+        for offset, baby in enumerate(self.babies[first:], first):
+            if self._may_be_of(baby, dataset_id):
+                return offset - 1
+        return self.committed
+
+    def _may_be_of(self, baby: ModelBaby, dataset_id: str) -> bool:
+        """True too for a baby that a nursery has to read for what has no entry."""
+        is_anyones = not baby.stamps or not self.entries.keys() >= set(baby.stamps)
+        return baby.has_object and (is_anyones or dataset_id in baby.stamps)
 
     @property
     def floor(self) -> int:
@@ -93,7 +114,7 @@ class Stream:
 
     def refuses_merge(self, dataset_id: str, seen: int, merged: int, events: int) -> Refusal:
         entry = self.entries.get(dataset_id)
-        if entry is None or entry.merged != seen:
+        if entry is None or not entry.stored <= seen <= self.merged_of(dataset_id):
             return OffsetConflict
         if merged > self.committed:
             return OffsetNotCommitted
@@ -107,9 +128,9 @@ class Stream:
         entry = self.entries.get(dataset_id)
         if entry is None:
             return None
-        is_awaited = any(baby.is_for(dataset_id) for baby in self.babies[entry.merged + 1 :])
-        is_over = entry.merged == self.stopped or dataset_id not in routed
-        is_drained = merged == entry.merged == self.deleted
+        is_awaited = any(baby.is_for(dataset_id) for baby in self.babies[self.deleted + 1 :])
+        is_over = merged == self.stopped or dataset_id not in routed
+        is_drained = entry.stored <= self.deleted == merged
         return None if is_drained and is_over and not is_awaited else NotDrained
 
     def add_entries(self, dataset_ids: frozenset[str], base: int) -> None:

@@ -47,7 +47,7 @@ class Registration:
     def of(
         cls, stream: Stream, dataset_id: str, shift: int, count: int, parts: int
     ) -> "Registration":
-        seen = stream.entries[dataset_id].merged + shift
+        seen = max(-1, stream.merged_of(dataset_id) + shift)
         new = tuple(new_segment(dataset_id) for _ in range(parts))
         return cls(stream, dataset_id, seen, seen + count, new)
 

@@ -1,12 +1,13 @@
 """Rules of the state machine about streams: collectors, and the nursery's side of them."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from meta.client import refused_part
 from meta.errors import TokenUnknown
+from meta.store.streams import merged_offsets
 from meta.v1 import common_pb2, ingestion_pb2, nursery_pb2, operations_pb2, segment_lookup_pb2
 from tests.property.catalog_rules import PICK, TWICE, CatalogRules, chosen
 from tests.property.guards import when
@@ -144,12 +145,12 @@ class StreamRules(CatalogRules):
         if refusal is None:
             stream.deleted = max(stream.deleted, offset)
 
-    @rule(pick=PICK, other=PICK, twice=TWICE)
+    @rule(pick=PICK, other=PICK, is_reaped=st.booleans(), twice=TWICE)
     @when(lambda self: any(s.entries for s in self.model.streams.values()))
-    def remove_entry(self, pick: int, other: int, twice: bool) -> None:
+    def remove_entry(self, pick: int, other: int, is_reaped: bool, twice: bool) -> None:
         stream = chosen([s for s in self.model.streams.values() if s.entries], pick)
         dataset_id = chosen(list(stream.entries), other)
-        merged = stream.entries[dataset_id].merged
+        merged = stream.deleted if is_reaped else stream.merged_of(dataset_id)
         request = nursery_pb2.DeleteIngestStreamDatasetRequest(
             stream_id=stream.id,
             dataset_id=dataset_id,
@@ -163,11 +164,25 @@ class StreamRules(CatalogRules):
         if refusal is None:
             del stream.entries[dataset_id]
 
+    @rule(raises=st.booleans(), rebases=st.booleans())
+    @when(lambda self: self.model.streams)
+    def sweep(self, raises: bool, rebases: bool) -> None:
+        """Floors and stored offsets rise in the background, and nobody sees anything of it."""
+        ids = [UUID(stream_id) for stream_id in self.model.streams]
+        if raises:
+            self.meta.transactions.write(lambda tx: merged_offsets.raise_floors(tx, ids))
+        if not rebases:
+            return
+        self.meta.transactions.write(lambda tx: merged_offsets.rebase(tx, ids, 0.0))
+        for stream in self.model.streams.values():
+            for entry in stream.entries.values():
+                entry.stored = max(entry.stored, stream.deleted)
+
     @rule(
         pick=PICK,
         other=PICK,
         count=st.integers(1, 3),
-        shift=st.sampled_from((0, 0, 0, 0, 1)),
+        shift=st.sampled_from((0, 0, 0, 0, 1, -1, -2)),
         parts=st.sampled_from((0, 1, 1, 2)),
         is_abandoned=st.booleans(),
     )
@@ -195,7 +210,9 @@ class StreamRules(CatalogRules):
     @rule(
         pick=PICK,
         each=st.lists(
-            st.tuples(st.integers(1, 3), st.sampled_from((0, 0, 1)), st.sampled_from((0, 1, 2))),
+            st.tuples(
+                st.integers(1, 3), st.sampled_from((0, 0, 1, -1)), st.sampled_from((0, 1, 2))
+            ),
             min_size=1,
             max_size=4,
         ),
@@ -238,7 +255,7 @@ class StreamRules(CatalogRules):
 
     def _registered(self, asked: Registration, version: int) -> None:
         stream, dataset_id, seen, end = asked.stream, asked.dataset_id, asked.seen, asked.end
-        stream.entries[dataset_id].merged = end
+        stream.entries[dataset_id].stored = end
         span = Move(stream.id, dataset_id, seen, end, version, bool(asked.segments))
         self.model.moves.append(span)
         held = frozenset((stream.id, n) for n in range(seen + 1, end + 1))

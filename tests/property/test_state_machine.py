@@ -102,12 +102,12 @@ class ControlPlane(TableRules):
         if is_stopped:
             self.stop(at, 0, False)
         having = [s for s in self.model.streams.values() if s.entries]
-        for number, entry in enumerate(stream.entries.values()):
-            if left := stream.committed - entry.merged:
+        for number, dataset_id in enumerate(stream.entries):
+            if left := stream.committed - stream.merged_of(dataset_id):
                 self.merge(having.index(stream), number, left, 0, 1, False)
         self.reap(at, 0, False)
         for _ in range(len(stream.entries) if removes else 0):
-            self.remove_entry(having.index(stream), pick, False)
+            self.remove_entry(having.index(stream), pick, False, False)
 
     @rule(pick=PICK)
     @when(lambda self: self.model.tokens)

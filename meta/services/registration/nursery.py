@@ -22,7 +22,7 @@ from meta.services.streams.poll_pages import PageRequest, Pages
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
-from meta.store.streams import stream_ends, stream_reads, tokens
+from meta.store.streams import merged_offsets, stream_ends, stream_reads, tokens
 from meta.store.streams.stream_reads import StreamRow, StreamScope
 from meta.store.streams.streams import Stop, check_owner
 from meta.store.versions import clock, versions
@@ -216,7 +216,7 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         self, tx: Transaction, streams: list[StreamRow], detail: replies.Detail | None = None
     ) -> list[nursery_pb2.IngestStreamInfo]:
         location = self._settings.location
-        entries = stream_reads.read_entries(tx, streams)
+        entries = merged_offsets.read(tx, [stream.id for stream in streams])
         detail = detail or replies.affordable(location, streams, entries)
         return replies.build_streams(tx, location, streams, entries, detail)
 

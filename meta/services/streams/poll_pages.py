@@ -21,8 +21,9 @@ from meta.services.streams.poll_reply import BABIES_MAX, Detail
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
-from meta.store.streams import stream_reads, tokens
-from meta.store.streams.stream_reads import NO_ID, EntryRow, StreamRow, StreamScope
+from meta.store.streams import merged_offsets, stream_reads, tokens
+from meta.store.streams.merged_offsets import EntryRow
+from meta.store.streams.stream_reads import NO_ID, StreamRow, StreamScope
 from meta.store.versions import versions
 from meta.v1 import nursery_pb2
 from segments.location import StoreLocation
@@ -119,7 +120,7 @@ class Pages:
             )
             if not rows:
                 return None
-            entries = stream_reads.read_entries(tx, rows)
+            entries = merged_offsets.read(tx, [row.id for row in rows])
             fitting = self._fitting(rows, entries, page.room_bytes)
             added = self._add_fitting(tx, rows[:fitting], entries, page)
             if added:

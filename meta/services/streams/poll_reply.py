@@ -13,7 +13,8 @@ from meta.services.messages import convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
 from meta.store.engine.pool import Transaction
 from meta.store.streams import stream_reads
-from meta.store.streams.stream_reads import CheckpointRow, EntryRow, PeriodRow, StreamRow
+from meta.store.streams.merged_offsets import EntryRow
+from meta.store.streams.stream_reads import CheckpointRow, PeriodRow, StreamRow
 from meta.store.streams.tokens import IngestToken
 from meta.v1 import common_pb2, nursery_pb2
 from segments.location import StoreLocation

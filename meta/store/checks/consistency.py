@@ -10,6 +10,7 @@ from sqlalchemy import ARRAY, Uuid, bindparam, text
 
 from meta.store.checks.stored_objects import ID_MAX, ID_MIN, baby_position, stream_bound
 from meta.store.engine.pool import Transaction
+from meta.store.streams import merged_offsets
 from segments.keys import BABIES_ROOT
 
 ROWS_AT_ONCE = 2_000
@@ -47,21 +48,22 @@ _SEGMENTS = text("""
     ORDER BY i.object_key LIMIT :most
 """)
 # A baby that every dataset has merged may be deleted before its stream's deleted offset shows it.
-_BABIES = text("""
-    SELECT * FROM (
+_BABIES = text(f"""
+    WITH page AS MATERIALIZED (
+      SELECT * FROM (
         SELECT 'ingest-stream/' || b.stream_id || '/' || lpad(b."offset"::text, 20, '0')
-               COLLATE "C" AS object_key,
-               b.stream_id::text, b.size_bytes,
-               b.committed_at < :began AND b."offset" > coalesce((
-                   SELECT min(e.merged_offset) FROM stream_datasets e
-                   WHERE e.stream_id = b.stream_id), h.committed_offset)
+               COLLATE "C" AS object_key, b.stream_id, b."offset", b.size_bytes, b.committed_at
         FROM baby_segments b JOIN ingest_streams s ON s.id = b.stream_id
-             JOIN stream_heads h ON h.stream_id = b.stream_id
         WHERE b.stream_id BETWEEN :first AND :last AND b."offset" > s.deleted_offset
           AND (b.stream_id, b."offset") > (:behind, :behind_offset)
         ORDER BY b.stream_id, b."offset") babies
-    WHERE object_key > :after AND object_key <= :through LIMIT :most
-""")
+      WHERE object_key > :after AND object_key <= :through LIMIT :most
+    ), floors AS MATERIALIZED (
+      SELECT k.id, coalesce({merged_offsets.lowest("k.id")}, h.committed_offset) AS merged
+      FROM (SELECT DISTINCT stream_id AS id FROM page) k JOIN stream_heads h ON h.stream_id = k.id)
+    SELECT object_key, stream_id::text, size_bytes, committed_at < :began AND "offset" > merged
+    FROM page JOIN floors ON id = stream_id ORDER BY stream_id, "offset"
+""")  # noqa: S608
 _STREAMS = text(
     "SELECT id::text, deleted_offset, stopped_offset, retired_at IS NOT NULL"
     " FROM ingest_streams WHERE id = ANY(:ids)"

@@ -12,6 +12,7 @@ from sqlalchemy import TextClause, text
 
 from meta.store.checks import object_checks, recounts
 from meta.store.engine.pool import Transaction
+from meta.store.streams import merged_offsets
 
 ROWS_AT_ONCE = 10_000
 FINDINGS_MAX = 1_000
@@ -58,25 +59,26 @@ _OFFSET_ORDER = _Check(
     (_NIL,),
     (_UUID_MAX,),
     _STREAMS_END,
-    text("""
+    text(f"""
     SELECT s.id::text, format('deleted %s, merged %s to %s, committed %s, stopped %s',
            s.deleted_offset, e.low, e.high, h.committed_offset, s.stopped_offset)
     FROM ingest_streams s
     CROSS JOIN LATERAL (
-        SELECT committed_offset FROM stream_heads WHERE stream_id = s.id OFFSET 0) h
+        SELECT * FROM stream_heads WHERE stream_id = s.id OFFSET 0) h
     CROSS JOIN LATERAL (
-        SELECT min(merged_offset) AS low, max(merged_offset) AS high
+        SELECT {merged_offsets.lowest_in("s", "h")} AS low, max(merged_offset) AS high
         FROM stream_datasets WHERE stream_id = s.id) e
     WHERE s.id > :a0 AND s.id <= :z0
       AND (s.deleted_offset > coalesce(e.low, h.committed_offset)
            OR e.high > h.committed_offset OR h.committed_offset > s.stopped_offset)
     ORDER BY s.id LIMIT :most
-    """),
+    """),  # noqa: S608
 )
 # The last row of a page is the first of the next one, so each is compared with the one before it.
 # Gaps are real only where nothing was forgotten: above the history floor, without retention. The
 # rows of one version are one step: those of a rebuild name the offsets of each live segment, and
-# segments of different days hold parts of the same babies.
+# segments of different days hold parts of the same babies. A registration that began at an implied
+# offset went on from the stored one, and no baby in between is of its dataset.
 _CHAIN_KEY = 'stream_id, dataset_id, end_offset, "part"'
 _OFFSET_CHAIN = _Check(
     (_NIL, _NIL, -1, -1),
@@ -87,20 +89,24 @@ _OFFSET_CHAIN = _Check(
     """),  # noqa: S608
     text(f"""
     SELECT stream_id::text, format('dataset %s: a merge ends at %s, the next begins at %s',
-           dataset_id, last_end, start_offset)
+           dataset_id, coalesce(last_end, moved_from), start_offset)
     FROM (
-        SELECT r.stream_id, r.dataset_id, r.start_offset,
+        SELECT r.stream_id, r.dataset_id, r.start_offset, r.moved_from,
+               coalesce(r.moved_from, r.start_offset) AS stored_offset,
                lag(r.end_offset) OVER chain AS last_end, lag(r.version) OVER chain AS last_version
-        FROM (SELECT stream_id, dataset_id, version,
-                     min(start_offset) AS start_offset, max(end_offset) AS end_offset
+        FROM (SELECT stream_id, dataset_id, version, min(start_offset) AS start_offset,
+                     min(moved_from) AS moved_from, max(end_offset) AS end_offset
               FROM registrations
               WHERE ({_CHAIN_KEY}) >= (:a0, :a1, :a2, :a3)
                 AND ({_CHAIN_KEY}) <= (:z0, :z1, :z2, :z3)
               GROUP BY stream_id, dataset_id, version) r
         WINDOW chain AS (PARTITION BY r.stream_id, r.dataset_id ORDER BY r.end_offset)) c
     JOIN datasets d ON d.id = c.dataset_id
-    WHERE c.last_end > c.start_offset
-       OR (c.last_end < c.start_offset AND c.last_version > (SELECT history_floor FROM meta_state)
+    WHERE c.last_end > c.stored_offset
+       OR EXISTS (SELECT FROM baby_segments b WHERE b.stream_id = c.stream_id
+                  AND b."offset" > c.moved_from AND b."offset" <= c.start_offset
+                  AND c.dataset_id = ANY(b.dataset_ids))
+       OR (c.last_end < c.stored_offset AND c.last_version > (SELECT history_floor FROM meta_state)
            AND coalesce(d.event_retention_secs, 0) = 0
            AND coalesce(d.created_retention_secs, 0) = 0 AND d.purged_at IS NULL
            AND (SELECT e.base_offset < c.last_end FROM stream_datasets e

@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.pins.pin_lists import HELD
+from meta.store.streams import merged_offsets
 from segments.keys import BABIES_ROOT, BabyKey, parse_key
 
 SCRUB_NAME = "janitor"
@@ -56,13 +57,13 @@ DAMAGED = f"""
     LEFT JOIN segments s ON s.id = i.segment_id AND (s.tombstone_version IS NULL OR ({HELD}))
     LEFT JOIN datasets d ON d.key = s.dataset_key
     LEFT JOIN LATERAL (
-        SELECT e.stream_id FROM stream_datasets e
+        SELECT b.stream_id FROM baby_segments b
         WHERE starts_with(o.object_key, 'ingest-stream/')
-          AND e.stream_id = CASE WHEN starts_with(o.object_key, 'ingest-stream/')
+          AND b.stream_id = CASE WHEN starts_with(o.object_key, 'ingest-stream/')
                                  THEN substring(o.object_key FROM 15 FOR 36)::uuid END
-          AND e.merged_offset < CASE WHEN starts_with(o.object_key, 'ingest-stream/')
-                                     THEN substring(o.object_key FROM 52)::bigint END
-        LIMIT 1) b ON true
+          AND b."offset" = CASE WHEN starts_with(o.object_key, 'ingest-stream/')
+                                THEN substring(o.object_key FROM 52)::bigint END
+          AND {merged_offsets.awaited_by('e.merged_offset < b."offset"')}) b ON true
     WHERE s.id IS NOT NULL OR b.stream_id IS NOT NULL
 """  # noqa: S608
 _LIST = text(f"""

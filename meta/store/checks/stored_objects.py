@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
 from meta.store.pins.pin_lists import HELD
+from meta.store.streams import merged_offsets
 from segments.keys import BABIES_ROOT, OFFSET_DIGITS
 
 ID_MIN, ID_MAX = UUID(int=0), UUID(int=2**128 - 1)
@@ -78,7 +79,7 @@ _SEGMENTS = text(f"""
 """)  # noqa: S608
 # By streams: rows of reaped babies stay for a day, and a page must not read them all. A stream
 # without such babies is one row.
-_BABIES = text("""
+_BABIES = text(f"""
     SELECT s.id::text, b."offset", b.size_bytes, b.crc32c, b.crc32c_read_at IS NOT NULL, '', '',
            EXISTS (SELECT FROM damaged_objects o WHERE o.object_key =
                    'ingest-stream/' || s.id || '/' || lpad(b."offset"::text, 20, '0'))
@@ -89,13 +90,12 @@ _BABIES = text("""
     JOIN stream_heads h ON h.stream_id = s.id
     LEFT JOIN LATERAL (
         SELECT "offset", size_bytes, crc32c, crc32c_read_at FROM baby_segments
-        WHERE stream_id = s.id AND "offset" > greatest(s.deleted_offset, coalesce((
-                SELECT min(e.merged_offset) FROM stream_datasets e WHERE e.stream_id = s.id),
-                h.committed_offset))
+        WHERE stream_id = s.id AND "offset" > greatest(s.deleted_offset, coalesce(
+                {merged_offsets.lowest_in("s", "h")}, h.committed_offset))
           AND (stream_id, "offset") > (:behind, :behind_offset)
         ORDER BY "offset" LIMIT :most) b ON true
     ORDER BY s.id, b."offset" LIMIT :most
-""")
+""")  # noqa: S608
 _TOTALS = text("""
     SELECT sum(k.live_segments), sum(k.live_compressed_size_bytes)
     FROM dataset_stats k JOIN datasets d ON d.key = k.dataset_key WHERE d.deleted_at IS NULL

@@ -19,10 +19,9 @@ from meta.store.engine.keyset import Page, Window
 from meta.store.engine.pool import Transaction
 from meta.store.registration import registrations
 from meta.store.registration.registrations import Merge
-from meta.store.streams import stream_datasets, streams
+from meta.store.streams import merged_offsets, stream_datasets, streams
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.tables import ingest_streams, parked_streams
-from meta.store.tables import stream_datasets as entries
 from meta.store.versions import versions
 from segments.offsets import OffsetSpan
 
@@ -59,10 +58,9 @@ class _Baby:
     committed_at_nanos: int
 
 
-_FLOOR = (
-    select(func.coalesce(func.min(entries.c.merged_offset), ingest_streams.c.deleted_offset))
-    .where(entries.c.stream_id == parked_streams.c.stream_id)
-    .scalar_subquery()
+_IS_PARKED = (
+    'parked_streams."offset" > coalesce('
+    f"{merged_offsets.lowest('parked_streams.stream_id')}, ingest_streams.deleted_offset)"
 )
 _ACTIVE: Select[*tuple[Any, ...]] = (
     select(
@@ -72,18 +70,17 @@ _ACTIVE: Select[*tuple[Any, ...]] = (
         text("(extract(epoch FROM parked_streams.parked_at) * 1000000)::bigint * 1000"),
     )
     .join(ingest_streams, ingest_streams.c.id == parked_streams.c.stream_id)
-    .where(ingest_streams.c.retired_at.is_(None), parked_streams.c.offset > _FLOOR)
+    .where(ingest_streams.c.retired_at.is_(None), text(_IS_PARKED))
 )
 _LISTED = _ACTIVE.with_only_columns(
     parked_streams.c.stream_id, func.octet_length(parked_streams.c.reason)
 )
 _BY_IDS = _ACTIVE.where(parked_streams.c.stream_id == func.any(bindparam("ids")))
-_STATE = text("""
-    SELECT h.committed_offset, s.retired_at IS NOT NULL AS is_retired, coalesce(
-        (SELECT min(merged_offset) FROM stream_datasets WHERE stream_id = s.id),
-        s.deleted_offset) AS floor
+_STATE = text(f"""
+    SELECT h.committed_offset, s.retired_at IS NOT NULL AS is_retired,
+      coalesce({merged_offsets.lowest_in("s", "h")}, s.deleted_offset) AS floor
     FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = :stream
-""")
+""")  # noqa: S608
 # Of several the lowest counts, and one that is merged counts no more.
 _PARK = text("""
     INSERT INTO parked_streams AS p (stream_id, "offset", reason, parked_at)
@@ -137,10 +134,11 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
         return skipped
     _check_committed(stream_id, offset, head.committed_offset)
     keys = [(stream_id, dataset_id) for dataset_id in stream_datasets.of_stream(tx, stream_id)]
-    merged = stream_datasets.lock(tx, keys)
+    stream_datasets.lock(tx, keys)
+    merged = merged_offsets.of_stream(tx, stream_id)
     # Behind the lock: a nursery that could read the baby segment may have merged it meanwhile.
     _check_parked(tx, stream_id, offset)
-    for (_, dataset_id), merged_offset in merged.items():
+    for dataset_id, merged_offset in merged.items():
         if merged_offset < offset - 1:
             raise NotDrained(
                 f"dataset {dataset_id} has merged up to {merged_offset}, not yet all below"
@@ -149,7 +147,7 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
                 dataset_id=dataset_id,
                 merged_offset=merged_offset,
             )
-    moved = [dataset_id for (_, dataset_id), end in merged.items() if end < offset]
+    moved = [dataset_id for dataset_id, end in merged.items() if end < offset]
     baby = _baby(tx, stream_id, offset)
     audit.note(
         tx, "SkipOffset", f"{stream_id}/{offset}", f"{acceptance.actor}: {acceptance.reason}"
@@ -163,7 +161,7 @@ def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) 
     else:
         version = versions.allocate(tx)
     streams.stamp(tx, [stream_id], version)
-    merged_ids = {dataset_id for (_, dataset_id), end in merged.items() if end >= offset}
+    merged_ids = {dataset_id for dataset_id, end in merged.items() if end >= offset}
     losses.write(tx, _lost(stream_id, offset, baby, merged_ids), version, acceptance)
     return losses.of_baby(tx, stream_id, offset)
 

@@ -20,6 +20,7 @@ from meta.store.damage.losses import Acceptance, LossKind, Lost
 from meta.store.engine.pool import Transaction
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
+from meta.store.streams import merged_offsets
 from meta.store.versions import versions
 from meta.store.versions.versions import Version
 from segments.keys import QuarantineKey, quarantine_whole_key
@@ -63,11 +64,10 @@ _END = text(
     "UPDATE replays SET state = :state, version = :version, segment_ids = :segments,"
     " changed_at = clock_timestamp() WHERE object_key = :key"
 ).bindparams(bindparam("segments", type_=ARRAY(Uuid)))
-_FLOOR = text("""
-    SELECT coalesce((SELECT min(merged_offset) FROM stream_datasets WHERE stream_id = s.id),
-                    s.deleted_offset)
+_FLOOR = text(f"""
+    SELECT coalesce({merged_offsets.lowest("s.id")}, s.deleted_offset)
     FROM ingest_streams s WHERE s.id = :stream AND s.retired_at IS NULL
-""")
+""")  # noqa: S608
 
 
 def begin(

@@ -13,6 +13,7 @@ from sqlalchemy import TextClause, text
 
 from meta.store.deletion import dataset_deletion, retention
 from meta.store.engine.pool import Transaction
+from meta.store.streams import merged_offsets
 from meta.store.versions.clock import ago
 
 ROWS_MAX = 5_000
@@ -44,8 +45,9 @@ class ExpiryRule:
 
     name: str
     run: Callable[[Transaction, Ages], int]
-    # A batch that deletes fewer rows than this is the last one.
+    # A batch that deletes fewer rows than this is the last one, unless there are more pages.
     rows_max: int = ROWS_MAX
+    has_more_pages: Callable[[], bool] = lambda: False
 
 
 @dataclass(slots=True)
@@ -56,14 +58,19 @@ class _StreamPages:
     """
 
     statement: TextClause
+    most: int = STREAMS_AT_ONCE
     last_id: UUID = _FIRST_ID
 
     def next(self, tx: Transaction) -> list[UUID]:
         """The next page; behind the last one the first comes again."""
-        values = {"last": self.last_id, "most": STREAMS_AT_ONCE}
+        values = {"last": self.last_id, "most": self.most}
         ids = list(tx.execute(self.statement, values).scalars())
-        self.last_id = ids[-1] if len(ids) == STREAMS_AT_ONCE else _FIRST_ID
+        self.last_id = ids[-1] if len(ids) == self.most else _FIRST_ID
         return ids
+
+    def is_within(self) -> bool:
+        """True if the last page was not the last one of all."""
+        return self.last_id != _FIRST_ID
 
 
 _STREAMS = text("SELECT id FROM ingest_streams WHERE id > :last ORDER BY id LIMIT :most")
@@ -71,18 +78,6 @@ _PENDING = text(
     "SELECT stream_id FROM stream_heads WHERE is_pending AND stream_id > :last"
     " ORDER BY stream_id LIMIT :most"
 )
-# Two steps: the second one's snapshot is younger than the locks, so it sees every commit.
-_BACKLOG_DONE = text("""
-    SELECT stream_id FROM stream_heads h
-    WHERE stream_id = ANY(:ids) AND is_pending AND committed_offset <= (
-      SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
-    FOR UPDATE SKIP LOCKED
-""")
-_CLEAR_BACKLOG = text("""
-    UPDATE stream_heads h SET is_pending = false WHERE stream_id = ANY(:ids)
-      AND committed_offset <= (
-        SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = h.stream_id)
-""")
 # Per entry the newest one past the age stays, so that a read within the age finds it.
 _CHECKPOINTS_AGO = ago("greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0), :grace))")
 _CHECKPOINTS = text(f"""
@@ -137,18 +132,17 @@ _RETIRED_PARTS = (
     text("DELETE FROM ingest_streams WHERE id = ANY(:ids)"),
 )
 # A period ends where the next one of its pair begins; nothing unmerged lies below the floor.
-_PERIODS = text("""
+_PERIODS = text(f"""
     DELETE FROM routing_periods WHERE ctid = ANY(ARRAY(
       SELECT p.ctid FROM (
         SELECT ctid, stream_id, lead(from_offset) OVER (
           PARTITION BY stream_id, token_id ORDER BY from_offset) AS next_offset
         FROM routing_periods WHERE stream_id = ANY(:ids)) p
       JOIN ingest_streams s ON s.id = p.stream_id AND s.id = ANY(:ids)
-      WHERE p.next_offset - 1 <= coalesce((
-        SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id),
-        s.deleted_offset)
+      JOIN stream_heads h ON h.stream_id = s.id
+      WHERE p.next_offset - 1 <= coalesce({merged_offsets.lowest_in("s", "h")}, s.deleted_offset)
       LIMIT :most))
-""")
+""")  # noqa: S608
 _LINEAGE_ENDS = text("""
     DELETE FROM lineage_ends WHERE segment_id = ANY(ARRAY(
       SELECT segment_id FROM lineage_ends LIMIT :most FOR UPDATE SKIP LOCKED))
@@ -201,7 +195,8 @@ _USAGE = text("""
 """)
 
 
-_pending_pages = _StreamPages(_PENDING)
+_pending_pages = _StreamPages(_PENDING, merged_offsets.HEADS_AT_ONCE)
+_entry_pages = _StreamPages(_STREAMS)
 _checkpoint_pages = _StreamPages(_STREAMS)
 _period_pages = _StreamPages(_STREAMS)
 
@@ -213,11 +208,12 @@ def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
     return rule.run(tx, ages)
 
 
-def _clear_backlog(tx: Transaction, _ages: Ages) -> int:
-    ids = list(tx.execute(_BACKLOG_DONE, {"ids": _pending_pages.next(tx)}).scalars())
-    if ids:
-        tx.execute(_CLEAR_BACKLOG, {"ids": ids})
-    return len(ids)
+def _raise_floors(tx: Transaction, _ages: Ages) -> int:
+    return merged_offsets.raise_floors(tx, _pending_pages.next(tx))
+
+
+def _rebase_entries(tx: Transaction, ages: Ages) -> int:
+    return merged_offsets.rebase(tx, _entry_pages.next(tx), ages.baby_row / 4)
 
 
 def _remove_checkpoints(tx: Transaction, ages: Ages) -> int:
@@ -268,9 +264,11 @@ def _count(tx: Transaction, statement: TextClause, values: Mapping[str, object])
     return tx.execute(statement, {**values, "most": ROWS_MAX}).rowcount
 
 
-# Often: a poll looks at every stream that is marked as having a backlog, and at every open task.
+# Often: a poll looks at every stream that is marked as having a backlog, from its floor on, and at
+# every open task.
 FREQUENT: tuple[ExpiryRule, ...] = (
-    ExpiryRule("backlog", _clear_backlog),
+    # All pages in a round: the search of a poll begins at the floors.
+    ExpiryRule("backlog", _raise_floors, has_more_pages=_pending_pages.is_within),
     ExpiryRule(
         "tasks_of_deleted_datasets",
         lambda tx, _: dataset_deletion.cancel_tasks(tx),
@@ -279,6 +277,7 @@ FREQUENT: tuple[ExpiryRule, ...] = (
 )
 SLOW: tuple[ExpiryRule, ...] = (
     ExpiryRule("checkpoints", _remove_checkpoints),
+    ExpiryRule("entries", _rebase_entries, merged_offsets.ENTRIES_AT_ONCE),
     ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
     ExpiryRule("removals", _remove_removals),
     ExpiryRule("empty_registrations", _remove_empty_registrations),

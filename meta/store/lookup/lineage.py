@@ -15,6 +15,7 @@ from meta.store.engine import dataset_scope
 from meta.store.engine.pool import Transaction
 from meta.store.segments import segments
 from meta.store.segments.segments import SegmentRow
+from meta.store.streams import merged_offsets
 from meta.store.streams.stream_reads import BabyRow, make_baby
 from meta.store.versions import versions
 
@@ -43,15 +44,18 @@ _STATE = text(
     " FROM meta_state m LEFT JOIN datasets d ON d.id = :dataset AND d.deleted_at IS NULL"
 ).bindparams(bindparam("dataset", type_=Uuid))
 # The first registration after the version says where its entry stood; without one, the entry
-# stands there still. A removed entry's streams have no babies left.
-_OFFSETS_AT = text(
-    "SELECT coalesce(e.stream_id, r.stream_id) AS stream_id,"
-    " coalesce(r.start_offset, e.merged_offset) AS stream_offset"
-    " FROM (SELECT stream_id, merged_offset FROM stream_datasets WHERE dataset_id = :dataset) e"
-    " FULL JOIN (SELECT DISTINCT ON (stream_id) stream_id, start_offset FROM registrations"
-    "  WHERE dataset_id = :dataset AND version > :version ORDER BY stream_id, version) r"
-    " ON r.stream_id = e.stream_id ORDER BY 1"
-).bindparams(bindparam("dataset", type_=Uuid))
+# stands there still, or above, where nothing between is of it. A removed entry's streams have no
+# babies left.
+_OFFSETS_AT = text(f"""
+    SELECT coalesce(e.stream_id, r.stream_id) AS stream_id,
+           coalesce(r.start_offset, e.merged_offset) AS stream_offset
+    FROM (SELECT n.stream_id, {merged_offsets.of_entry("n", "s", "h")} AS merged_offset
+          FROM stream_datasets n JOIN ingest_streams s ON s.id = n.stream_id
+            JOIN stream_heads h ON h.stream_id = n.stream_id WHERE n.dataset_id = :dataset) e
+    FULL JOIN (SELECT DISTINCT ON (stream_id) stream_id, start_offset FROM registrations
+      WHERE dataset_id = :dataset AND version > :version ORDER BY stream_id, version) r
+    ON r.stream_id = e.stream_id ORDER BY 1
+""").bindparams(bindparam("dataset", type_=Uuid))  # noqa: S608
 _STREAM = text(
     "SELECT h.committed_offset, s.deleted_offset"
     " FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = :stream"

@@ -38,12 +38,13 @@ _ROWS = f"""
                          cast(:ends AS bigint[]), cast(:times AS bigint[])) AS new (s, d, e, t)
     ), remembered AS (
       INSERT INTO registrations (stream_id, dataset_id, start_offset, end_offset,
-        ingest_time_nanos, version, segment_id, created_at)
-      SELECT s, d, a, e, t, drawn.version, g, clock_timestamp()
+        ingest_time_nanos, version, segment_id, created_at, moved_from)
+      SELECT s, d, a, e, t, drawn.version, g, clock_timestamp(), nullif(old.merged_offset, a)
       FROM drawn, unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]),
                          cast(:starts AS bigint[]), cast(:ends AS bigint[]),
                          cast(:times AS bigint[]), cast(:firsts AS uuid[]))
                     AS new (s, d, a, e, t, g)
+        JOIN stream_datasets old ON old.stream_id = s AND old.dataset_id = d
     ), remembered_further AS (
       INSERT INTO registration_segments (first_segment_id, segment_id)
       SELECT f, g FROM drawn, unnest(cast(:firsts_of AS uuid[]), cast(:further AS uuid[]))

@@ -4,10 +4,9 @@ A registration remembers which babies a segment holds. It is how a repeated call
 LocateOffset finds a record, and how GetOffsetsAt knows an old version's offsets.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import text
@@ -17,129 +16,20 @@ from meta.errors import KeyTaken, MetaError, NotFound, OffsetConflict, OffsetNot
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation, registration_rows
-from meta.store.registration.conservation import RecordBound
+from meta.store.registration.registration_state import (
+    CallState,
+    Moves,
+    RegistrationState,
+    lock_state,
+)
 from meta.store.segments import segments
 from meta.store.segments.segments import Claim, NewSegment
+from meta.store.streams import merged_offsets
 from meta.store.streams.stream_datasets import EntryMove
 from meta.store.versions.versions import Version
 
 # Most current offsets that a refusal carries.
 CURRENT_VALUES_MAX = 32
-# Records and number of the baby segments of a move, and whether each is counted.
-_Count: TypeAlias = tuple[int, int, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class RegistrationState:
-    """Live datasets and entries, which are locked now, and heads, which only rise.
-
-    `dataset_keys` are of live datasets. `calls` are in order, each with the offsets of its moves.
-    """
-
-    dataset_keys: Mapping[UUID, int]
-    calls: Sequence["CallState"]
-
-
-class CallState(NamedTuple):
-    """Offsets and records that one call is checked against.
-
-    `merged` and `committed` are the offsets of its moves' entries and heads, in order; None = there
-    is none. A call whose baby rows are not all there has no `bound`.
-    """
-
-    merged: Sequence[int | None]
-    committed: Sequence[int | None]
-    bound: RecordBound | None
-
-
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """The moves of one call; `are_counted` if its events have to be within their records."""
-
-    moves: Sequence[EntryMove]
-    are_counted: bool
-
-
-# One round trip in place of four. Datasets are locked first, then entries, sorted, so that two
-# merges over the same entries wait for one another and do not deadlock. Both are locked as they are
-# when the locks are had; heads and baby segments are read as of the statement's begin, and a caller
-# names only offsets that it has seen committed before.
-# A baby without stamps may hold records of any dataset. Entries, heads and moves are answered by
-# the number of their move: ids would be parsed and compared for each.
-_LOCK = text("""
-    WITH live AS MATERIALIZED (
-      SELECT id, key FROM datasets
-      WHERE deleted_at IS NULL AND id = ANY(cast(:datasets AS uuid[]))
-      ORDER BY id FOR KEY SHARE
-    ), entries AS MATERIALIZED (
-      SELECT n, merged_offset FROM stream_datasets
-        JOIN unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]))
-          WITH ORDINALITY AS k (s, d, n) ON stream_id = s AND dataset_id = d
-      WHERE (SELECT count(*) FROM live) >= 0
-      ORDER BY stream_id, dataset_id FOR UPDATE OF stream_datasets
-    )
-    SELECT 'dataset' AS kind, id, key::bigint AS number, cast(NULL AS bigint) AS value,
-           cast(NULL AS bigint) AS babies, cast(NULL AS boolean) AS is_counted
-    FROM live
-    UNION ALL
-    SELECT 'entry', NULL, n, merged_offset, NULL, NULL FROM entries
-    UNION ALL
-    SELECT 'head', NULL, n, committed_offset, NULL, NULL FROM stream_heads
-      JOIN unnest(cast(:streams AS uuid[])) WITH ORDINALITY AS k (s, n) ON stream_id = s
-    UNION ALL
-    (SELECT 'move', NULL, n, records, babies, is_counted
-     FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[]), cast(:starts AS bigint[]),
-                 cast(:ends AS bigint[])) WITH ORDINALITY AS move (s, d, a, e, n)
-          CROSS JOIN LATERAL (
-            SELECT count(*) AS babies,
-                   bool_and(b.size_bytes = 0
-                            OR (b.dataset_ids IS NOT NULL AND b.num_records > 0)) AS is_counted,
-                   coalesce(sum(b.num_records) FILTER (
-                     WHERE b.dataset_ids IS NULL OR d = ANY(b.dataset_ids)), 0)::bigint AS records
-            FROM baby_segments b WHERE b.stream_id = s AND b."offset" >= a AND b."offset" <= e) f
-     ORDER BY n)
-""")
-
-
-def lock_state(tx: Transaction, calls: Sequence[Moves]) -> RegistrationState:
-    """Lock the datasets and entries of calls, and read what else they are checked against."""
-    moves = [(call.are_counted, move) for call in calls for move in call.moves]
-    values = {
-        "streams": pg_arrays.uuids([move.stream_id for _, move in moves]),
-        "datasets": pg_arrays.uuids([move.dataset_id for _, move in moves]),
-        "starts": pg_arrays.numbers([move.offsets.start for _, move in moves]),
-        # Nothing is at or below -1: no baby segment is read for a call without segments.
-        "ends": pg_arrays.numbers([move.offsets.end if counted else -1 for counted, move in moves]),
-    }
-    dataset_keys = dict[UUID, int]()
-    merged: list[int | None] = [None] * len(moves)
-    committed = merged.copy()
-    counts: list[_Count] = [(0, 0, False)] * len(moves)
-    for kind, dataset_id, number, value, babies, is_counted in tx.execute(_LOCK, values).all():
-        if kind == "move":
-            counts[number - 1] = value, babies, bool(is_counted)
-        elif kind == "entry":
-            merged[number - 1] = value
-        elif kind == "head":
-            committed[number - 1] = value
-        else:
-            dataset_keys[dataset_id] = number
-    states, first = [], 0
-    for call in calls:
-        end = first + len(call.moves)
-        bound = _bound(call, counts[first:end]) if call.are_counted else None
-        states.append(CallState(merged[first:end], committed[first:end], bound))
-        first = end
-    return RegistrationState(dataset_keys, states)
-
-
-def _bound(call: Moves, counts: Sequence[_Count]) -> RecordBound | None:
-    """The bound of a counted call: the sum over its moves."""
-    spans = sum([move.offsets.num_offsets for move in call.moves])
-    if sum([babies for _, babies, _ in counts]) != spans:
-        return None
-    records = sum([records for records, _, _ in counts])
-    return RecordBound(records, all(is_counted for _, _, is_counted in counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +129,7 @@ def _decide(
             "the object key is registered for other offsets",
             object_key=merge.segments[0].object_key,
         )
-    return _refused_moves(merge, call)
+    return _refused_moves(tx, merge, call)
 
 
 def _is_moved(merge: Merge, call: CallState) -> bool:
@@ -247,25 +137,26 @@ def _is_moved(merge: Merge, call: CallState) -> bool:
     return all(merged == move.offsets.end for move, merged in moves)
 
 
-def _refused_moves(merge: Merge, call: CallState) -> MetaError | None:
+def _refused_moves(tx: Transaction, merge: Merge, call: CallState) -> MetaError | None:
     for move, committed in zip(merge.moves, call.committed, strict=True):
         if committed is None:
             return NotFound("there is no such stream", stream_id=move.stream_id)
     moved = [
-        (move, merged)
+        move.stream_id
         for move, merged in zip(merge.moves, call.merged, strict=True)
         if merged != move.offsets.start - 1
     ]
     if moved:
         # gRPC refuses metadata above 8 KiB.
-        current = {
-            f"merged_offset.{move.stream_id}": "no entry" if merged is None else merged
-            for move, merged in moved[:CURRENT_VALUES_MAX]
+        named = moved[:CURRENT_VALUES_MAX]
+        current: dict[UUID, object] = {
+            entry.stream_id: entry.merged_offset
+            for entry in merged_offsets.read(tx, named, [merge.dataset_id])
         }
         return OffsetConflict(
             f"{len(moved)} of {len(merge.moves)} merged offsets are not what they were",
             dataset_id=merge.dataset_id,
-            **current,
+            **{f"merged_offset.{i}": current.get(i, "no entry") for i in named},
         )
     for move, committed in zip(merge.moves, call.committed, strict=True):
         if committed is not None and move.offsets.end > committed:

@@ -17,7 +17,7 @@ from sqlalchemy import ARRAY, BigInteger, Uuid, bindparam, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.store.engine.pool import Conflict, Transaction
-from meta.store.streams import stream_datasets, streams, tokens
+from meta.store.streams import merged_offsets, stream_datasets, streams, tokens
 from meta.store.streams.stream_datasets import NewEntry
 from meta.store.streams.streams import Head
 from meta.store.streams.tokens import IngestToken, TokenRouting
@@ -59,11 +59,11 @@ _NOTE_REVOKED = text(
     "UPDATE stream_tokens t SET revoked_offset = h.committed_offset FROM stream_heads h"
     " WHERE t.token_id = :token AND h.stream_id = t.stream_id AND t.revoked_offset IS NULL"
 )
-_UNDRAINED = text(
-    "SELECT t.stream_id FROM stream_tokens t JOIN stream_datasets e ON e.stream_id = t.stream_id"
-    " WHERE t.token_id = :token AND e.merged_offset < t.revoked_offset"
-    " ORDER BY t.stream_id LIMIT 1"
-)
+_UNDRAINED = text(f"""
+    SELECT t.stream_id FROM stream_tokens t
+    WHERE t.token_id = :token AND {merged_offsets.lowest("t.stream_id")} < t.revoked_offset
+    ORDER BY t.stream_id LIMIT 1
+""")  # noqa: S608
 # A token whose change has not reached the stream still routes there as before.
 _ROUTES_TO = text(
     "SELECT EXISTS (SELECT FROM stream_tokens t JOIN ingest_tokens i ON i.id = t.token_id"

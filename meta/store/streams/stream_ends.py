@@ -10,7 +10,7 @@ from sqlalchemy import Uuid, bindparam, insert, text
 
 from meta.errors import MetaError, NotDrained, NotFound, StopMismatch
 from meta.store.engine.pool import Transaction
-from meta.store.streams import routing, stream_datasets, streams
+from meta.store.streams import merged_offsets, routing, stream_datasets, streams
 from meta.store.streams.streams import Head, Stop, StoredStream
 from meta.store.tables import baby_segments, stream_removals
 from meta.store.versions import versions
@@ -37,7 +37,7 @@ _REMOVED = insert(stream_removals)
 # began at or below it.
 _AWAITED = text(
     'SELECT min(b."offset") FROM baby_segments b WHERE b.stream_id = :stream'
-    ' AND b."offset" > :merged AND (:dataset = ANY(b.dataset_ids)'
+    ' AND b."offset" > :deleted AND (:dataset = ANY(b.dataset_ids)'
     " OR (b.dataset_ids IS NULL AND b.num_records > 0 AND EXISTS ("
     "  SELECT FROM (SELECT DISTINCT ON (token_id) logs_dataset_id AS l, traces_dataset_id AS t,"
     "   metrics_dataset_id AS m FROM routing_periods p"
@@ -87,7 +87,8 @@ def reap(
     head, stream = _lock(tx, stream_id)
     if offset <= stream.deleted_offset:
         return None
-    merged = min(stream_datasets.of_stream(tx, stream_id).values(), default=head.committed_offset)
+    lowest = merged_offsets.lowest_of(tx, stream_id)
+    merged = head.committed_offset if lowest is None else lowest
     if offset > merged:
         raise NotDrained(
             f"babies above {merged} are not merged",
@@ -134,17 +135,18 @@ def _refusal(
         "merged_offset": stored,
         "deleted_offset": stream.deleted_offset,
     }
-    if not merged_offset == stored == stream.deleted_offset:
+    # What lies between the stored and the deleted offset is reaped, so none of it was the entry's.
+    if not stored <= stream.deleted_offset == merged_offset:
         return NotDrained(
             f"merged offset {stored} and deleted offset {stream.deleted_offset} are not both"
             f" {merged_offset}",
             **ids,
         )
-    values = {"stream": stream.id, "dataset": dataset_id, "merged": stored}
+    values = {"stream": stream.id, "dataset": dataset_id, "deleted": merged_offset}
     awaited = tx.execute(_AWAITED, values).scalar_one()
     if awaited is not None:
         return NotDrained(f"the baby at offset {awaited} is not merged", **ids)
-    if stored == stream.stopped_offset:
+    if merged_offset == stream.stopped_offset:
         return None
     if routing.routes_to(tx, stream.id, dataset_id):
         return NotDrained("a token of the stream still routes to the dataset", **ids)

@@ -13,10 +13,10 @@ from sqlalchemy import ARRAY, BigInteger, Integer, Uuid, bindparam, text
 
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
+from meta.store.streams import merged_offsets, reapable_offsets
 from meta.store.streams.stream_ends import WHOLE_STREAM
 from meta.store.streams.streams import COLLECTOR_ID_SQL
 from meta.store.streams.tokens import TokenRouting
-from meta.store.versions.clock import ago
 
 # Below every id.
 NO_ID = UUID(int=0)
@@ -63,17 +63,6 @@ class StreamRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryRow:
-    """One dataset of a stream."""
-
-    stream_id: UUID
-    dataset_id: UUID
-    merged_offset: int
-    merged_ingest_time_nanos: int
-    created_at_nanos: int
-
-
-@dataclass(frozen=True, slots=True)
 class CheckpointRow:
     """From `version` on exactly the offsets up to `stream_offset` are visible."""
 
@@ -111,64 +100,48 @@ class PeriodRow:
 _STREAMS = bindparam("streams", type_=ARRAY(Uuid))
 _WAITING = bindparam("waiting", type_=ARRAY(Uuid))
 _INDEXES = bindparam("indexes", type_=ARRAY(Integer))
-# One aggregate over the entries gives both floors. An entry may be reaped up to the newest
-# checkpoint that is older than its dataset's grace; before the first one, up to where it began.
-# While deletion is held, nothing may be reaped. Streams are chosen first, so that a page costs what
-# it holds.
-_PAST_GRACE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
+# Streams are chosen first, so that a page costs what it holds. While deletion is held, nothing may
+# be reaped.
+_LOWEST = merged_offsets.lowest_in("s", "h", " AND e.dataset_id <> ALL(:waiting)")
 _SELECT_STREAMS = f"""
 SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offset,
   s.deleted_offset, s.deleted_ingest_time_nanos, h.committed_offset,
   (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
-  coalesce(f.merged, CASE WHEN f.entries > 0 THEN h.committed_offset ELSE s.deleted_offset END),
+  coalesce({_LOWEST}, s.deleted_offset),
   CASE WHEN (SELECT {IS_HELD} FROM meta_state) THEN s.deleted_offset
-       ELSE coalesce(f.reapable, h.committed_offset) END
+       ELSE coalesce({reapable_offsets.REAPABLE}, h.committed_offset) END
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}
 ) s
 -- Not merged into a join, which would read all heads for a page of streams.
 CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = s.id OFFSET 0) h
-CROSS JOIN LATERAL (
-  SELECT count(*) AS entries,
-    min(e.merged_offset) FILTER (WHERE e.dataset_id <> ALL(:waiting)) AS merged, min(coalesce((
-    SELECT c.stream_offset FROM offset_checkpoints c
-    WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
-      AND c.created_at <= {{past_grace}}
-    ORDER BY c.created_at DESC LIMIT 1), e.base_offset)) AS reapable
-  FROM stream_datasets e JOIN datasets d ON d.id = e.dataset_id WHERE e.stream_id = s.id) f
 ORDER BY s.id
 """  # noqa: S608
 _IN_SHARD = (
     " AND (:shards <= 1 OR shard_hash % :shards = ANY(:indexes)) AND id > :after"
     " ORDER BY id LIMIT :most"
 )
-_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD, past_grace=_PAST_GRACE)).bindparams(
-    _WAITING, _INDEXES
-)
+_ALL = text(_SELECT_STREAMS.format(chosen=_IN_SHARD)).bindparams(_WAITING, _INDEXES)
 _COUNT = text(
     "SELECT count(*), coalesce(sum((SELECT count(*) FROM stream_datasets e"
     " WHERE e.stream_id = s.id)), 0)::bigint FROM ingest_streams s WHERE s.retired_at IS NULL"
     " AND (:shards <= 1 OR s.shard_hash % :shards = ANY(:indexes))"
 ).bindparams(_INDEXES)
 # Three small index scans: changed streams, streams with changed entries, streams with a backlog.
-_IN_CHANGED = """
+_IN_CHANGED = f"""
 AND id IN (
   SELECT id FROM ingest_streams WHERE retired_at IS NULL AND changed_version > :since
   UNION SELECT stream_id FROM stream_datasets WHERE changed_version > :since
-  UNION SELECT p.stream_id FROM stream_heads p WHERE p.is_pending AND p.committed_offset >
-    (SELECT min(merged_offset) FROM stream_datasets e WHERE e.stream_id = p.stream_id))
-"""
-_CHANGED = text(
-    _SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD, past_grace=_PAST_GRACE)
-).bindparams(_WAITING, _INDEXES)
-_SOME = text(
-    _SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)", past_grace=_PAST_GRACE)
-).bindparams(_STREAMS, _WAITING)
-_ENTRIES = text(
-    "SELECT stream_id, dataset_id, merged_offset, merged_ingest_time_nanos,"
-    " (extract(epoch FROM created_at) * 1000000)::bigint * 1000"
-    " FROM stream_datasets WHERE stream_id = ANY(:streams) ORDER BY stream_id, dataset_id"
-).bindparams(_STREAMS)
+  UNION SELECT p.stream_id FROM stream_heads p WHERE p.is_pending
+    AND p.committed_offset > p.merged_floor
+    AND {merged_offsets.first_unmerged("p.stream_id", "p.merged_floor")} IS NOT NULL)
+"""  # noqa: S608
+_CHANGED = text(_SELECT_STREAMS.format(chosen=_IN_CHANGED + _IN_SHARD)).bindparams(
+    _WAITING, _INDEXES
+)
+_SOME = text(_SELECT_STREAMS.format(chosen=" AND id = ANY(:streams)")).bindparams(
+    _STREAMS, _WAITING
+)
 _CHECKPOINTS = text(
     "SELECT c.* FROM stream_datasets e CROSS JOIN LATERAL ("
     " SELECT stream_id, dataset_id, version, stream_offset, ingest_timestamp_nanos"
@@ -233,11 +206,6 @@ def read_some(tx: Transaction, stream_ids: Iterable[UUID], grace_secs: float) ->
     """The given streams, by id; retired and unknown ones are left out."""
     values = {"grace": grace_secs, "streams": list(stream_ids), "waiting": []}
     return [StreamRow(*row) for row in tx.execute(_SOME, values)]
-
-
-def read_entries(tx: Transaction, streams: Sequence[StreamRow]) -> list[EntryRow]:
-    """Every entry of the streams."""
-    return [EntryRow(*row) for row in tx.execute(_ENTRIES, _ids(streams))]
 
 
 def read_checkpoints(

@@ -178,6 +178,8 @@ registrations = Table(
     # 0.1.0 and a rebuild: one per further segment of the same call.
     Column("part", SmallInteger, nullable=False, server_default=text("0")),
     now("created_at"),
+    # The stored offset of the entry, where start_offset was implied beyond it.
+    Column("moved_from", BigInteger),
     CheckConstraint("start_offset < end_offset", name="span"),
     UniqueConstraint("stream_id", "dataset_id", "end_offset", "part"),
 )

@@ -98,6 +98,8 @@ stream_heads = Table(
     # Rises whenever an entry of the stream is removed: how a batch of commits, which checks for
     # entries and locks the head in one statement, knows that it saw them as they are.
     Column("removal_count", BigInteger, nullable=False, server_default=text("0")),
+    # Up to here every entry has merged all that may be its own: where a search for more begins.
+    Column("merged_floor", BigInteger, nullable=False, server_default=text("-1")),
     CheckConstraint("committed_offset >= -1", name="committed"),
     postgresql_with={"fillfactor": "50"},
 )

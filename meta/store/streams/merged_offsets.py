@@ -1,0 +1,210 @@
+"""Merged offsets of entries, stored or implied: see docs/adr/0020-implied-offsets.md.
+
+An entry's row says how far registrations have moved it. Beyond that it has merged whatever holds
+nothing of its dataset: its merged offset is the one before the first baby segment that may hold
+something, or the committed offset. That is computed when it is asked for, so an entry that receives
+nothing costs no row, no version and no statement.
+
+A baby segment may hold records of the datasets that it is stamped with. One without stamps, or with
+a stamp of a dataset that has no entry, has to be read by a nursery before anything passes it: it
+counts for every entry of its stream, and each of them is moved past it by a registration. The stop
+message that MarkStreamStopped commits has no object, and counts for none.
+
+`stream_heads.merged_floor` only shortens the search: at or below it every entry has merged all that
+may be its own. It is raised behind the lock of the head, under which entries are created.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Uuid, bindparam, text
+
+from meta.store.engine.pool import Transaction
+from meta.store.versions.clock import ago
+
+HEADS_AT_ONCE = 200
+ENTRIES_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """One dataset of a stream, and how far it has merged, stored or implied."""
+
+    stream_id: UUID
+    dataset_id: UUID
+    merged_offset: int
+    merged_ingest_time_nanos: int
+    created_at_nanos: int
+
+
+_HAS_OBJECT = "(b.dataset_ids IS NOT NULL OR b.num_records > 0 OR b.size_bytes > 0 OR b.end_ns > 0)"
+# Of every entry of its stream.
+_IS_ANYONES = """(b.dataset_ids IS NULL OR EXISTS (
+    SELECT FROM unnest(b.dataset_ids) AS stamp (id) WHERE NOT EXISTS (
+      SELECT FROM stream_datasets x
+      WHERE x.stream_id = b.stream_id AND x.dataset_id = stamp.id)))"""
+# In nanoseconds, like the times that nurseries register.
+_SECONDS = "extract(epoch FROM date_trunc('second', {}))::bigint * 1000000000"
+_IS_UNMERGED = 'e.merged_offset < b."offset"'
+
+
+def awaited_by(condition: str) -> str:
+    """A condition of baby segment `b`: it may be of an entry `e` that meets `condition`."""
+    return f"""({_HAS_OBJECT} AND (EXISTS (
+        SELECT FROM unnest(b.dataset_ids) AS stamp (id) JOIN stream_datasets e
+          ON e.stream_id = b.stream_id AND e.dataset_id = stamp.id
+        WHERE {condition})
+      OR ({_IS_ANYONES} AND EXISTS (
+        SELECT FROM stream_datasets e WHERE e.stream_id = b.stream_id AND {condition}))))"""  # noqa: S608
+
+
+def may_be_of(dataset: str) -> str:
+    """A condition of baby segment `b`: it may hold records of a dataset that has an entry."""
+    return f"({_HAS_OBJECT} AND ({dataset} = ANY(b.dataset_ids) OR {_IS_ANYONES}))"
+
+
+def first_unmerged(stream: str, after: str, and_entry: str = "") -> str:
+    """The first offset above `after` that some entry `e` of a stream may still have to merge."""
+    return f"""(SELECT b."offset" FROM baby_segments b
+      WHERE b.stream_id = {stream} AND b."offset" > {after}
+        AND {awaited_by(_IS_UNMERGED + and_entry)}
+      ORDER BY b."offset" LIMIT 1)"""  # noqa: S608
+
+
+def of_entry(entry: str, stream: str, head: str) -> str:
+    """The merged offset of an entry, whose stream and head are rows of the statement too."""
+    return f"""coalesce((SELECT b."offset" FROM baby_segments b
+      WHERE b.stream_id = {entry}.stream_id AND b."offset" > greatest(
+          {entry}.merged_offset, {stream}.deleted_offset, {head}.merged_floor)
+        AND {may_be_of(f"{entry}.dataset_id")}
+      ORDER BY b."offset" LIMIT 1) - 1, {head}.committed_offset)"""  # noqa: S608
+
+
+def lowest_in(stream: str, head: str, and_entry: str = "") -> str:
+    """The smallest merged offset of a stream's entries, null where it has none.
+
+    Of the entries `e` that meet `and_entry` only; stream and head are rows of the statement.
+    """
+    floor = f"greatest({stream}.deleted_offset, {head}.merged_floor)"
+    return f"""(CASE WHEN EXISTS (
+        SELECT FROM stream_datasets n WHERE n.stream_id = {stream}.id)
+      THEN coalesce({first_unmerged(f"{stream}.id", floor, and_entry)} - 1,
+                    {head}.committed_offset) END)"""
+
+
+def lowest(stream_id: str) -> str:
+    """The smallest merged offset of a stream's entries, null where it has none."""
+    return f"""(SELECT {lowest_in("i", "x")} FROM ingest_streams i
+      JOIN stream_heads x ON x.stream_id = i.id WHERE i.id = {stream_id})"""  # noqa: S608
+
+
+# All entries of some streams: their babies are read once, however many entries there are.
+_READ = text(f"""
+    WITH bounds AS MATERIALIZED (
+      SELECT s.id, h.committed_offset, greatest(s.deleted_offset, h.merged_floor) AS floor, (
+          SELECT committed_at FROM baby_segments b
+          WHERE b.stream_id = s.id AND b."offset" = h.committed_offset) AS committed_at
+      FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = ANY(:streams)
+    ), held AS MATERIALIZED (
+      SELECT b.stream_id, b."offset", e.dataset_id, e.merged_offset
+      FROM bounds k CROSS JOIN LATERAL (
+          SELECT * FROM baby_segments b
+          WHERE b.stream_id = k.id AND b."offset" > k.floor AND {_HAS_OBJECT} OFFSET 0) b
+        LEFT JOIN LATERAL unnest(b.dataset_ids) AS stamp (id) ON true
+        LEFT JOIN stream_datasets e ON e.stream_id = b.stream_id AND e.dataset_id = stamp.id
+    ), stamped AS MATERIALIZED (
+      SELECT stream_id, dataset_id, min("offset") AS first FROM held
+      WHERE merged_offset < "offset" GROUP BY stream_id, dataset_id
+    ), anyones AS MATERIALIZED (
+      SELECT DISTINCT stream_id, "offset" FROM held WHERE dataset_id IS NULL
+    ), entries AS (
+      SELECT e.*, k.committed_offset, k.committed_at,
+        least(k.committed_offset, o.first - 1, (
+          SELECT min(a."offset") - 1 FROM anyones a
+          WHERE a.stream_id = e.stream_id AND a."offset" > e.merged_offset)) AS merged
+      FROM bounds k JOIN stream_datasets e ON e.stream_id = k.id
+        LEFT JOIN stamped o ON o.stream_id = e.stream_id AND o.dataset_id = e.dataset_id
+      WHERE cast(:datasets AS uuid[]) IS NULL OR e.dataset_id = ANY(:datasets)
+    )
+    SELECT stream_id, dataset_id, merged,
+      CASE WHEN merged = merged_offset THEN merged_ingest_time_nanos ELSE
+        coalesce(CASE WHEN merged = committed_offset THEN {_SECONDS.format("committed_at")} ELSE (
+            SELECT {_SECONDS.format("b.committed_at")} FROM baby_segments b
+            WHERE b.stream_id = e.stream_id AND b."offset" = merged) END,
+          merged_ingest_time_nanos) END,
+      (extract(epoch FROM created_at) * 1000000)::bigint * 1000
+    FROM entries e ORDER BY stream_id, dataset_id
+""").bindparams(  # noqa: S608
+    bindparam("streams", type_=ARRAY(Uuid)), bindparam("datasets", type_=ARRAY(Uuid))
+)
+_LOWEST = text(f"SELECT {lowest('cast(:stream AS uuid)')}")
+_LOCK_PENDING = text("""
+    SELECT stream_id FROM stream_heads WHERE stream_id = ANY(:ids) AND is_pending
+    FOR UPDATE SKIP LOCKED
+""")
+# A statement of its own: its snapshot is younger than the locks, so it sees every commit and entry.
+_RAISE = text(f"""
+    UPDATE stream_heads h
+    SET merged_floor = greatest(h.merged_floor, f.floor), is_pending = f.floor < h.committed_offset
+    FROM (SELECT s.id, {lowest_in("s", "x")} AS floor FROM ingest_streams s
+          JOIN stream_heads x ON x.stream_id = s.id
+          WHERE s.id = ANY(cast(:ids AS uuid[]))) f
+    WHERE h.stream_id = f.id AND (f.floor > h.merged_floor OR f.floor = h.committed_offset)
+    RETURNING is_pending
+""")  # noqa: S608
+# Due: the first baby above the stored offset was reaped a while ago, or is forgotten already.
+_REBASE = text(f"""
+    UPDATE stream_datasets e SET merged_offset = p.deleted_offset, base_offset = p.deleted_offset,
+      merged_ingest_time_nanos = coalesce((
+        SELECT {_SECONDS.format("b.committed_at")} FROM baby_segments b
+        WHERE b.stream_id = p.stream_id AND b."offset" = p.deleted_offset),
+        e.merged_ingest_time_nanos)
+    FROM (
+      SELECT e.stream_id, e.dataset_id, s.deleted_offset
+      FROM ingest_streams s JOIN stream_datasets e ON e.stream_id = s.id
+      WHERE s.id = ANY(:ids) AND e.merged_offset < s.deleted_offset AND NOT EXISTS (
+        SELECT FROM baby_segments b
+        WHERE b.stream_id = e.stream_id AND b."offset" = e.merged_offset + 1
+          AND b.reaped_at >= {ago(":age")})
+      LIMIT :most FOR UPDATE OF e SKIP LOCKED) p
+    WHERE e.stream_id = p.stream_id AND e.dataset_id = p.dataset_id
+""")  # noqa: S608
+
+
+def read(
+    tx: Transaction, stream_ids: Iterable[UUID], dataset_ids: Sequence[UUID] | None = None
+) -> list[EntryRow]:
+    """The entries of streams by their keys, of some datasets or all."""
+    values = {"streams": list(stream_ids), "datasets": dataset_ids}
+    return [EntryRow(*row) for row in tx.execute(_READ, values)]
+
+
+def of_stream(
+    tx: Transaction, stream_id: UUID, dataset_ids: Sequence[UUID] | None = None
+) -> dict[UUID, int]:
+    """The merged offset of each dataset of a stream, or of some of them."""
+    return {row.dataset_id: row.merged_offset for row in read(tx, [stream_id], dataset_ids)}
+
+
+def lowest_of(tx: Transaction, stream_id: UUID) -> int | None:
+    """The smallest merged offset of a stream; None where it has no entry."""
+    floor: int | None = tx.execute(_LOWEST, {"stream": stream_id}).scalar_one()
+    return floor
+
+
+def raise_floors(tx: Transaction, stream_ids: Sequence[UUID]) -> int:
+    """Raise the floors of streams with a backlog; returns how many have none any more."""
+    ids = list(tx.execute(_LOCK_PENDING, {"ids": list(stream_ids)}).scalars())
+    if not ids:
+        return 0
+    return list(tx.execute(_RAISE, {"ids": ids}).scalars()).count(False)
+
+
+def rebase(tx: Transaction, stream_ids: Sequence[UUID], age_secs: float) -> int:
+    """Store the reaped offset for entries that are far behind it; returns how many.
+
+    A server of release 0.2.0 reads stored offsets, and would look for what is reaped and forgotten.
+    """
+    values = {"ids": list(stream_ids), "age": age_secs, "most": ENTRIES_AT_ONCE}
+    return tx.execute(_REBASE, values).rowcount

@@ -1,0 +1,131 @@
+"""Everything that goes on from implied offsets: floors, stored offsets, removed entries, fsck."""
+
+import pytest
+
+from meta.errors import NotDrained
+from meta.v1 import ingest_token_pb2
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.server import MetaServer
+from tests.support.meta.two_datasets import TwoDatasets
+
+
+@pytest.fixture
+def scene(meta_server: MetaServer) -> TwoDatasets:
+    """Give the stream; nothing is committed yet."""
+    return TwoDatasets.create(meta_server)
+
+
+def test_floors_and_stored_offsets_rise_unseen(scene: TwoDatasets) -> None:
+    for offset, dataset in enumerate((scene.web, scene.app, scene.web)):
+        scene.collector.commit(scene.stream, offset, dataset)
+    scene.nursery.merge(scene.web, scene.stream, -1, 2)
+    before = scene.nursery.stream(scene.stream)
+    scene.sweep()
+    assert scene.nursery.stream(scene.stream) == before
+    floor = "SELECT merged_floor FROM stream_heads WHERE stream_id = :stream"
+    assert scene.count(floor) == 0
+
+    scene.nursery.merge(scene.app, scene.stream, 0, 1)
+    scene.nursery.reap(scene.stream, 2)
+    before = scene.nursery.stream(scene.stream)
+    scene.sweep()
+
+    assert scene.nursery.stream(scene.stream) == before
+    assert scene.count(floor) == 2
+    assert scene.count("SELECT min(merged_offset) FROM stream_datasets") == 2
+    assert scene.findings() == []
+
+
+def test_a_rebased_entry_goes_on_from_there(scene: TwoDatasets) -> None:
+    for offset in range(2):
+        scene.collector.commit(scene.stream, offset, scene.web)
+    scene.nursery.merge(scene.web, scene.stream, -1, 1)
+    scene.nursery.reap(scene.stream, 1)
+    scene.sweep()
+    scene.collector.commit(scene.stream, 2, scene.app)
+
+    scene.nursery.merge(scene.app, scene.stream, 1, 2)
+
+    assert scene.merged() == (2, 2)
+    assert scene.findings() == []
+
+
+def test_an_entry_is_removed_at_the_deleted_offset_once_nothing_above_is_its_own(
+    scene: TwoDatasets,
+) -> None:
+    catalog = CatalogDriver(scene.nursery.client)
+    catalog.route(scene.token, logs=scene.web)
+    scene.collector.commit(scene.stream, 0, scene.web)
+    scene.collector.commit(scene.stream, 1, scene.app)
+    scene.nursery.merge(scene.web, scene.stream, -1, 1)
+    scene.nursery.reap(scene.stream, 0)
+    with pytest.raises(NotDrained):
+        scene.nursery.remove_entry(scene.stream, scene.app, 0)
+    scene.nursery.merge(scene.app, scene.stream, 0, 1)
+    for offset in (0, 1):
+        with pytest.raises(NotDrained):
+            scene.nursery.remove_entry(scene.stream, scene.app, offset)
+    scene.nursery.reap(scene.stream, 1)
+    scene.collector.commit(scene.stream, 2, scene.web)
+
+    scene.nursery.remove_entry(scene.stream, scene.app, 1)
+
+    assert [e.dataset_id for e in scene.nursery.stream(scene.stream).datasets] == [scene.web]
+
+
+def test_fsck_reports_a_registration_that_began_beyond_a_baby_of_its_own(
+    scene: TwoDatasets,
+) -> None:
+    for offset, dataset in enumerate((scene.web, scene.web, scene.app)):
+        scene.collector.commit(scene.stream, offset, dataset)
+    scene.nursery.merge(scene.app, scene.stream, 1, 2)
+    assert scene.findings() == []
+
+    scene.execute(
+        "UPDATE baby_segments SET dataset_ids = ARRAY[cast(:app AS uuid)]"
+        ' WHERE stream_id = :stream AND "offset" = 1'
+    )
+
+    assert scene.findings() == ["OFFSET_CHAIN"]
+
+
+def test_fsck_reports_a_registration_that_does_not_go_on_from_the_stored_offset(
+    scene: TwoDatasets,
+) -> None:
+    for offset in range(4):
+        scene.collector.commit(scene.stream, offset, (scene.web, scene.app)[offset % 2])
+    scene.nursery.merge(scene.app, scene.stream, 0, 1)
+    scene.nursery.merge(scene.app, scene.stream, 2, 3)
+    assert scene.findings() == []
+
+    scene.execute("UPDATE registrations SET moved_from = 2 WHERE start_offset = 2")
+
+    assert scene.findings() == ["OFFSET_CHAIN"]
+
+
+def test_a_poll_for_changes_names_a_stream_until_all_that_may_be_of_an_entry_is_merged(
+    scene: TwoDatasets,
+) -> None:
+    scene.collector.commit(scene.stream, 0, scene.web)
+    seq = scene.nursery.poll().response_seq
+    assert [s.stream_id for s in scene.nursery.poll(seq).streams] == [scene.stream]
+
+    seq = scene.nursery.merge(scene.web, scene.stream, -1, 0)
+
+    assert not scene.nursery.poll(seq).streams
+
+
+def test_a_revoked_token_is_deleted_though_idle_entries_were_never_moved(
+    scene: TwoDatasets,
+) -> None:
+    client = scene.nursery.client
+    scene.collector.commit(scene.stream, 0, scene.web)
+    catalog = CatalogDriver(client)
+    catalog.revoke(scene.token)
+    request = ingest_token_pb2.DeleteIngestTokenRequest(token_id=scene.token.id)
+    with pytest.raises(NotDrained):
+        client.ingest_token.DeleteIngestToken(request)
+
+    scene.nursery.merge(scene.web, scene.stream, -1, 0)
+
+    client.ingest_token.DeleteIngestToken(request)

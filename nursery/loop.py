@@ -121,7 +121,7 @@ class Nursery:
         # Should the layout of one of them come with the reply, it is merged after the next poll.
         withheld = list(self._unknown_layouts.keys() | self._refused.withheld())[:WAITING_MAX]
         try:
-            reply = self._stream_poll.read(since_seq, withheld, self._shards)
+            reply, catalog = self._stream_poll.read_unmerged(since_seq, withheld, self._shards)
         except VersionExpired:
             # Meta no longer knows what was removed since; a full poll needs no history.
             self._tended_at = float("-inf")
@@ -133,7 +133,7 @@ class Nursery:
         self._seen_seq = reply.response_seq
         self._database_clock.observe(reply.database_time_nanos, sent_at)
         metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
-        snapshot = read_snapshot(reply, withheld)
+        snapshot = read_snapshot(reply, withheld, catalog)
         self._parked.forget_passed(
             (info.stream for info in snapshot.streams), is_complete=since_seq == 0
         )

@@ -92,7 +92,7 @@ class ParkedStreams:
 
     def forget_passed(self, streams: Iterable[IngestStream], *, is_complete: bool) -> None:
         """Forget the streams that are past their baby, and those missing in a complete poll."""
-        floors = {stream.stream_id: min(stream.merged.values(), default=-1) for stream in streams}
+        floors = {stream.stream_id: stream.merged_floor for stream in streams}
         gone = float("inf") if is_complete else -1
         self._waits = {
             stream_id: wait

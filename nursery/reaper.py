@@ -41,7 +41,7 @@ def reap(
     last = min(last, parked.offsets().get(info.stream_id, last + 1) - 1)
     if last < first:
         return 0
-    if not info.stream.merged and not _quarantine_all(store, info, range(first, last + 1), parked):
+    if not info.has_entries and not _quarantine_all(store, info, range(first, last + 1), parked):
         return 0
     last_time = _modified_at(store, baby_key(info.stream_id, last))
     for start in range(first, last + 1, _DELETE_KEYS_MAX):

@@ -1,7 +1,7 @@
 """Snapshot of meta's streams, as the planner needs it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from meta.v1 import nursery_pb2
@@ -9,7 +9,7 @@ from nursery.streams import BabyFacts, IngestStream
 from segments.parquet.schema import SegmentSpec
 from segments.signals import TRAITS
 from segplane.dataplane.babies.reads import Period
-from segplane.dataplane.dataset_layout import read_layouts
+from segplane.dataplane.stream_poll import KnownCatalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class StreamInfo:
     reapable_offset: int
     stopped_offset: int | None
     last_activity: int
+    # False where no dataset of its babies is known: they go to the quarantine.
+    has_entries: bool = True
 
     @property
     def stream_id(self) -> str:
@@ -47,39 +49,51 @@ class StreamSnapshot:
 
 
 def read_snapshot(
-    reply: nursery_pb2.GetIngestStreamsResponse, withheld: Collection[str] = ()
+    reply: nursery_pb2.GetIngestStreamsResponse,
+    withheld: Collection[str] = (),
+    catalog: KnownCatalog | None = None,
 ) -> StreamSnapshot:
-    """Convert a reply; what it holds for `withheld` datasets is not enough to merge them."""
+    """Convert a reply; what it holds for `withheld` datasets is not enough to merge them.
+
+    `catalog` is what the poll knows; None = the reply has all of it.
+    """
+    if catalog is None:
+        catalog = KnownCatalog()
+        catalog.add(reply)
+    specs, held_back = catalog.specs, frozenset(withheld)
     periods: dict[str, list[Period]] = defaultdict(list)
     for period in reply.routing_history:
         periods[period.stream_id].append(_period(period))
-    routed = {
-        dataset_id
-        for token in reply.token_routing
-        for dataset_id in (*(getattr(token, row.routing_field) for row in TRAITS.values()),)
-    }
-    layouts = read_layouts(reply.datasets)
-    mergeable = layouts.specs.keys() - set(withheld)
+
+    def is_mergeable(dataset_id: str) -> bool:
+        return dataset_id in specs and dataset_id not in held_back
+
     return StreamSnapshot(
         streams=tuple(
-            _stream(info, tuple(periods[info.stream_id]), mergeable) for info in reply.streams
+            _stream(info, tuple(periods[info.stream_id]), is_mergeable) for info in reply.streams
         ),
-        specs=layouts.specs,
-        waiting=layouts.waiting,
-        routed_dataset_ids=frozenset(routed - {""}),
+        specs=specs,
+        waiting=dict(catalog.waiting),
+        routed_dataset_ids=catalog.routed_dataset_ids(),
     )
 
 
 def _stream(
     info: nursery_pb2.IngestStreamInfo,
     periods: tuple[Period, ...],
-    mergeable: Collection[str],
+    is_mergeable: Callable[[str], bool],
 ) -> StreamInfo:
     is_stopped = info.HasField("stopped_offset")
+    merged = {entry.dataset_id: entry.merged_offset for entry in info.datasets}
+    if info.merged_entries_omitted:
+        # Every stamp has an entry then, and those that are not listed have merged everything.
+        for baby in info.unmerged_babies:
+            for dataset_id in baby.dataset_ids:
+                merged.setdefault(dataset_id, info.committed_offset)
     stream = IngestStream(
         stream_id=info.stream_id,
         committed_offset=info.committed_offset,
-        merged={entry.dataset_id: entry.merged_offset for entry in info.datasets},
+        merged=merged,
         babies=tuple(
             BabyFacts(b.offset, b.size_bytes, b.committed_at_nanos, frozenset(b.dataset_ids))
             for b in info.unmerged_babies
@@ -87,7 +101,8 @@ def _stream(
         is_stopped=is_stopped,
         periods=periods,
         # An entry is a live dataset's, so a layout that is not here is not here yet.
-        waiting=frozenset(e.dataset_id for e in info.datasets if e.dataset_id not in mergeable),
+        waiting=frozenset(e.dataset_id for e in info.datasets if not is_mergeable(e.dataset_id)),
+        omits_merged=info.merged_entries_omitted,
     )
     return StreamInfo(
         stream=stream,
@@ -95,6 +110,7 @@ def _stream(
         reapable_offset=info.reapable_offset,
         stopped_offset=info.stopped_offset if is_stopped else None,
         last_activity=info.last_activity_nanos,
+        has_entries=bool(info.datasets) or info.merged_entries_omitted,
     )
 
 

@@ -35,6 +35,13 @@ class IngestStream:
     is_stopped: bool = False
     periods: tuple[Period, ...] = ()
     waiting: frozenset[str] = frozenset()
+    # Entries that have merged all that is committed may be missing in `merged`.
+    omits_merged: bool = False
+
+    @property
+    def merged_floor(self) -> int:
+        """The smallest merged offset; -1 without entries."""
+        return min(self.merged.values(), default=self.committed_offset if self.omits_merged else -1)
 
     def mergeable(self) -> Mapping[str, int]:
         """Merged offset of each dataset that can be merged now."""

@@ -59,6 +59,7 @@ class GetIngestStreamsRequest(_message.Message):
     CATALOG_SINCE_SEQ_FIELD_NUMBER: _builtins.int
     WAITING_DATASET_IDS_FIELD_NUMBER: _builtins.int
     SHARD_INDEXES_FIELD_NUMBER: _builtins.int
+    OMIT_MERGED_ENTRIES_FIELD_NUMBER: _builtins.int
     since_seq: _builtins.int
     """Return only what changed after this response_seq; 0 returns everything. FAILED_PRECONDITION
     (VERSION_EXPIRED) when too much was forgotten since: ask again with 0.
@@ -79,6 +80,11 @@ class GetIngestStreamsRequest(_message.Message):
     catalog_since_seq: _builtins.int
     """With paged: only the datasets and the routing of tokens that changed after this response_seq;
     a token that was revoked comes with an empty routing. 0 returns all of them.
+    """
+    omit_merged_entries: _builtins.bool
+    """With paged: leave out entries that have merged everything committed, and all checkpoints, where
+    every unmerged baby segment is stamped with datasets that have entries. Entries that may be
+    removed now are in the reply, up to 2,000 of a stream.
     """
     @_builtins.property
     def waiting_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -101,10 +107,11 @@ class GetIngestStreamsRequest(_message.Message):
         catalog_since_seq: _builtins.int = ...,
         waiting_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         shard_indexes: _abc.Iterable[_builtins.int] | None = ...,
+        omit_merged_entries: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog_since_seq", b"catalog_since_seq", "page_cursor", b"page_cursor", "paged", b"paged", "shard_count", b"shard_count", "shard_index", b"shard_index", "shard_indexes", b"shard_indexes", "since_seq", b"since_seq", "waiting_dataset_ids", b"waiting_dataset_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog_since_seq", b"catalog_since_seq", "omit_merged_entries", b"omit_merged_entries", "page_cursor", b"page_cursor", "paged", b"paged", "shard_count", b"shard_count", "shard_index", b"shard_index", "shard_indexes", b"shard_indexes", "since_seq", b"since_seq", "waiting_dataset_ids", b"waiting_dataset_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -224,6 +231,7 @@ class IngestStreamInfo(_message.Message):
     COLLECTOR_ID_FIELD_NUMBER: _builtins.int
     REAPABLE_OFFSET_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
+    MERGED_ENTRIES_OMITTED_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
     """Stream id."""
     stopped_at_nanos: _builtins.int
@@ -247,6 +255,10 @@ class IngestStreamInfo(_message.Message):
     principal: _builtins.str
     """Subject of the principal whose collector it is; empty = it has no owner, as on a server that
     needs no credential.
+    """
+    merged_entries_omitted: _builtins.bool
+    """With omit_merged_entries: the stream has entries, and those that are not in `datasets` have
+    merged up to committed_offset.
     """
     @_builtins.property
     def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix:
@@ -275,10 +287,11 @@ class IngestStreamInfo(_message.Message):
         collector_id: _builtins.str = ...,
         reapable_offset: _builtins.int = ...,
         principal: _builtins.str = ...,
+        merged_entries_omitted: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "last_activity_nanos", b"last_activity_nanos", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "last_activity_nanos", b"last_activity_nanos", "merged_entries_omitted", b"merged_entries_omitted", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__stopped_at_nanos: _TypeAlias = _typing.Literal["stopped_at_nanos"]  # noqa: Y015
     _WhichOneofArgType__stopped_at_nanos: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos"]  # noqa: Y015

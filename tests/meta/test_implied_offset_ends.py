@@ -1,8 +1,11 @@
 """Everything that goes on from implied offsets: floors, stored offsets, removed entries, fsck."""
 
+from uuid import UUID
+
 import pytest
 
 from meta.errors import NotDrained
+from meta.store.streams import merged_offsets
 from meta.v1 import ingest_token_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
@@ -129,3 +132,22 @@ def test_a_revoked_token_is_deleted_though_idle_entries_were_never_moved(
     scene.nursery.merge(scene.web, scene.stream, -1, 0)
 
     client.ingest_token.DeleteIngestToken(request)
+
+
+@pytest.mark.parametrize("surplus", [0, 1])
+def test_a_poll_of_unmerged_entries_names_a_bounded_number_for_removal(
+    scene: TwoDatasets, surplus: int
+) -> None:
+    scene.nursery.stop(scene.stream, -1)
+    num_others = merged_offsets.REMOVABLE_MAX + surplus - 2
+    statement = (
+        "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
+        " changed_version) SELECT cast(:stream AS uuid), gen_random_uuid(), -1, -1, 0"
+    )
+    scene.execute(f"{statement} FROM generate_series(1, {num_others})")
+
+    with scene.server.running.database.read() as tx:
+        entries, whole = merged_offsets.read_unmerged(tx, [UUID(scene.stream)])
+
+    assert len(entries) == merged_offsets.REMOVABLE_MAX
+    assert not whole

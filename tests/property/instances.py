@@ -21,7 +21,7 @@ from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 Reply = TypeVar("Reply")
 Call = Callable[[MetaClient], Reply]
 # The counter goes on, so that versions of one run are never another's, and so does the clock.
-_KEPT = {"meta_state", "clock_state", "clock_gaps"}
+_KEPT = {"meta_state", "clock_state", "clock_gaps", "witness_state"}
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -240,8 +241,9 @@ class ControlPlane(TableRules):
 
 
 @pytest.fixture
-def meta(meta_settings: Settings) -> Iterator[Instances]:
-    """Two instances over one database."""
+def meta(meta_settings: Settings, tmp_path: Path) -> Iterator[Instances]:
+    """Two instances over one database, with a bucket for its witness."""
+    (tmp_path / "objects").mkdir()
     with instances.start(meta_settings) as running:
         yield running
 

@@ -79,7 +79,11 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         checks.at_most(request.waiting_dataset_ids, "waiting_dataset_ids", WAITING_MAX)
         waiting = {checks.uuid(d, "waiting_dataset_ids") for d in request.waiting_dataset_ids}
         asked = PageRequest(
-            replace(scope, waiting=tuple(sorted(waiting))),
+            replace(
+                scope,
+                waiting=tuple(sorted(waiting)),
+                omits_merged=request.omit_merged_entries,
+            ),
             checks.count(request.catalog_since_seq, "catalog_since_seq"),
             request.page_cursor,
         )

@@ -30,6 +30,7 @@ from segments.location import StoreLocation
 
 # Nurseries need no checkpoints; the newest says when an entry moved last.
 DETAIL = Detail(checkpoints=1, babies=BABIES_MAX)
+UNMERGED_DETAIL = Detail(checkpoints=0, babies=BABIES_MAX)
 STREAMS_PER_READ = 2_000
 DATASETS_PER_READ = 50
 # Tag and length of an item in its list, and the cursor that is added last.
@@ -120,9 +121,9 @@ class Pages:
             )
             if not rows:
                 return None
-            entries = merged_offsets.read(tx, [row.id for row in rows])
+            entries, omitting = _entries(tx, rows, asked.scope)
             fitting = self._fitting(rows, entries, page.room_bytes)
-            added = self._add_fitting(tx, rows[:fitting], entries, page)
+            added = self._add_fitting(tx, rows[:fitting], entries, omitting, page)
             if added:
                 after = rows[added - 1].id
             if added < len(rows):
@@ -148,12 +149,19 @@ class Pages:
         tx: Transaction,
         rows: Sequence[StreamRow],
         entries: Sequence[EntryRow],
+        omitting: frozenset[UUID] | None,
         page: _Page,
     ) -> int:
-        """Add streams until the page is full; returns how many."""
+        """Add streams until the page is full; returns how many.
+
+        `omitting` are those whose merged entries are left out; None = all entries are asked for.
+        """
         ids = {row.id for row in rows}
         own = [entry for entry in entries if entry.stream_id in ids]
-        infos = replies.build_streams(tx, self._location, rows, own, DETAIL)
+        detail = DETAIL if omitting is None else UNMERGED_DETAIL
+        infos = replies.build_streams(tx, self._location, rows, own, detail)
+        for row, info in zip(rows, infos, strict=True):
+            info.merged_entries_omitted = row.id in (omitting or ())
         history: dict[str, list[nursery_pb2.RoutingPeriod]] = {}
         for period in replies.periods(stream_reads.read_periods(tx, rows)):
             history.setdefault(period.stream_id, []).append(period)
@@ -211,6 +219,16 @@ class Pages:
             return place
         page.reply.token_routing.extend(messages)
         return None
+
+
+def _entries(
+    tx: Transaction, rows: Sequence[StreamRow], scope: StreamScope
+) -> tuple[Sequence[EntryRow], frozenset[UUID] | None]:
+    """The entries of streams, and the streams whose merged entries are left out."""
+    if not scope.omits_merged:
+        return merged_offsets.read(tx, [row.id for row in rows]), None
+    entries, whole = merged_offsets.read_unmerged(tx, [row.id for row in rows])
+    return entries, frozenset(row.id for row in rows if row.has_entries and row.id not in whole)
 
 
 def _needed(

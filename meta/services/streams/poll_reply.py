@@ -51,7 +51,8 @@ def build_streams(
 ) -> list[nursery_pb2.IngestStreamInfo]:
     """The streams with their entries, checkpoints and unmerged babies."""
     places: dict[UUID, common_pb2.CloudObjectPrefix] = {}
-    checkpoints = _checkpoints(stream_reads.read_checkpoints(tx, streams, detail.checkpoints))
+    most = detail.checkpoints
+    checkpoints = _checkpoints(stream_reads.read_checkpoints(tx, streams, most) if most else ())
     datasets: dict[UUID, list[nursery_pb2.IngestStreamDatasetInfo]] = {}
     of_stream = {stream.id: stream for stream in streams}
     for entry in entries:

@@ -25,6 +25,8 @@ from meta.store.versions.clock import ago
 
 HEADS_AT_ONCE = 200
 ENTRIES_AT_ONCE = 5_000
+# Entries of a stream that a poll without merged entries names for removal.
+REMOVABLE_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,11 @@ def lowest(stream_id: str) -> str:
       JOIN stream_heads x ON x.stream_id = i.id WHERE i.id = {stream_id})"""  # noqa: S608
 
 
-# All entries of some streams: their babies are read once, however many entries there are.
-_READ = text(f"""
+# Babies of some streams are read once, however many entries there are.
+_HELD = f"""
     WITH bounds AS MATERIALIZED (
-      SELECT s.id, h.committed_offset, greatest(s.deleted_offset, h.merged_floor) AS floor, (
+      SELECT s.id, s.stopped_offset, s.deleted_offset, h.committed_offset,
+        greatest(s.deleted_offset, h.merged_floor) AS floor, (
           SELECT committed_at FROM baby_segments b
           WHERE b.stream_id = s.id AND b."offset" = h.committed_offset) AS committed_at
       FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = ANY(:streams)
@@ -112,32 +115,64 @@ _READ = text(f"""
           SELECT * FROM baby_segments b
           WHERE b.stream_id = k.id AND b."offset" > k.floor AND {_HAS_OBJECT} OFFSET 0) b
         LEFT JOIN LATERAL unnest(b.dataset_ids) AS stamp (id) ON true
-        LEFT JOIN stream_datasets e ON e.stream_id = b.stream_id AND e.dataset_id = stamp.id
+        -- A look-up a stamp: a join might read all entries.
+        LEFT JOIN LATERAL (
+          SELECT dataset_id, merged_offset FROM stream_datasets
+          WHERE stream_id = b.stream_id AND dataset_id = stamp.id OFFSET 0) e ON true
     ), stamped AS MATERIALIZED (
       SELECT stream_id, dataset_id, min("offset") AS first FROM held
       WHERE merged_offset < "offset" GROUP BY stream_id, dataset_id
     ), anyones AS MATERIALIZED (
       SELECT DISTINCT stream_id, "offset" FROM held WHERE dataset_id IS NULL
-    ), entries AS (
-      SELECT e.*, k.committed_offset, k.committed_at,
-        least(k.committed_offset, o.first - 1, (
+    )"""  # noqa: S608
+_MERGED = """least(k.committed_offset, o.first - 1, (
           SELECT min(a."offset") - 1 FROM anyones a
-          WHERE a.stream_id = e.stream_id AND a."offset" > e.merged_offset)) AS merged
-      FROM bounds k JOIN stream_datasets e ON e.stream_id = k.id
-        LEFT JOIN stamped o ON o.stream_id = e.stream_id AND o.dataset_id = e.dataset_id
-      WHERE cast(:datasets AS uuid[]) IS NULL OR e.dataset_id = ANY(:datasets)
-    )
-    SELECT stream_id, dataset_id, merged,
+          WHERE a.stream_id = e.stream_id AND a."offset" > e.merged_offset)) AS merged"""
+_COLUMNS = f"""stream_id, dataset_id, merged,
       CASE WHEN merged = merged_offset THEN merged_ingest_time_nanos ELSE
         coalesce(CASE WHEN merged = committed_offset THEN {_SECONDS.format("committed_at")} ELSE (
             SELECT {_SECONDS.format("b.committed_at")} FROM baby_segments b
             WHERE b.stream_id = e.stream_id AND b."offset" = merged) END,
           merged_ingest_time_nanos) END,
-      (extract(epoch FROM created_at) * 1000000)::bigint * 1000
-    FROM entries e ORDER BY stream_id, dataset_id
+      (extract(epoch FROM created_at) * 1000000)::bigint * 1000"""  # noqa: S608
+_READ = text(f"""{_HELD}, entries AS (
+      SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}
+      FROM bounds k JOIN stream_datasets e ON e.stream_id = k.id
+        LEFT JOIN stamped o ON o.stream_id = e.stream_id AND o.dataset_id = e.dataset_id
+      WHERE cast(:datasets AS uuid[]) IS NULL OR e.dataset_id = ANY(:datasets)
+    )
+    SELECT {_COLUMNS} FROM entries e ORDER BY stream_id, dataset_id
 """).bindparams(  # noqa: S608
     bindparam("streams", type_=ARRAY(Uuid)), bindparam("datasets", type_=ARRAY(Uuid))
 )
+# What is reaped to the end and stopped, or not routed to, may be removed.
+_READ_UNMERGED = text(f"""{_HELD}, routed AS (
+      SELECT t.stream_id, route.dataset_id
+      FROM bounds k JOIN stream_tokens t ON t.stream_id = k.id
+        JOIN ingest_tokens i ON i.id = t.token_id AND i.revoked_at IS NULL CROSS JOIN LATERAL (
+          VALUES (i.logs_dataset_id), (i.traces_dataset_id), (i.metrics_dataset_id)
+        ) AS route (dataset_id)
+      WHERE k.committed_offset = k.deleted_offset AND k.stopped_offset IS NULL
+    ), keys AS (
+      SELECT stream_id, dataset_id FROM stamped
+      UNION SELECT e.stream_id, e.dataset_id FROM (SELECT DISTINCT stream_id FROM anyones) a
+        JOIN stream_datasets e ON e.stream_id = a.stream_id
+      UNION SELECT e.stream_id, e.dataset_id FROM bounds k CROSS JOIN LATERAL (
+          SELECT * FROM stream_datasets WHERE stream_id = k.id
+            AND (stream_id, dataset_id) NOT IN (
+              SELECT stream_id, dataset_id FROM routed WHERE dataset_id IS NOT NULL)
+          LIMIT {REMOVABLE_MAX}) e
+        WHERE k.committed_offset = k.deleted_offset
+    ), entries AS (
+      SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}
+      FROM keys q JOIN bounds k ON k.id = q.stream_id CROSS JOIN LATERAL (
+          SELECT * FROM stream_datasets
+          WHERE stream_id = q.stream_id AND dataset_id = q.dataset_id OFFSET 0) e
+        LEFT JOIN stamped o ON o.stream_id = e.stream_id AND o.dataset_id = e.dataset_id
+    )
+    SELECT {_COLUMNS}, EXISTS (SELECT FROM anyones a WHERE a.stream_id = e.stream_id)
+    FROM entries e ORDER BY stream_id, dataset_id
+""").bindparams(bindparam("streams", type_=ARRAY(Uuid)))  # noqa: S608
 _LOWEST = text(f"SELECT {lowest('cast(:stream AS uuid)')}")
 _LOCK_PENDING = text("""
     SELECT stream_id FROM stream_heads WHERE stream_id = ANY(:ids) AND is_pending
@@ -178,6 +213,18 @@ def read(
     """The entries of streams by their keys, of some datasets or all."""
     values = {"streams": list(stream_ids), "datasets": dataset_ids}
     return [EntryRow(*row) for row in tx.execute(_READ, values)]
+
+
+def read_unmerged(
+    tx: Transaction, stream_ids: Iterable[UUID]
+) -> tuple[list[EntryRow], frozenset[UUID]]:
+    """The entries with something to merge, and those that may be removed.
+
+    Also the streams all of whose entries are among them: something has to be passed by every one.
+    """
+    rows = tx.execute(_READ_UNMERGED, {"streams": list(stream_ids)}).all()
+    whole = frozenset([row[0] for row in rows if row[5]])
+    return [EntryRow(*row[:5]) for row in rows], whole
 
 
 def of_stream(

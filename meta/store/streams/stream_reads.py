@@ -26,13 +26,15 @@ NO_ID = UUID(int=0)
 class StreamScope:
     """A filter of streams: shards, and only what changed after `since` (0 = everything).
 
-    Entries of `waiting` datasets do not hold back which babies are read.
+    Entries of `waiting` datasets do not hold back which babies are read. `omits_merged` leaves out
+    entries that have nothing to merge.
     """
 
     since: int = 0
     shard_indexes: tuple[int, ...] = (0,)
     shard_count: int = 1
     waiting: tuple[UUID, ...] = ()
+    omits_merged: bool = False
 
     def values(self) -> dict[str, object]:
         """The parameters of its conditions."""
@@ -60,6 +62,7 @@ class StreamRow:
     # Up to here every entry has merged; the deleted offset where there is no entry.
     merged_floor: int
     reapable_offset: int
+    has_entries: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,8 @@ SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offs
   (extract(epoch FROM h.last_activity_at) * 1000000)::bigint * 1000,
   coalesce({_LOWEST}, s.deleted_offset),
   CASE WHEN (SELECT {IS_HELD} FROM meta_state) THEN s.deleted_offset
-       ELSE coalesce({reapable_offsets.REAPABLE}, h.committed_offset) END
+       ELSE coalesce({reapable_offsets.REAPABLE}, h.committed_offset) END,
+  EXISTS (SELECT FROM stream_datasets n WHERE n.stream_id = s.id)
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}
 ) s

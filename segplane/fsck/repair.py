@@ -83,8 +83,9 @@ def advice(key: str, segment_id: str = "ID") -> str:
     if isinstance(name, BabyKey):
         return (
             f"put a sound copy of the object back under {key}; without one, the nursery merges its"
-            " sound payloads, and `segplane streams skip"
-            f" {name.stream_id} {name.offset} --accept-loss` passes what cannot be read"
+            " sound payloads and quarantines the others (`segplane quarantine list`), and if it is"
+            " missing, its stream waits there until `segplane streams skip"
+            f" {name.stream_id} {name.offset} --accept-loss`"
         )
     if not key:
         return "report it: no command changes these rows"

@@ -36,6 +36,8 @@ class CallPlaces:
         # By call, oldest first: when it came, and the task to cancel with it.
         self._held: dict[Context, tuple[float, asyncio.Task[Any] | None]] = {}
         self._timer: asyncio.TimerHandle | None = None
+        # Calls that are about to be aborted, and the tasks that do so.
+        self._losing: set[Context] = set()
         self._ending: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -45,14 +47,14 @@ class CallPlaces:
     async def read(self, context: Context) -> bytes:
         """Read the one message of a call, which has a place meanwhile. Raises NoMessage.
 
-        The call is aborted where it loses its place: that ends the read, and what gRPC holds of the
-        message is freed. A read that is cancelled keeps it.
+        The call is aborted where it loses its place, which ends the read. A message that comes
+        while its read is cancelled would be freed by nobody.
         """
         self._take(context, None)
         try:
             raw = await context.read()
         finally:
-            self._held.pop(context, None)
+            self._leave(context)
         if isinstance(raw, bytes):
             return raw
         await asyncio.sleep(CANCELLATION_SECS)
@@ -64,7 +66,7 @@ class CallPlaces:
         try:
             await work
         finally:
-            self._held.pop(context, None)
+            self._leave(context)
 
     def _take(self, context: Context, task: asyncio.Task[Any] | None) -> None:
         if len(self._held) >= self._most:
@@ -73,6 +75,11 @@ class CallPlaces:
         self._held[context] = loop.time(), task
         if self._timer is None:
             self._timer = loop.call_later(self._secs, self._expire)
+
+    def _leave(self, context: Context) -> None:
+        self._held.pop(context, None)
+        # It has what it needs, and is not aborted any more.
+        self._losing.discard(context)
 
     def _expire(self) -> None:
         """End the calls whose time is over, and come back for the first that is left."""
@@ -86,19 +93,17 @@ class CallPlaces:
 
     def _end(self, context: Context, why: str) -> None:
         _, task = self._held.pop(context)
-        ending = asyncio.get_running_loop().create_task(_abort(context, self._refusal, why, task))
+        self._losing.add(context)
+        ending = asyncio.get_running_loop().create_task(self._abort(context, why, task))
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
-
-async def _abort(
-    context: Context,
-    refusal: Callable[[Context, str], Refusal],
-    why: str,
-    task: asyncio.Task[Any] | None,
-) -> None:
-    # The caller may have left, or been answered meanwhile.
-    with suppress(grpc.aio.BaseError):
-        await context.abort(*refusal(context, why))
-    if task is not None:
-        task.cancel()
+    async def _abort(self, context: Context, why: str, task: asyncio.Task[Any] | None) -> None:
+        if context not in self._losing:
+            # Its message came in the same turn of the loop.
+            return
+        # The caller may have left.
+        with suppress(grpc.aio.BaseError):
+            await context.abort(*self._refusal(context, why))
+        if task is not None:
+            task.cancel()

@@ -26,19 +26,26 @@ PROGRAM = (
 )
 GRPC = [
     pytest.param(replace(strangers.HEADERS, method=strangers.EXPORT), id="headers alone"),
-    pytest.param(replace(strangers.BODIES, method=strangers.EXPORT), id="messages without ends"),
-    pytest.param(replace(strangers.WATCHES, calls=300), id="health watches"),
-    pytest.param(strangers.CHECKS, id="health checks without messages"),
+    pytest.param(
+        replace(strangers.BODIES, method=strangers.EXPORT),
+        id="messages without ends",
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        replace(strangers.WATCHES, calls=300), id="health watches", marks=pytest.mark.slow
+    ),
+    pytest.param(strangers.CHECKS, id="health checks without messages", marks=pytest.mark.slow),
 ]
 _HEAD = b"POST /v1/logs HTTP/1.1\r\nHost: collector\r\n"
 HTTP = [
-    pytest.param(b"", id="connections without a byte"),
+    pytest.param(b"", id="connections without a byte", marks=pytest.mark.slow),
     pytest.param(_HEAD, id="heads without ends"),
     pytest.param(
         _HEAD
         + b"X-Ingest-Token: it_unknown\r\nContent-Type: application/x-protobuf\r\n"
         + b"Content-Length: 4000000\r\n\r\n",
         id="bodies that do not come",
+        marks=pytest.mark.slow,
     ),
 ]
 

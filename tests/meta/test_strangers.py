@@ -24,12 +24,20 @@ ROUNDS = 3
 ANSWER_SECS = 10.0
 # What 400 messages of 4 MiB are is 1,600.
 MEMORY_MB_MAX = 300
+SLOW = pytest.mark.slow
 CALLS = [
     pytest.param(strangers.HEADERS, id="headers of calls without messages"),
     pytest.param(strangers.BODIES, id="messages without their ends"),
     pytest.param(strangers.WATCHES, id="health watches"),
+    pytest.param(strangers.REFLECTIONS, id="reflection streams", marks=SLOW),
+    pytest.param(strangers.CHECKS, id="health checks without messages", marks=SLOW),
+]
+OPEN_CALLS = [
+    pytest.param(strangers.HEADERS, id="headers of calls without messages"),
+    pytest.param(strangers.BODIES, id="messages without their ends", marks=SLOW),
+    pytest.param(strangers.WATCHES, id="health watches"),
     pytest.param(strangers.REFLECTIONS, id="reflection streams"),
-    pytest.param(strangers.CHECKS, id="health checks without messages"),
+    pytest.param(strangers.CHECKS, id="health checks without messages", marks=SLOW),
 ]
 
 
@@ -91,7 +99,7 @@ def test_strangers_keep_nobody_from_a_server_that_asks_for_credentials(
             client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(), timeout=ANSWER_SECS)
 
 
-@pytest.mark.parametrize("attack", CALLS)
+@pytest.mark.parametrize("attack", OPEN_CALLS)
 def test_strangers_keep_nobody_from_a_server_without_authentication(
     meta_server: MetaServer, attack: Attack
 ) -> None:

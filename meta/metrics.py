@@ -99,10 +99,19 @@ BACKGROUND_SUCCESS = Gauge(
     ["job"],
     registry=META,
 )
+WITNESS_STATE = Gauge(
+    "segplane_meta_witness_state",
+    "1 = meta keeps a witness of its database. Not 1: none (0), restored (2), taken over (3).",
+    registry=META,
+)
+DELETION_HELD = Gauge(
+    "segplane_meta_deletion_held",
+    "1 while nothing is deleted. Stays at 1: segplane deletion status.",
+    registry=META,
+)
 PINS = Gauge(
     "segplane_pins",
-    "Pins whose lease lasts; every server of a database shows the same. A rise: more readers hold"
-    " versions.",
+    "Pins whose lease lasts, as every server shows them. A rise: more readers hold versions.",
     registry=META,
 )
 PIN_HELD_BYTES = Gauge(
@@ -113,11 +122,9 @@ PIN_HELD_BYTES = Gauge(
 )
 PIN_AGE_SECONDS = Gauge(
     "segplane_pin_age_seconds",
-    "Seconds since the oldest pin was taken. A rise: a reader keeps its version, up to"
-    " META_PIN_AGE_SECS_MAX.",
+    "Seconds since the oldest pin was taken. A rise: a reader keeps its version.",
     registry=META,
 )
-
 EXPORTS = Counter(
     "segplane_collector_exports_total",
     "OTLP exports by signal and outcome. A rise of an outcome other than accepted, duplicate or"
@@ -166,23 +173,19 @@ USAGE_AGE_SECONDS = Gauge(
 )
 FLUSH_SECONDS = Histogram(
     "segplane_collector_flush_seconds",
-    "Seconds of one flush, by step (put, commit). A rise of put: the object store is slow; of"
-    " commit: meta is slow.",
+    "Seconds of one flush, by step. A rise: the object store (put) or meta (commit) is slow.",
     ["step"],
     buckets=_SECONDS,
     registry=COLLECTOR,
 )
 ADOPTED_BABIES = Counter(
     "segplane_collector_adopted_babies_total",
-    "Baby segments that an earlier incarnation put and this one committed. A rise: collectors"
-    " crash or are killed.",
+    "Baby segments of an earlier incarnation, committed by this one. A rise: collectors crash.",
     registry=COLLECTOR,
 )
-
 NURSERY_CYCLE_SECONDS = Histogram(
     "segplane_nursery_cycle_seconds",
-    "Seconds of one nursery cycle, by step. A rise: more to merge in each cycle, or Spark or the"
-    " object store is slow.",
+    "Seconds of one nursery cycle, by step. A rise: more to merge, or Spark or the store is slow.",
     ["step"],
     buckets=_SECONDS,
     registry=NURSERY,
@@ -194,8 +197,7 @@ NURSERY_BACKLOG_BABIES = Gauge(
 )
 NURSERY_LAG_SECONDS = Gauge(
     "segplane_nursery_lag_seconds",
-    "Age of the oldest committed baby segment that a dataset has not merged. A rise: records become"
-    " visible late.",
+    "Age of the oldest baby segment that a dataset has not merged. A rise: records show late.",
     registry=NURSERY,
 )
 NURSERY_SHARDS = Gauge(
@@ -246,7 +248,6 @@ REAPED_BABIES = Counter(
     "Baby segments deleted after all their datasets had merged them. A rise: more ingest.",
     registry=NURSERY,
 )
-
 MERGE_TASKS = Counter(
     "segplane_merge_tasks_total",
     "Merge tasks by outcome. A rise of failed: the worker's log; of lost: claims expire too early.",
@@ -258,7 +259,6 @@ MERGE_BYTES = Counter(
     "Compressed bytes written by merges. A rise: more compaction, hence more cost of writes.",
     registry=MERGE_WORKER,
 )
-
 JANITOR_CHORE_SECONDS = Histogram(
     "segplane_janitor_chore_seconds",
     "Seconds of one run of a janitor job. A rise: more to do, or the store or meta is slow.",

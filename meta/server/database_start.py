@@ -14,8 +14,8 @@ from meta.store.engine.pool import Database, OptionsRefused
 
 log = structlog.get_logger()
 POLL_SECS = 0.5
-# Beside its pool, each process has a connection for the probe and one for the witness.
-CONNECTIONS_BESIDE_POOL = 2
+# Beside its pool, each process probes Postgres on a connection of its own.
+CONNECTIONS_BESIDE_POOL = 1
 
 
 def open_database(settings: Settings) -> Database:
@@ -81,8 +81,10 @@ def _pool_size(settings: Settings, connections_max: int) -> int:
     """
     pool_size = settings.database.pool_size
     fitting = connections_max // settings.processes - CONNECTIONS_BESIDE_POOL
+    # The witness has a connection too; where there is no room for it, it is one of the pool's.
+    fitting_witness = max(fitting - int(settings.keeps_witness), 2)
     if pool_size <= fitting:
-        return pool_size
+        return min(pool_size, fitting_witness)
     if settings.is_pool_set or fitting < 2:
         total = settings.processes * (pool_size + CONNECTIONS_BESIDE_POOL)
         raise ConfigError(
@@ -90,4 +92,4 @@ def _pool_size(settings: Settings, connections_max: int) -> int:
             f" connections, Postgres allows {connections_max}: lower one of them or raise"
             " max_connections"
         )
-    return fitting
+    return fitting_witness

@@ -204,6 +204,7 @@ _SCALARS = (
     _scalar("isnan", "Not a number", "real -> bool"),
     _ruled("attribute", "attribute(attributes, 'user.id'): an attribute as a text, whatever dots its key has", "attribute"),
     _ruled("strcat", "Joins values as texts; null is empty", "strcat"),
+    _ruled("strcat_delim", "strcat_delim(delimiter, value, ...): joins values as texts with a delimiter between them", "strcat_delim"),
     _scalar("strlen", "Length in characters (code points)", "string -> long"),
     _scalar("substring", "From a position, counted from 0, below 0 from the end", "string long -> string", "string long long -> string: substring_of"),
     _scalar("tolower", "Lower case", "string -> string"),
@@ -231,6 +232,17 @@ _SCALARS = (
     _scalar("abs", "Without sign", "long -> long: abs", "real -> real: abs", "timespan -> timespan: abs"),
     _scalar("round", "round(number, digits): halves away from zero", "real -> real: round_whole", "real const long -> real"),
     _scalar("sqrt", "Square root; null below zero", "real -> real"),
+    _scalar("pow", "pow(base, exponent)", "real real -> real"),
+    _scalar("exp", "The natural exponential", "real -> real"),
+    _scalar("log", "Natural logarithm; null where it is not above zero", "real -> real"),
+    _scalar("log2", "Logarithm to base 2", "real -> real"),
+    _scalar("log10", "Logarithm to base 10", "real -> real"),
+    _ruled("hourofday", "The hour, 0 to 23 (UTC)", "part_of_date"),
+    _ruled("dayofweek", "The days since Sunday, a timespan", "part_of_date"),
+    _ruled("dayofmonth", "The day of the month, from 1 on", "part_of_date"),
+    _ruled("dayofyear", "The day of the year, from 1 on", "part_of_date"),
+    _ruled("monthofyear", "The month, 1 to 12", "part_of_date"),
+    _ruled("getyear", "The year", "part_of_date"),
 )  # fmt: skip
 _SUMS = (
     "int {1} -> long: {0}",
@@ -261,6 +273,7 @@ _AGGREGATES = (
     *_pair("min", "The least; null over nothing", "ordered {1} -> T: {0}"),
     *_pair("max", "The greatest", "ordered {1} -> T: {0}"),
     *_pair("stdev", "Standard deviation of a sample; 0 over nothing", "real {1} -> real: {0}"),
+    *_pair("variance", "Variance of a sample; 0 over nothing", "real {1} -> real: {0}"),
     *_pair("take_any", "Some value", "any {1} -> T: {0}"),
     _aggregate("any", "The same as take_any", "any -> T: take_any"),
     _ruled("percentile", "percentile(value, 95): nearest rank", "percentile", is_aggregate=True),
@@ -269,6 +282,8 @@ _AGGREGATES = (
     _ruled("arg_min", "The same with the least", "arg", is_aggregate=True),
     _aggregate("make_list", "All values that are not null, an array in no order", "any -> dynamic"),
     _aggregate("make_set", "The different ones, sorted", "any -> dynamic"),
+    _aggregate("make_list_if", "make_list where the condition holds", "any bool -> dynamic: make_list"),
+    _aggregate("make_set_if", "make_set where the condition holds", "any bool -> dynamic: make_set"),
 )  # fmt: skip
 FUNCTIONS = {function.name: function for function in (*_SCALARS, *_AGGREGATES)}
 

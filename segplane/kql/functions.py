@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from segplane.kql import catalog, dynamics, regex
+from segplane.kql import catalog, composed, dynamics, regex
 from segplane.kql.arithmetic import Operands, convert, text, unified, widen
 from segplane.kql.catalog import Parameter, Signature
 from segplane.kql.errors import KqlError, quoted, suggestion
@@ -216,6 +216,17 @@ def _is_null(name: str, arguments: Arguments, offset: int) -> Expression:
     return Apply("isnull" if name == "isnull" else "isnotnull", (value,), "bool", offset, name)
 
 
+def _delimited(name: str, arguments: Arguments, offset: int) -> Expression:
+    need(name, arguments, offset, 2, 64)
+    return composed.delimited(arguments, offset)
+
+
+def _part_of_date(name: str, arguments: Arguments, offset: int) -> Expression:
+    need(name, arguments, offset, 1)
+    time = convert(arguments[0].value, "datetime", arguments[0].offset, name)
+    return composed.part_of_date(name, time, offset)
+
+
 def _attribute(name: str, arguments: Arguments, offset: int) -> Expression:
     need(name, arguments, offset, 2)
     attributes = arguments[0]
@@ -324,6 +335,8 @@ _RULES: dict[str, Callable[[str, Arguments, int], Expression]] = {
     "isnull": _is_null,
     "isnotnull": _is_null,
     "attribute": _attribute,
+    "strcat_delim": _delimited,
+    "part_of_date": _part_of_date,
     "strcat": _strcat,
     "trim": _trim,
     "datetime_diff": _datetime_diff,

@@ -14,6 +14,7 @@ from segplane.kql.regex import escape, group_count
 from segplane.kql.scope import Argument, Scope
 from segplane.kql.typed import (
     Apply,
+    Choice,
     ColumnValue,
     Constant,
     Expression,
@@ -181,13 +182,7 @@ def _normalized(value: Expression) -> Expression:
         first = or_empty(first) if first.type == "string" else first
         return replace(value, arguments=(first, *rest))
     if value.template in ("make_list", "make_set"):
-        element = value.arguments[0]
-        if element.type == "string":
-            return replace(value, arguments=(or_empty(element),))
-        if element.type == "dynamic":
-            return replace(value, template=f"{value.template}_dynamic")
-        if element.type == "datetime":
-            return replace(value, arguments=(convert(element, "string", 0, value.source),))
+        return _collected(value)
     if value.template == "extract":
         _check_group(value)
     if value.template == "split":
@@ -197,6 +192,22 @@ def _normalized(value: Expression) -> Expression:
         pattern = Constant(escape(str(separator.value)), "string", "regex")
         return replace(value, arguments=(*value.arguments, pattern))
     return value
+
+
+def _collected(value: Apply) -> Apply:
+    """Return a list of values; those for which a condition does not hold are null and left out."""
+    element, *conditions = value.arguments
+    template = value.template
+    if element.type == "string":
+        element = or_empty(element)
+    elif element.type == "dynamic":
+        template = f"{template}_dynamic"
+    elif element.type == "datetime":
+        element = convert(element, "string", 0, value.source)
+    if conditions:
+        branches = ((conditions[0], element),)
+        element = Choice(branches, Constant(None, element.type), element.type)
+    return replace(value, template=template, arguments=(element,))
 
 
 def _check_group(call: Apply) -> None:

@@ -52,13 +52,45 @@ def print_rows(
 ) -> tuple[int, bool]:
     """Print an aligned table of at most so many rows; tell their number and whether that is all."""
     kept: list[list[str]] = []
+    is_all = True
     for row in rows_of(reader, [_CSV.get(type_, plain) for type_ in types]):
         if len(kept) == rows_max:
-            print_table(reader.schema.names, kept)
-            return len(kept), False
+            is_all = False
+            break
         kept.append([_cell(value) for value in row])
-    print_table(reader.schema.names, kept)
-    return len(kept), True
+    names = reader.schema.names
+    shown = shown_columns(names, kept)
+    print_table([names[n] for n in shown], [[row[n] for n in shown] for row in kept])
+    if len(shown) < len(names):
+        print(
+            f"{len(shown)} of {len(names)} columns have values in these rows:"
+            " --format json or csv shows all",
+            file=sys.stderr,
+        )
+    return len(kept), is_all
+
+
+# The order in which people look at a record.
+_FIRST = (
+    *("timestamp", "signal", "severity", "severity_text", "service_name", "event_name", "body"),
+    *("name", "metric_name", "value_double", "value_long", "duration", "span_kind", "span_status"),
+    *("status_message", "trace_id", "span_id", "parent_span_id", "attributes"),
+    "resource_attributes",
+)
+# A result with more columns is that of no query that chose them.
+COLUMNS_MAX = 24
+
+
+def shown_columns(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the places of the columns that a terminal shows, in their order.
+
+    Of many columns, those that have a value in some row, and those first that people look at.
+    """
+    if len(names) <= COLUMNS_MAX or not rows:
+        return list(range(len(names)))
+    ranks = {name: rank for rank, name in enumerate(_FIRST)}
+    filled = [n for n in range(len(names)) if any(row[n] for row in rows)]
+    return sorted(filled, key=lambda n: ranks.get(names[n], len(ranks)))
 
 
 def write_arrow(reader: pa.RecordBatchReader, types: Sequence[KqlType], out: IO[bytes]) -> int:

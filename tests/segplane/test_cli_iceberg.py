@@ -1,13 +1,18 @@
 """segplane iceberg info: what to paste into each engine."""
 
 import json
+from collections import defaultdict
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from segments.location import StoreLocation
+from segplane.__main__ import app
+from segplane.cli.commands.running import DEV_BANNER
 from segplane.cli.iceberg_settings import ENGINES, CatalogAddress, settings_of
 from tests.support.command_line import RunCommand
+from tests.support.meta.server import MetaServer
 
 BUCKET = StoreLocation.from_url("s3://bucket/path?endpoint=http://minio:9000&region=eu-1")
 
@@ -54,3 +59,20 @@ def test_sparks_settings_let_it_find_views() -> None:
     text = settings_of("spark", CatalogAddress("http://gateway/iceberg", BUCKET, True))
 
     assert "spark.sql.extensions=org.apache.iceberg.spark.extensions.Iceberg" in text
+
+
+def test_dev_prints_a_command_that_finds_a_meta_on_another_port(
+    run: RunCommand, meta_server: MetaServer
+) -> None:
+    assert run("datasets", "list").exit_code == 0
+    port = meta_server.address.rpartition(":")[2]
+    banner = DEV_BANNER.format_map(
+        defaultdict(str, hint=f" --meta-address 127.0.0.1:{port}", gateway_hint=" 127.0.0.1:9581")
+    )
+    (line,) = [line for line in banner.splitlines() if "segplane iceberg info" in line]
+    arguments = [*line.partition("segplane ")[2].split(), "--engine", "duckdb"]
+
+    shown = CliRunner().invoke(app, arguments, env={"SEGPLANE_META_ADDRESS": "127.0.0.1:1"})
+
+    assert shown.exit_code == 0, shown.output
+    assert "http://127.0.0.1:9581/iceberg" in shown.stdout

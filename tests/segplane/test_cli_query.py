@@ -173,3 +173,20 @@ def test_an_interrupt_ends_a_query_at_once(
     assert process.returncode == 1
     assert stderr == "error: the query was interrupted\n"
     assert not meta_server.client.operations.ListPins(pins).pins
+
+
+def test_a_table_of_many_columns_shows_those_with_values_first_things_first(
+    segments: SegmentWriter, run: RunCommand
+) -> None:
+    segments.write(rows=3)
+
+    shown = run("query", "web | where signal == 'logs' | take 3")
+    chosen = run("query", "web | take 1 | project end_timestamp, body")
+
+    names = shown.stdout.splitlines()[0].split()
+    assert names[:2] == ["TIMESTAMP", "SIGNAL"]
+    assert "END_TIMESTAMP" not in names
+    assert names.index("BODY") < names.index("ATTRIBUTES") < names.index("TIMESTAMP_NANOS")
+    assert "columns have values in these rows: --format json or csv shows all" in shown.stderr
+    # Columns that a query names stay, whatever they hold.
+    assert chosen.stdout.splitlines()[0].split() == ["END_TIMESTAMP", "BODY"]

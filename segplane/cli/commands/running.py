@@ -66,7 +66,7 @@ Ingest token    {token}
   export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer {token}"
 
 Iceberg         http://{gateway}/iceberg
-                try: segplane iceberg info{gateway_hint}
+                try: segplane iceberg info{gateway_hint}{hint}
 meta            {meta}
                 try: segplane segments find{hint}
 logs            {logs}

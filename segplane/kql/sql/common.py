@@ -35,6 +35,11 @@ _ARITHMETIC = {
     "round_whole": "ROUND(<0>)",
     "isnan": "COALESCE(ISNAN(<0>), FALSE)",
     "sqrt": "CASE WHEN <0> >= 0 THEN SQRT(<0>) END",
+    "pow": "POWER(<0>, <1>)",
+    "exp": "EXP(<0>)",
+    "log": "CASE WHEN <0> > 0 THEN LN(<0>) END",
+    "log2": "CASE WHEN <0> > 0 THEN LOG2(<0>) END",
+    "log10": "CASE WHEN <0> > 0 THEN LOG10(<0>) END",
     "nan_rank": "CASE WHEN <0> IS NULL THEN 2 WHEN ISNAN(<0>) THEN 1 ELSE 0 END",
 }
 _CONVERSIONS = {
@@ -83,6 +88,8 @@ _AGGREGATES = {
     "maxif": "MAX(CASE WHEN <1> THEN <0> END)",
     "stdev": "COALESCE(STDDEV_SAMP(<0>), 0E0)",
     "stdevif": "COALESCE(STDDEV_SAMP(CASE WHEN <1> THEN <0> END), 0E0)",
+    "variance": "COALESCE(VAR_SAMP(<0>), 0E0)",
+    "varianceif": "COALESCE(VAR_SAMP(CASE WHEN <1> THEN <0> END), 0E0)",
     "take_any": "ANY_VALUE(<0>)",
     "take_anyif": "ANY_VALUE(CASE WHEN <1> THEN <0> END)",
 }

@@ -47,6 +47,8 @@ class Registration:
     def of(
         cls, stream: Stream, dataset_id: str, shift: int, count: int, parts: int
     ) -> "Registration":
+        # Without a segment a lower start could repeat an earlier call, which is answered like that.
+        shift = shift if parts else max(0, shift)
         seen = max(-1, stream.merged_of(dataset_id) + shift)
         new = tuple(new_segment(dataset_id) for _ in range(parts))
         return cls(stream, dataset_id, seen, seen + count, new)

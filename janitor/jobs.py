@@ -1,6 +1,5 @@
 """The janitor's jobs, one function each. Each may be interrupted anywhere and run again."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -13,7 +12,6 @@ from meta.client import MetaClient, location
 from meta.process import Shutdown
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from meta.v1.operations_pb2 import (
-    CondemnObjectsRequest,
     ExpireTableObjectsRequest,
     GetServerStateRequest,
 )
@@ -35,6 +33,7 @@ from segments.keys import (
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segplane.dataplane.clocks import read_database_clock
+from segplane.dataplane.condemnation import Condemnation
 from segplane.dataplane.deletion_permit import DeletionPermit
 
 log = structlog.get_logger()
@@ -148,12 +147,8 @@ def delete_table_metadata(tools: Tools) -> None:
 
 
 def collect_orphans(tools: Tools) -> None:
-    """Delete objects that no row of meta names and that are too old to be registered."""
-
-    def condemn(keys: Sequence[str], *, dry_run: bool) -> Sequence[str]:
-        request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
-        return tools.meta.operations.CondemnObjects(request).condemned_keys
-
+    """Delete objects that rows prove to be garbage and that are too old to be registered."""
+    condemn = Condemnation(tools.meta, tools.store)
     # The writer of a younger object may still register it.
     min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
     # By the store's clock: the objects' times are the store's.

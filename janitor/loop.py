@@ -11,6 +11,7 @@ from janitor import jobs
 from janitor.config import Settings
 from janitor.footers import read_footers
 from janitor.jobs import Tools
+from janitor.retired_streams import forget_streams
 from meta import metrics
 from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
@@ -41,6 +42,7 @@ def schedule(settings: Settings) -> tuple[Job, ...]:
         Job("delete_tombstoned", settings.deletion_interval_secs, jobs.delete_tombstoned),
         Job("delete_table_metadata", settings.deletion_interval_secs, jobs.delete_table_metadata),
         Job("collect_orphans", settings.orphan_interval_secs, jobs.collect_orphans),
+        Job("forget_streams", settings.orphan_interval_secs, forget_streams),
         Job("abort_uploads", settings.upload_interval_secs, jobs.abort_uploads),
         Job("scrub", settings.scrub_interval_secs, jobs.scrub),
         Job("read_footers", settings.footer_interval_secs, read_footers),

@@ -1,5 +1,6 @@
-"""Orphans: objects that no row of meta names. They are listed, then condemned, then deleted.
+"""Orphans: objects that rows of meta prove to be garbage. They are listed, condemned, deleted.
 
+That no row names an object is no proof: after a restore the database is older than the bucket.
 The writer of an orphan may be stalled before its registration. Condemning reserves the key in
 meta, so that such a writer is refused; without it a live segment could lose its object.
 """

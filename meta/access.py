@@ -171,6 +171,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     },
     "OperationsService": {
         "CondemnObjects": (_J,),
+        "ForgetStreams": (_J,),
         "HeartbeatMergeTask": (_M,),
         "GetOffsetsAt": (_R,),
         "LocateOffset": (_R,),

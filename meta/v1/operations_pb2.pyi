@@ -95,6 +95,8 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     """Two reads of an object have found damage, and none has found it sound since."""
     FINDING_KIND_SEGMENT_IDENTITY: _FindingKind.ValueType  # 10
     """A live segment whose object key is registered for no or another segment."""
+    FINDING_KIND_OBJECT_UNKNOWN: _FindingKind.ValueType  # 11
+    """An object that no row names or proves to be garbage; only where the caller asks for it."""
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """Kind of a finding."""
@@ -121,6 +123,8 @@ FINDING_KIND_OBJECT_DAMAGED: FindingKind.ValueType  # 9
 """Two reads of an object have found damage, and none has found it sound since."""
 FINDING_KIND_SEGMENT_IDENTITY: FindingKind.ValueType  # 10
 """A live segment whose object key is registered for no or another segment."""
+FINDING_KIND_OBJECT_UNKNOWN: FindingKind.ValueType  # 11
+"""An object that no row names or proves to be garbage; only where the caller asks for it."""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
 class _RewriteJobState:
@@ -219,25 +223,99 @@ class CondemnObjectsRequest(_message.Message):
 
     OBJECT_KEYS_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
+    SEGMENT_FIELD_NUMBER: _builtins.int
+    WRITTEN_BY_CALLER_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
     """Returns what would be condemned and changes nothing."""
+    written_by_caller: _builtins.bool
+    """The caller wrote these objects, under keys that nobody else uses, and gives them up: no footer
+    has to say that their records are held elsewhere.
+    """
     @_builtins.property
     def object_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Full object keys below the bucket's base path, at most 1,000."""
+
+    @_builtins.property
+    def segment(self) -> Global___UnknownSegment:
+        """A merged segment that no row names, with what its footer says of it. Its key counts as asked
+        about. Unset = none.
+        """
 
     def __init__(
         self,
         *,
         object_keys: _abc.Iterable[_builtins.str] | None = ...,
         dry_run: _builtins.bool = ...,
+        segment: Global___UnknownSegment | None = ...,
+        written_by_caller: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["segment", b"segment"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "object_keys", b"object_keys"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "object_keys", b"object_keys", "segment", b"segment", "written_by_caller", b"written_by_caller"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CondemnObjectsRequest: _TypeAlias = CondemnObjectsRequest  # noqa: Y015
+
+@_typing.final
+class UnknownSegment(_message.Message):
+    """What the footer of a merged segment says, where no row names the segment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECT_KEY_FIELD_NUMBER: _builtins.int
+    STREAM_ENDS_FIELD_NUMBER: _builtins.int
+    TIME_RANGE_FIELD_NUMBER: _builtins.int
+    object_key: _builtins.str
+    """Full object key below the bucket's base path."""
+    @_builtins.property
+    def stream_ends(self) -> _containers.RepeatedCompositeFieldContainer[Global___StreamEnd]:
+        """Per stream the last offset of its babies that are in the segment; at most 20,000."""
+
+    @_builtins.property
+    def time_range(self) -> _common_pb2.TimeRange:
+        """Time bounds of its records, nanoseconds, both ends inclusive."""
+
+    def __init__(
+        self,
+        *,
+        object_key: _builtins.str = ...,
+        stream_ends: _abc.Iterable[Global___StreamEnd] | None = ...,
+        time_range: _common_pb2.TimeRange | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time_range", b"time_range"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["object_key", b"object_key", "stream_ends", b"stream_ends", "time_range", b"time_range"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnknownSegment: _TypeAlias = UnknownSegment  # noqa: Y015
+
+@_typing.final
+class StreamEnd(_message.Message):
+    """The last of a stream's babies that are in a merged segment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    LAST_OFFSET_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    last_offset: _builtins.int
+    """Offset of that baby."""
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        last_offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_offset", b"last_offset", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamEnd: _TypeAlias = StreamEnd  # noqa: Y015
 
 @_typing.final
 class CondemnObjectsResponse(_message.Message):
@@ -246,22 +324,92 @@ class CondemnObjectsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CONDEMNED_KEYS_FIELD_NUMBER: _builtins.int
+    UNKNOWN_KEYS_FIELD_NUMBER: _builtins.int
+    HOLDER_KEYS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def condemned_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Keys that no row knows, now condemned (or already were): only these may be deleted."""
+        """Keys that rows prove to be garbage, now condemned (or already were): only these may be deleted."""
+
+    @_builtins.property
+    def unknown_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Keys that no row names and that no row proves to be garbage. Of a merged segment, ask again
+        with what its footer says.
+        """
+
+    @_builtins.property
+    def holder_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """In a dry run with `segment` condemned: the objects that hold its records now, at most 10,000.
+        It may be condemned only if all of them are in the bucket.
+        """
 
     def __init__(
         self,
         *,
         condemned_keys: _abc.Iterable[_builtins.str] | None = ...,
+        unknown_keys: _abc.Iterable[_builtins.str] | None = ...,
+        holder_keys: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["condemned_keys", b"condemned_keys"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["condemned_keys", b"condemned_keys", "holder_keys", b"holder_keys", "unknown_keys", b"unknown_keys"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CondemnObjectsResponse: _TypeAlias = CondemnObjectsResponse  # noqa: Y015
+
+@_typing.final
+class ForgetStreamsRequest(_message.Message):
+    """Request of ForgetStreams."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AFTER_STREAM_ID_FIELD_NUMBER: _builtins.int
+    THROUGH_STREAM_ID_FIELD_NUMBER: _builtins.int
+    LISTED_STREAM_IDS_FIELD_NUMBER: _builtins.int
+    after_stream_id: _builtins.str
+    """Ids above this one were listed; unset = from the smallest on."""
+    through_stream_id: _builtins.str
+    """Ids up to and including this one were listed; unset = to the largest."""
+    @_builtins.property
+    def listed_stream_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The streams with an object in the bucket among them, at most 1,000."""
+
+    def __init__(
+        self,
+        *,
+        after_stream_id: _builtins.str = ...,
+        through_stream_id: _builtins.str = ...,
+        listed_stream_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_stream_id", b"after_stream_id", "listed_stream_ids", b"listed_stream_ids", "through_stream_id", b"through_stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetStreamsRequest: _TypeAlias = ForgetStreamsRequest  # noqa: Y015
+
+@_typing.final
+class ForgetStreamsResponse(_message.Message):
+    """Response of ForgetStreams."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FORGOTTEN_FIELD_NUMBER: _builtins.int
+    forgotten: _builtins.int
+    """Streams forgotten by this call, at most 1,000: as many may be left."""
+    def __init__(
+        self,
+        *,
+        forgotten: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forgotten", b"forgotten"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetStreamsResponse: _TypeAlias = ForgetStreamsResponse  # noqa: Y015
 
 @_typing.final
 class HeartbeatMergeTaskRequest(_message.Message):
@@ -1054,6 +1202,7 @@ class CheckConsistencyRequest(_message.Message):
     RESUME_AFTER_FIELD_NUMBER: _builtins.int
     END_OF_LISTING_FIELD_NUMBER: _builtins.int
     ORPHAN_AGE_SECS_FIELD_NUMBER: _builtins.int
+    NAME_UNKNOWN_FIELD_NUMBER: _builtins.int
     listed_through: _builtins.str
     """All keys up to and including this one have been listed; empty = up to the last object above."""
     resume_after: _builtins.str
@@ -1063,6 +1212,10 @@ class CheckConsistencyRequest(_message.Message):
     orphan_age_secs: _builtins.int
     """On the first message: age in seconds from which an object that no row knows is a finding;
     unset = the server's orphan_min_age.
+    """
+    name_unknown: _builtins.bool
+    """On the first message: also name objects that no row names or proves to be garbage, however
+    young (FINDING_KIND_OBJECT_UNKNOWN).
     """
     @_builtins.property
     def objects(self) -> _containers.RepeatedCompositeFieldContainer[Global___ListedObject]:
@@ -1076,10 +1229,11 @@ class CheckConsistencyRequest(_message.Message):
         resume_after: _builtins.str = ...,
         end_of_listing: _builtins.bool = ...,
         orphan_age_secs: _builtins.int | None = ...,
+        name_unknown: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_orphan_age_secs", b"_orphan_age_secs", "orphan_age_secs", b"orphan_age_secs"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_orphan_age_secs", b"_orphan_age_secs", "end_of_listing", b"end_of_listing", "listed_through", b"listed_through", "objects", b"objects", "orphan_age_secs", b"orphan_age_secs", "resume_after", b"resume_after"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_orphan_age_secs", b"_orphan_age_secs", "end_of_listing", b"end_of_listing", "listed_through", b"listed_through", "name_unknown", b"name_unknown", "objects", b"objects", "orphan_age_secs", b"orphan_age_secs", "resume_after", b"resume_after"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__orphan_age_secs: _TypeAlias = _typing.Literal["orphan_age_secs"]  # noqa: Y015
     _WhichOneofArgType__orphan_age_secs: _TypeAlias = _typing.Literal["_orphan_age_secs", b"_orphan_age_secs"]  # noqa: Y015

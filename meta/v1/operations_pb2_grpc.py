@@ -41,6 +41,11 @@ class OperationsServiceStub:
                 request_serializer=meta_dot_v1_dot_operations__pb2.CondemnObjectsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.CondemnObjectsResponse.FromString,
                 _registered_method=True)
+        self.ForgetStreams = channel.unary_unary(
+                '/meta.v1.OperationsService/ForgetStreams',
+                request_serializer=meta_dot_v1_dot_operations__pb2.ForgetStreamsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_operations__pb2.ForgetStreamsResponse.FromString,
+                _registered_method=True)
         self.HeartbeatMergeTask = channel.unary_unary(
                 '/meta.v1.OperationsService/HeartbeatMergeTask',
                 request_serializer=meta_dot_v1_dot_operations__pb2.HeartbeatMergeTaskRequest.SerializeToString,
@@ -321,6 +326,14 @@ class OperationsServiceServicer:
     def CondemnObjects(self, request, context):
         """Marks object keys that no row knows as garbage, so that a late registration of them is
         refused; returns those that may now be deleted.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForgetStreams(self, request, context):
+        """Forgets streams that retired long ago, of an interval of ids in which the caller has listed the
+        bucket and found no baby segment of them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -742,6 +755,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     request_deserializer=meta_dot_v1_dot_operations__pb2.CondemnObjectsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.CondemnObjectsResponse.SerializeToString,
             ),
+            'ForgetStreams': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetStreams,
+                    request_deserializer=meta_dot_v1_dot_operations__pb2.ForgetStreamsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_operations__pb2.ForgetStreamsResponse.SerializeToString,
+            ),
             'HeartbeatMergeTask': grpc.unary_unary_rpc_method_handler(
                     servicer.HeartbeatMergeTask,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.HeartbeatMergeTaskRequest.FromString,
@@ -1042,6 +1060,33 @@ class OperationsService:
             '/meta.v1.OperationsService/CondemnObjects',
             meta_dot_v1_dot_operations__pb2.CondemnObjectsRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.CondemnObjectsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetStreams(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ForgetStreams',
+            meta_dot_v1_dot_operations__pb2.ForgetStreamsRequest.SerializeToString,
+            meta_dot_v1_dot_operations__pb2.ForgetStreamsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -39,6 +39,10 @@ class OperationsServiceStub:
     """Marks object keys that no row knows as garbage, so that a late registration of them is
     refused; returns those that may now be deleted.
     """
+    ForgetStreams: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ForgetStreamsRequest, _operations_pb2.ForgetStreamsResponse]
+    """Forgets streams that retired long ago, of an interval of ids in which the caller has listed the
+    bucket and found no baby segment of them.
+    """
     HeartbeatMergeTask: _grpc.UnaryUnaryMultiCallable[_operations_pb2.HeartbeatMergeTaskRequest, _operations_pb2.HeartbeatMergeTaskResponse]
     """Renews the lease of a claimed merge task."""
     GetOffsetsAt: _grpc.UnaryUnaryMultiCallable[_operations_pb2.GetOffsetsAtRequest, _operations_pb2.GetOffsetsAtResponse]
@@ -212,6 +216,10 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     CondemnObjects: _aio.UnaryUnaryMultiCallable[_operations_pb2.CondemnObjectsRequest, _operations_pb2.CondemnObjectsResponse]  # type: ignore[assignment]
     """Marks object keys that no row knows as garbage, so that a late registration of them is
     refused; returns those that may now be deleted.
+    """
+    ForgetStreams: _aio.UnaryUnaryMultiCallable[_operations_pb2.ForgetStreamsRequest, _operations_pb2.ForgetStreamsResponse]  # type: ignore[assignment]
+    """Forgets streams that retired long ago, of an interval of ids in which the caller has listed the
+    bucket and found no baby segment of them.
     """
     HeartbeatMergeTask: _aio.UnaryUnaryMultiCallable[_operations_pb2.HeartbeatMergeTaskRequest, _operations_pb2.HeartbeatMergeTaskResponse]  # type: ignore[assignment]
     """Renews the lease of a claimed merge task."""
@@ -388,6 +396,15 @@ class OperationsServiceServicer:
     ) -> _typing.Union[_operations_pb2.CondemnObjectsResponse, _abc.Awaitable[_operations_pb2.CondemnObjectsResponse]]:
         """Marks object keys that no row knows as garbage, so that a late registration of them is
         refused; returns those that may now be deleted.
+        """
+
+    def ForgetStreams(
+        self,
+        request: _operations_pb2.ForgetStreamsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_operations_pb2.ForgetStreamsResponse, _abc.Awaitable[_operations_pb2.ForgetStreamsResponse]]:
+        """Forgets streams that retired long ago, of an interval of ids in which the caller has listed the
+        bucket and found no baby segment of them.
         """
 
     def HeartbeatMergeTask(

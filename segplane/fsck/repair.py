@@ -13,6 +13,7 @@ from meta.errors import MetaError
 from meta.v1 import operations_pb2 as pb
 from segments.keys import BabyKey, parse_key
 from segments.store.interface import ObjectStore
+from segplane.dataplane.condemnation import Condemnation
 from segplane.fsck.check_cursor import CatalogCursor
 
 REPAIRS_PER_CALL = 100
@@ -39,21 +40,22 @@ def repair(client: MetaClient, store: ObjectStore, cursor: CatalogCursor) -> Ite
         for keys, line in register_batches(client, store, cursor.orphans, missing):
             registered.update(keys)
             yield line
-    yield from _condemn(client, [key for key in cursor.orphans if key not in registered])
+    yield from _condemn(client, store, [key for key in cursor.orphans if key not in registered])
     yield from _by_meta(client, cursor.findings)
     for kind, key, subject, message, _ in cursor.findings:
         if kind not in _BY_META and key not in registered:
             yield f"left: {subject or key}: {message}: {advice(key, subject)}"
 
 
-def _condemn(client: MetaClient, keys: Sequence[str]) -> Iterator[str]:
+def _condemn(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> Iterator[str]:
+    condemn = Condemnation(client, store)
     for batch in _batches(keys, KEYS_PER_CALL):
         try:
-            reply = client.operations.CondemnObjects(pb.CondemnObjectsRequest(object_keys=batch))
+            condemned = condemn(batch, dry_run=False)
         except MetaError as error:
             yield f"left: {len(batch)} orphans: {error.message}"
             return
-        for key in reply.condemned_keys:
+        for key in condemned:
             yield f"condemned: {key}: the janitor deletes it"
 
 

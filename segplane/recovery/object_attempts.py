@@ -50,7 +50,7 @@ def _latest(store: ObjectStore, keys_of: Callable[[int], Sequence[str]]) -> int:
 
 def _discard(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> bool:
     """Condemn the keys of an attempt, then delete its objects; false if one is registered."""
-    request = operations_pb2.CondemnObjectsRequest(object_keys=keys)
+    request = operations_pb2.CondemnObjectsRequest(object_keys=keys, written_by_caller=True)
     condemned = client.operations.CondemnObjects(request).condemned_keys
     if set(condemned) != set(keys):
         return False

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,9 +20,10 @@ from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from meta.v1.janitor_pb2 import CreateMergeTasksRequest, ListMergeTasksRequest
 from meta.v1.nursery_pb2 import GetIngestStreamsRequest, IngestStreamInfo
-from meta.v1.operations_pb2 import CondemnObjectsRequest, GetServerStateRequest
+from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.location import StoreLocation
 from segments.store.open import open_store
+from segplane.dataplane.condemnation import Condemnation
 from segplane.dataplane.readiness import is_serving
 from segplane.processes.children import Child, ChildSpec
 from segplane.stack.config import collector_environment
@@ -255,13 +256,8 @@ def _swept(client: MetaClient, root: Path) -> set[str]:
     A writer that is killed between its file and the registration leaves an orphan. The janitor
     deletes it after a day, by this sweep; here all writers are done.
     """
-
-    def condemn(keys: Sequence[str], *, dry_run: bool) -> Sequence[str]:
-        request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
-        return client.operations.CondemnObjects(request).condemned_keys
-
     store = open_store(StoreLocation.from_url(root.as_uri()))
-    sweep(store, condemn, store.now_nanos(), Shutdown())
+    sweep(store, Condemnation(client, store), store.now_nanos(), Shutdown())
     return _objects(root / "dataset")
 
 

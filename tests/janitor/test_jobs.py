@@ -21,6 +21,7 @@ from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,
     PollForSegmentMergeTaskRequest,
 )
+from meta.v1.operations_pb2 import CondemnObjectsRequest
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.ids import new_uuid7
 from segments.keys import baby_key, new_merged_key, split_key
@@ -110,22 +111,31 @@ def test_deleting_goes_on_where_a_dead_janitor_stopped(tools: Tools) -> None:
     assert merged_keys(tools) == {output}
 
 
-def test_orphans_go_and_live_segments_stay(tools: Tools) -> None:
+def give_up(tools: Tools, key: str) -> None:
+    """Condemn an object as its writer."""
+    request = CondemnObjectsRequest(object_keys=[key], written_by_caller=True)
+    assert tools.meta.operations.CondemnObjects(request).condemned_keys == [key]
+
+
+def test_given_up_objects_go_and_live_and_unknown_ones_stay(tools: Tools) -> None:
     dataset_id = new_dataset(tools)
     live = save_segments(tools, dataset_id, 3)
-    orphan = new_merged_key(dataset_id)
-    tools.store.put_if_absent(orphan, b"")
+    given_up, unknown = (new_merged_key(dataset_id) for _ in range(2))
+    for key in (given_up, unknown):
+        tools.store.put_if_absent(key, b"")
+    give_up(tools, given_up)
 
     jobs.collect_orphans(tools)
     jobs.collect_orphans(tools)
 
-    assert merged_keys(tools) == set(live)
+    assert merged_keys(tools) == {*live, unknown}
 
 
 def test_a_condemned_object_can_no_longer_be_registered(tools: Tools) -> None:
     dataset_id = new_dataset(tools)
     key = new_merged_key(dataset_id)
     late = segment(tools, dataset_id, key)
+    give_up(tools, key)
     jobs.collect_orphans(tools)
     assert merged_keys(tools) == set()
 
@@ -143,12 +153,13 @@ def test_an_object_younger_than_meta_says_is_no_orphan(tools: Tools) -> None:
     assert merged_keys(tools) == {key}
 
 
-def test_babies_of_a_stream_nobody_knows_are_orphans(tools: Tools) -> None:
-    tools.store.put_if_absent(baby_key(str(new_uuid7()), 0), b"")
+def test_babies_of_a_stream_nobody_knows_stay(tools: Tools) -> None:
+    key = baby_key(str(new_uuid7()), 0)
+    tools.store.put_if_absent(key, b"")
 
     jobs.collect_orphans(tools)
 
-    assert list(tools.store.list("ingest-stream/")) == []
+    assert [info.key for info in tools.store.list("ingest-stream/")] == [key]
 
 
 def test_unfinished_writes_are_dropped(tools: Tools) -> None:

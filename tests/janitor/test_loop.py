@@ -83,6 +83,7 @@ def test_every_job_has_its_interval() -> None:
         "delete_tombstoned": 2,
         "delete_table_metadata": 2,
         "collect_orphans": 3,
+        "forget_streams": 3,
         "abort_uploads": 4,
         "scrub": 5,
         "read_footers": 6,

@@ -102,7 +102,9 @@ def test_a_condemned_key_is_refused(
 ) -> None:
     segment = nursery.segment(dataset)
     key = f"dataset/{dataset}/merged/{segment.cloud_object_key.key}"
-    meta_client.operations.CondemnObjects(operations_pb2.CondemnObjectsRequest(object_keys=[key]))
+    meta_client.operations.CondemnObjects(
+        operations_pb2.CondemnObjectsRequest(object_keys=[key], written_by_caller=True)
+    )
 
     with pytest.raises(ObjectCondemned):
         save(meta_client, segment)

@@ -1,6 +1,7 @@
 """Rows end their life when their time is over, and not before."""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
@@ -8,8 +9,9 @@ from sqlalchemy import text
 from meta.commits.transactions import Transactions
 from meta.errors import OffsetTaken, VersionExpired
 from meta.process import Shutdown
-from meta.store.deletion import lifetimes
+from meta.store.deletion import lifetimes, retired_streams
 from meta.store.deletion.lifetimes import Ages
+from meta.store.deletion.retired_streams import ListedStreams
 from meta.watches import expiry
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
@@ -49,6 +51,11 @@ def stream(catalog: CatalogDriver, collector: IngestionDriver, dataset: str) -> 
     for offset in range(6):
         collector.commit(stream_id, offset, dataset)
     return stream_id
+
+
+def forget(server: MetaServer, listed: ListedStreams, age_secs: float = -1) -> int:
+    with server.running.database.write() as tx:
+        return retired_streams.forget(tx, listed, age_secs)
 
 
 def sweep(server: MetaServer, ages: Ages) -> dict[str, int]:
@@ -139,6 +146,12 @@ def test_a_retired_stream_leaves_nothing_but_its_registrations(
     seen = nursery.poll().response_seq
 
     sweep(meta_server, OVER)
+    assert count(meta_server, "ingest_streams") == 1
+    nothing_listed = ListedStreams(None, None, ())
+    assert forget(meta_server, ListedStreams(None, None, (UUID(stream),))) == 0
+    assert forget(meta_server, ListedStreams(UUID(stream), None, ())) == 0
+    assert forget(meta_server, nothing_listed, age_secs=1e6) == 0
+    assert forget(meta_server, nothing_listed) == 1
 
     for table in ("ingest_streams", "stream_heads", "stream_tokens", "routing_periods"):
         assert count(meta_server, table) == 0

@@ -6,6 +6,7 @@ import pytest
 
 from meta.errors import InvalidArgument
 from meta.store.deletion import orphans
+from meta.store.deletion.orphans import Question
 from meta.v1 import common_pb2, janitor_pb2, merge_task_pb2, operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import DAY, EPOCH, WorkerDriver, Writer, segment_of
@@ -220,13 +221,13 @@ def test_no_output_of_a_held_claim_is_condemned(
     outputs = by_day(worker, task)
     keys = [f"{task.cloud_object_prefix.prefix}/{o.cloud_object_key.key}" for o in outputs]
     with meta_server.running.database.write() as tx:
-        held = orphans.condemn(tx, keys, is_dry_run=False)
+        held = orphans.condemn(tx, Question(keys, is_own=True), is_dry_run=False)
 
     worker.complete(task.task_id, *outputs)
     with meta_server.running.database.write() as tx:
-        live = orphans.condemn(tx, keys, is_dry_run=False)
+        live = orphans.condemn(tx, Question(keys, is_own=True), is_dry_run=False)
 
-    assert (held, live) == ([], [])
+    assert (held.condemned, live.condemned) == ((), ())
 
 
 def test_all_outputs_are_located_and_forgotten_with_their_lineage(

@@ -114,7 +114,7 @@ def test_a_key_is_registered_or_condemned_never_both(
         stream = new_stream(catalog, collector, dataset, 1)
         segment = nursery.segment(dataset)
         key = f"{segment.cloud_object_key.prefix.prefix}/{segment.cloud_object_key.key}"
-        condemn = operations_pb2.CondemnObjectsRequest(object_keys=[key])
+        condemn = operations_pb2.CondemnObjectsRequest(object_keys=[key], written_by_caller=True)
 
         registered, condemned = together(
             partial(nursery.register, dataset, (stream, -1, 0), segment=segment),

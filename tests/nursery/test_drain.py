@@ -91,7 +91,9 @@ def test_a_job_that_outlasts_the_drain_is_cancelled_and_leaves_orphans_alone(sce
     assert not process.has_logged("segment_registered")
     assert texts(scene.collector) == []
     (left,) = scene.files()
-    request = operations_pb2.CondemnObjectsRequest(object_keys=[left], dry_run=True)
+    request = operations_pb2.CondemnObjectsRequest(
+        object_keys=[left], dry_run=True, written_by_caller=True
+    )
     condemned = scene.meta.client.operations.CondemnObjects(request)
     assert list(condemned.condemned_keys) == [left]
 

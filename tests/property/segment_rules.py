@@ -51,7 +51,9 @@ class SegmentRules(StreamRules):
         key = f"dataset/{dataset_id}/merged/{uuid4()}.parquet"
         if is_known and self.model.segments:
             key = chosen(list(self.model.segments), other)
-        request = operations_pb2.CondemnObjectsRequest(object_keys=[key], dry_run=dry_run)
+        request = operations_pb2.CondemnObjectsRequest(
+            object_keys=[key], dry_run=dry_run, written_by_caller=True
+        )
         known = self.model.segments.get(key)
 
         reply = self.send(

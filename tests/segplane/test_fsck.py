@@ -21,7 +21,13 @@ from segplane.fsck import catalog_check, check_cursor
 from segplane.fsck.check_cursor import CatalogCursor
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
-from tests.support.nursery.drivers import CollectorDriver, nursery, run_here, texts
+from tests.support.nursery.drivers import (
+    CollectorDriver,
+    nursery,
+    run_here,
+    texts,
+    write_and_fail,
+)
 
 NOW = ("--orphan-age-secs", "0")
 
@@ -128,16 +134,24 @@ def test_repair_recounts_statistics_and_cancels_dead_tasks(
 
 
 def test_repair_condemns_orphans_for_the_janitor(run: RunCommand, case: Case) -> None:
-    key = new_merged_key(case.dataset_id)
-    case.store.put_if_absent(key, b"nobody's")
+    collector = CollectorDriver(case.client, case.dataset_id)
+    collector.send("a")
+    nursery(case.client, write_and_fail).cycle()
+    (key,) = (info.key for info in case.store.list("dataset/"))
+    nursery(case.client).cycle()
+    unreadable = new_merged_key(case.dataset_id)
+    case.store.put_if_absent(unreadable, b"nobody's")
 
     repaired = run("fsck", "--repair", *NOW)
 
     assert repaired.exit_code == 0
     assert f"condemned: {key}" in repaired.stdout
-    request = pb.CondemnObjectsRequest(object_keys=[key], dry_run=True)
-    assert case.client.operations.CondemnObjects(request).condemned_keys == [key]
-    assert case.store.get(key) == b"nobody's"
+    assert f"condemned: {unreadable}" not in repaired.stdout
+    request = pb.CondemnObjectsRequest(object_keys=[key, unreadable], dry_run=True)
+    reply = case.client.operations.CondemnObjects(request)
+    assert list(reply.condemned_keys) == [key]
+    assert list(reply.unknown_keys) == [unreadable]
+    assert case.store.get(unreadable) == b"nobody's"
 
 
 def test_repair_registers_a_batch_that_holds_a_missing_baby(run: RunCommand, case: Case) -> None:

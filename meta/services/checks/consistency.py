@@ -1,7 +1,7 @@
 """CheckConsistency: the listing of the bucket against the rows, both ways, then the rows alone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,8 +15,18 @@ from meta.store.checks import consistency, ledger_checks
 from meta.store.checks.consistency import LAST_KEY, ROWS_AT_ONCE, Expected, StreamFacts
 from meta.store.checks.ledger_checks import LedgerFinding, Position
 from meta.store.engine.pool import Transaction
+from meta.store.segments import object_keys
 from meta.v1 import operations_pb2 as pb
-from segments.keys import BabyKey, MarkerKey, ObjectKey, QuarantineKey, TableKey, parse_key
+from segments.keys import (
+    AttemptKey,
+    BabyKey,
+    MarkerKey,
+    MergedKey,
+    ObjectKey,
+    QuarantineKey,
+    TableKey,
+    parse_key,
+)
 
 OBJECTS_MAX = 1_000
 ORPHAN_AGE_SECS_MAX = 10**9
@@ -35,6 +45,14 @@ class _Stretch:
     is_last: bool
 
 
+@dataclass(slots=True)
+class _Ages:
+    """Age in seconds of an orphan, and whether objects are named of which nothing is known."""
+
+    orphan_secs: float
+    names_unknown: bool = False
+
+
 async def check_consistency(
     server: ServerParts,
     request_iterator: AsyncIterator[pb.CheckConsistencyRequest],
@@ -46,18 +64,19 @@ async def check_consistency(
     """
     began: datetime | None = None
     through = ""
-    orphan_age = server.settings.lifetimes.orphan_min_age
+    ages = _Ages(server.settings.lifetimes.orphan_min_age)
     async for request in request_iterator:
         if began is None:
             now = await asyncio.to_thread(server.transactions.read, consistency.clock)
             began = now[0]
             through = checks.text(request.resume_after, "resume_after")
             if request.HasField("orphan_age_secs"):
-                orphan_age = checks.count(
+                ages.orphan_secs = checks.count(
                     request.orphan_age_secs, "orphan_age_secs", high=ORPHAN_AGE_SECS_MAX
                 )
+            ages.names_unknown = request.name_unknown
         stretch = await asyncio.to_thread(_checked, request, through)
-        async for reply in stepped(_compared(server, stretch, began, orphan_age)):
+        async for reply in stepped(_compared(server, stretch, began, ages)):
             yield reply
         through = stretch.through
         if stretch.is_last:
@@ -74,7 +93,7 @@ async def check_consistency(
 
 
 def _compared(
-    server: ServerParts, stretch: _Stretch, began: datetime, orphan_age: float
+    server: ServerParts, stretch: _Stretch, began: datetime, ages: _Ages
 ) -> Iterator[pb.CheckConsistencyResponse]:
     """The findings of a page of the listing, in bounded replies."""
     strangers = dict(stretch.objects)
@@ -97,7 +116,7 @@ def _compared(
         counts.append(count)
     findings = []
     if strangers:
-        findings = server.transactions.read(lambda tx: _strangers(tx, strangers, orphan_age))
+        findings = server.transactions.read(lambda tx: _strangers(tx, strangers, ages))
     yield pb.CheckConsistencyResponse(
         findings=findings,
         checked_through=stretch.through,
@@ -138,25 +157,45 @@ def _count_streams(server: ServerParts) -> Iterator[int]:
 
 
 def _strangers(
-    tx: Transaction, objects: dict[str, pb.ListedObject], orphan_age: float
+    tx: Transaction, objects: dict[str, pb.ListedObject], ages: _Ages
 ) -> list[pb.Finding]:
-    """Objects without a row, except those that a writer may still register."""
+    """Objects without a row: garbage once it is old, and what is not known at any age."""
     _, now_nanos = consistency.clock(tx)
-    oldest_nanos = now_nanos - int(orphan_age * 1e9)
+    oldest_nanos = now_nanos - int(ages.orphan_secs * 1e9)
     names = {key: parse_key(key) for key in objects}
     streams = consistency.stream_facts(
         tx, [name.stream_id for name in names.values() if isinstance(name, BabyKey)]
     )
+    condemned = _condemned(tx, names) if ages.names_unknown else set(names)
     findings = []
     for key, name in names.items():
+        kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
         if name is None:
             message = "the name is none that this system gives"
-            findings.append(_finding(pb.FINDING_KIND_OBJECT_UNREGISTERED, key, "", message))
+            findings.append(_finding(kind, key, "", message))
+        elif ages.names_unknown and _is_unknown(name, key in condemned, streams):
+            message = "no row names the object, and none says that it is garbage"
+            findings.append(_finding(pb.FINDING_KIND_OBJECT_UNKNOWN, key, "", message))
         elif objects[key].modified_at_nanos <= oldest_nanos and _is_garbage(name, streams):
             message = "no row refers to the object"
-            kind = pb.FINDING_KIND_OBJECT_UNREGISTERED
             findings.append(_finding(kind, key, "", message, _CONDEMN))
     return findings
+
+
+def _condemned(tx: Transaction, names: Mapping[str, ObjectKey | None]) -> set[str]:
+    """The keys of merged segments that a row says are garbage."""
+    merged = [k for k, name in names.items() if isinstance(name, MergedKey | AttemptKey)]
+    return set(object_keys.find(tx, merged))
+
+
+def _is_unknown(name: ObjectKey, is_condemned: bool, streams: dict[str, StreamFacts]) -> bool:
+    """True for a merged segment that was not condemned and a baby that was not committed."""
+    if isinstance(name, MergedKey | AttemptKey):
+        return not is_condemned
+    if not isinstance(name, BabyKey):
+        return False
+    stream = streams.get(name.stream_id)
+    return stream is None or not _is_garbage(name, streams)
 
 
 def _checked(request: pb.CheckConsistencyRequest, after: str) -> _Stretch:
@@ -208,7 +247,9 @@ def _is_garbage(name: ObjectKey, streams: dict[str, StreamFacts]) -> bool:
     if not isinstance(name, BabyKey):
         return True
     stream = streams.get(name.stream_id)
-    if stream is None or stream.is_retired or name.offset <= stream.deleted_offset:
+    if stream is None:
+        return False
+    if stream.is_retired or name.offset <= stream.deleted_offset:
         return True
     return stream.stopped_offset is not None and name.offset > stream.stopped_offset
 

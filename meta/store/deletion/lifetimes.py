@@ -119,18 +119,6 @@ _EMPTY_REGISTRATIONS = text(f"""
       ORDER BY created_at LIMIT :most)) RETURNING version
 """)  # noqa: S608
 _RAISE_HISTORY_FLOOR = text("UPDATE meta_state SET history_floor = greatest(history_floor, :floor)")
-_RETIRED = text(f"""
-    SELECT id FROM ingest_streams WHERE retired_at < {_AGE_AGO}
-    ORDER BY retired_at LIMIT 100 FOR UPDATE SKIP LOCKED
-""")  # noqa: S608
-_RETIRED_PARTS = (
-    text("DELETE FROM baby_segments WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM routing_periods WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM parked_streams WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM stream_tokens WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM stream_heads WHERE stream_id = ANY(:ids)"),
-    text("DELETE FROM ingest_streams WHERE id = ANY(:ids)"),
-)
 # A period ends where the next one of its pair begins; nothing unmerged lies below the floor.
 _PERIODS = text(f"""
     DELETE FROM routing_periods WHERE ctid = ANY(ARRAY(
@@ -233,13 +221,6 @@ def _remove_empty_registrations(tx: Transaction, ages: Ages) -> int:
     return _behind_floor(tx, _EMPTY_REGISTRATIONS, ages.identity, _RAISE_HISTORY_FLOOR)
 
 
-def _remove_retired_streams(tx: Transaction, ages: Ages) -> int:
-    ids = list(tx.execute(_RETIRED, {"age": ages.retired_stream}).scalars())
-    for statement in _RETIRED_PARTS if ids else ():
-        tx.execute(statement, {"ids": ids})
-    return len(ids)
-
-
 def _end_lineages(tx: Transaction, _ages: Ages) -> int:
     ids = list(tx.execute(_LINEAGE_ENDS, {"most": ROWS_MAX}).scalars())
     if ids:
@@ -281,7 +262,6 @@ SLOW: tuple[ExpiryRule, ...] = (
     ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
     ExpiryRule("removals", _remove_removals),
     ExpiryRule("empty_registrations", _remove_empty_registrations),
-    ExpiryRule("retired_streams", _remove_retired_streams),
     ExpiryRule("routing_periods", _remove_periods),
     ExpiryRule("lineages", _end_lineages),
     ExpiryRule("identities", lambda tx, ages: _count(tx, _IDENTITIES, {"age": ages.identity})),

@@ -1,10 +1,16 @@
-"""Orphans: objects that no row knows, declared garbage before they are deleted."""
+"""Orphans: objects that no row names and that rows prove to be garbage.
 
-from collections.abc import Collection, Sequence
+The absence of a row proves nothing: after a restore the database is older than the bucket.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
+from meta.store.deletion import unknown_segments
+from meta.store.deletion.unknown_segments import UnknownSegment
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry
 from meta.store.segments import object_keys
@@ -16,16 +22,39 @@ _RUNNING = text(
     " AND worker_id IS NOT NULL"
 ).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
 _STREAMS = text(
-    "SELECT id::text, deleted_offset, stopped_offset, retired_at IS NOT NULL"
-    " FROM ingest_streams WHERE id = ANY(:ids)"
+    "SELECT i.id::text, deleted_offset, stopped_offset, retired_at IS NOT NULL, committed_offset"
+    " FROM ingest_streams i JOIN stream_heads h ON h.stream_id = i.id WHERE i.id = ANY(:ids)"
 ).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
 
 
-def condemn(tx: Transaction, keys: Sequence[str], *, is_dry_run: bool) -> list[str]:
-    """Condemn keys without a row; returns the condemned, old and new, in the order given.
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The condemned of some keys, old and new, and those of which nothing is known; in order.
 
-    Keys that are not of our own making, or that someone may still come back for, are left out.
+    `holder_keys` are the objects that hold the records of the segment that was described.
     """
+
+    condemned: tuple[str, ...]
+    unknown: tuple[str, ...]
+    holder_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Keys, one of them with what its footer says; `is_own` if the caller wrote the objects."""
+
+    keys: Sequence[str]
+    segment: UnknownSegment | None = None
+    is_own: bool = False
+
+
+def condemn(tx: Transaction, question: Question, *, is_dry_run: bool) -> Judgement:
+    """Condemn keys that rows prove to be garbage.
+
+    Keys that are not of our own making, or that someone may still come back for, are in neither
+    list.
+    """
+    keys = question.keys
     parsed = {key: parse_key(key) for key in keys}
     babies = {key: name for key, name in parsed.items() if isinstance(name, BabyKey)}
     attempts = {key: name for key, name in parsed.items() if isinstance(name, AttemptKey)}
@@ -33,16 +62,39 @@ def condemn(tx: Transaction, keys: Sequence[str], *, is_dry_run: bool) -> list[s
     tables = {key: name.epoch_secs for key, name in parsed.items() if isinstance(name, TableKey)}
     # What makes a baby or an object of a table an orphan never changes back, so only segments need
     # an identity.
-    garbage = _dead_babies(tx, babies) | table_expiry.orphans(tx, tables)
-    garbage |= _unknown_segments(tx, merged + _abandoned(tx, attempts), is_dry_run)
-    return [key for key in parsed if key in garbage]
-
-
-def _unknown_segments(tx: Transaction, keys: Sequence[str], is_dry_run: bool) -> set[str]:
+    dead, unknown = _judge_babies(tx, babies)
+    garbage = dead | table_expiry.orphans(tx, tables)
+    known = object_keys.find(tx, merged + _abandoned(tx, attempts))
+    strangers = [k for k in merged + _abandoned(tx, attempts) if k not in known]
+    proven, holder_keys = _proven(tx, question, strangers)
     if not is_dry_run:
-        object_keys.condemn(tx, keys)
-    known = object_keys.find(tx, keys)
-    return {k for k in keys if k not in known or known[k].state is not State.REGISTERED}
+        object_keys.condemn(tx, proven)
+        # A writer may have registered one since.
+        known |= object_keys.find(tx, proven)
+        proven = [key for key in proven if known[key].state is not State.REGISTERED]
+    garbage |= {k for k, identity in known.items() if identity.state is not State.REGISTERED}
+    garbage |= set(proven)
+    unknown |= {key for key in strangers if key not in known} - garbage
+    return Judgement(
+        tuple(key for key in parsed if key in garbage),
+        tuple(key for key in parsed if key in unknown),
+        holder_keys,
+    )
+
+
+def _proven(
+    tx: Transaction, question: Question, strangers: Sequence[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """The keys of merged segments without a row that are garbage, and the holders of the one."""
+    if question.is_own:
+        return list(strangers), ()
+    proven = unknown_segments.of_purged_datasets(tx, strangers)
+    holders = None
+    segment = question.segment
+    if segment is not None and segment.object_key in strangers:
+        holders = unknown_segments.find_holders(tx, segment)
+        proven |= {segment.object_key} if holders is not None else set()
+    return [key for key in strangers if key in proven], holders or ()
 
 
 def _abandoned(tx: Transaction, keys: dict[str, AttemptKey]) -> list[str]:
@@ -52,15 +104,23 @@ def _abandoned(tx: Transaction, keys: dict[str, AttemptKey]) -> list[str]:
     return [key for key, name in keys.items() if (name.task_id, name.attempt) not in running]
 
 
-def _dead_babies(tx: Transaction, keys: dict[str, BabyKey]) -> set[str]:
-    """Babies that are reaped, lie beyond a stop, or are of a stream that is retired or unknown."""
-    ids: Collection[UUID] = {UUID(name.stream_id) for name in keys.values()}
+def _judge_babies(tx: Transaction, keys: dict[str, BabyKey]) -> tuple[set[str], set[str]]:
+    """Babies that are reaped, lie beyond a stop or are of a retired stream; and unknown ones.
+
+    Unknown is what is not committed: the tail of a stream, and every baby of a stream that no row
+    names.
+    """
+    ids = {UUID(name.stream_id) for name in keys.values()}
     streams = {row[0]: row[1:] for row in tx.execute(_STREAMS, {"ids": list(ids)})}
-    dead = set()
+    dead, unknown = set(), set()
     for key, name in keys.items():
-        # meta makes the ids, so an unknown stream is one that retired and was forgotten.
-        deleted, stopped, is_retired = streams.get(name.stream_id, (-1, None, True))
+        if name.stream_id not in streams:
+            unknown.add(key)
+            continue
+        deleted, stopped, is_retired, committed = streams[name.stream_id]
         is_beyond = stopped is not None and name.offset > stopped
         if is_retired or is_beyond or name.offset <= deleted:
             dead.add(key)
-    return dead
+        elif name.offset > committed:
+            unknown.add(key)
+    return dead, unknown

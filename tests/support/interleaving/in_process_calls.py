@@ -24,6 +24,7 @@ from meta.services.server_parts import ServerParts
 from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import datasets
 from meta.store.deletion import orphans
+from meta.store.deletion.orphans import Question
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_claims, merge_completions
 from meta.store.merging.merge_claims import Poll
@@ -134,7 +135,11 @@ class InProcessScene:
         return answer.reason if isinstance(answer, Rejected) else "DONE"
 
     def condemn(self, *keys: str) -> list[str]:
-        return self.transactions.write(lambda tx: orphans.condemn(tx, keys, is_dry_run=False))
+        question = Question(keys, is_own=True)
+        judgement = self.transactions.write(
+            lambda tx: orphans.condemn(tx, question, is_dry_run=False)
+        )
+        return list(judgement.condemned)
 
     def stop(self, stream_id: UUID, final_offset: int) -> None:
         end = Stop(final_offset, None, 1)

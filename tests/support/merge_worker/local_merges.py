@@ -4,6 +4,7 @@ from pathlib import Path
 
 from meta.client import MetaClient
 from meta.v1 import (
+    common_pb2,
     janitor_pb2,
     merge_task_pb2,
 )
@@ -40,6 +41,21 @@ def complete(
     task: merge_task_pb2.SegmentMergeTaskInfo,
     spec: SegmentSpec = _PLAIN,
 ) -> None:
+    output = write(store, folder, task, spec)
+    request = merge_task_pb2.CompleteSegmentMergeTaskRequest(
+        task_id=task.task_id, merged_segment=output
+    )
+    reply = client.merge_task.CompleteSegmentMergeTask(request)
+    assert reply.WhichOneof("result") == "success"
+
+
+def write(
+    store: ObjectStore,
+    folder: Path,
+    task: merge_task_pb2.SegmentMergeTaskInfo,
+    spec: SegmentSpec = _PLAIN,
+) -> common_pb2.CreateSegment:
+    """Put the output of a task."""
     folder.mkdir(parents=True)
     inputs = [
         MergeInput(
@@ -55,9 +71,4 @@ def complete(
     facts = merge_segments(store, inputs, order, folder).facts
     key = new_attempt_key(task.dataset_id, task.task_id, task.attempt)
     upload_segment(store, key, folder / "merged.parquet", facts)
-    output = create_segment(task.dataset_id, task.cloud_object_prefix.bucket, key, facts)
-    request = merge_task_pb2.CompleteSegmentMergeTaskRequest(
-        task_id=task.task_id, merged_segment=output
-    )
-    reply = client.merge_task.CompleteSegmentMergeTask(request)
-    assert reply.WhichOneof("result") == "success"
+    return create_segment(task.dataset_id, task.cloud_object_prefix.bucket, key, facts)

@@ -205,9 +205,9 @@ def _segments(client: Any, dataset: str) -> None:
         janitor_pb2.UnclaimMergeTaskRequest(task_id=claimed.task_id, min_claimed_secs=1)
     )
     writer.confirm(*(one.segment_id for one in writer.due()))
-    client.operations.CondemnObjects(
-        ops.CondemnObjectsRequest(object_keys=[f"dataset/{dataset}/merged/{uuid4()}.parquet"])
-    )
+    key = f"dataset/{dataset}/merged/{uuid4()}.parquet"
+    client.operations.CondemnObjects(ops.CondemnObjectsRequest(object_keys=[key]))
+    client.operations.ForgetStreams(ops.ForgetStreamsRequest())
     client.operations.RepairCatalog(
         ops.RepairCatalogRequest(
             repairs=[ops.Repair(kind=ops.FINDING_KIND_STATS, subject_id=dataset)]

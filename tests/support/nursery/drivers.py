@@ -49,6 +49,12 @@ def fail_all(tasks: Sequence[Task], message: str) -> list[TaskOutcome]:
     return [(index, JobFailed(message)) for index in range(len(tasks))]
 
 
+def write_and_fail(tasks: Sequence[Task], where: StoreLocation) -> list[TaskOutcome]:
+    """Write everything and die before anything is registered."""
+    run_here(tasks, where)
+    return fail_all(tasks, "the driver died")
+
+
 def nursery(
     client: MetaClient,
     run_tasks: RunTasks = run_here,

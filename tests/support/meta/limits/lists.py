@@ -233,14 +233,24 @@ def _(world: World, n: int) -> None:
     world.client.operations.CondemnObjects(ops.CondemnObjectsRequest(object_keys=keys))
 
 
+@of("`CondemnObjects.segment.stream_ends`")
+def _(world: World, n: int) -> None:
+    ends = [ops.StreamEnd(stream_id=stream_id) for stream_id in ids(n)]
+    segment = ops.UnknownSegment(object_key=key_of(world), stream_ends=ends)
+    world.client.operations.CondemnObjects(ops.CondemnObjectsRequest(segment=segment))
+
+
+@of("`ForgetStreams.listed_stream_ids`")
+def _(world: World, n: int) -> None:
+    world.client.operations.ForgetStreams(ops.ForgetStreamsRequest(listed_stream_ids=ids(n)))
+
+
 @of("`CheckConsistency.objects`")
 def _(world: World, n: int) -> None:
     list_bucket(world, [ops.ListedObject(object_key=f"k{k:06}", size_bytes=1) for k in range(n)])
 
 
-@of("`CheckConsistency.orphan_age_secs`")
-def _(world: World, n: int) -> None:
-    list_bucket(world, [], orphan_age_secs=n)
+of("`CheckConsistency.orphan_age_secs`")(lambda world, n: list_bucket(world, [], orphan_age_secs=n))
 
 
 @of("`RepairCatalog.repairs`")
@@ -277,10 +287,9 @@ def _(world: World, n: int) -> None:
     key = quarantine_key(str(uuid4()), 0, str(uuid4()), "logs", 0)
     begin = ops.BeginReplayRequest(object_key=key, dataset_id=world.dataset, acceptance=CONSENT)
     world.client.operations.BeginReplay(begin)
-    segments = [world.segment() for _ in range(n)]
-    world.client.operations.CompleteReplay(
-        ops.CompleteReplayRequest(object_key=key, segments=segments)
-    )
+    files = [world.segment() for _ in range(n)]
+    end = ops.CompleteReplayRequest(object_key=key, segments=files)
+    world.client.operations.CompleteReplay(end)
 
 
 @of("offsets of `GetCommittedFlushes`")

@@ -1,0 +1,43 @@
+"""Lets meta forget retired streams of which nothing is listed any more."""
+
+import itertools
+from collections.abc import Iterator
+
+from janitor.jobs import Tools
+from janitor.orphans import owner_of
+from meta.v1.operations_pb2 import ForgetStreamsRequest
+from segments.ids import is_canonical_uuid
+from segments.keys import BABIES_ROOT
+
+LISTED_MAX = 1_000
+
+
+def forget_streams(tools: Tools) -> None:
+    """Tell meta, interval by interval, which streams have an object; it forgets the others."""
+    streams = _listed(tools)
+    after = ""
+    while not tools.shutdown.is_requested:
+        listed = list(itertools.islice(streams, LISTED_MAX))
+        through = listed[-1] if len(listed) == LISTED_MAX else ""
+        request = ForgetStreamsRequest(
+            after_stream_id=after, through_stream_id=through, listed_stream_ids=listed
+        )
+        _forget(tools, request)
+        if not through:
+            return
+        after = through
+
+
+def _forget(tools: Tools, request: ForgetStreamsRequest) -> None:
+    """Repeat a request until an interval has no more to forget; meta forgets a bounded number."""
+    is_full = True
+    while is_full and not tools.shutdown.is_requested:
+        is_full = tools.meta.operations.ForgetStreams(request).forgotten >= LISTED_MAX
+
+
+def _listed(tools: Tools) -> Iterator[str]:
+    """The streams with an object, whatever its name, in the order of their ids."""
+    for prefix, _ in itertools.groupby(tools.store.list(BABIES_ROOT), key=owner_of):
+        stream_id = prefix.removeprefix(BABIES_ROOT)
+        if is_canonical_uuid(stream_id):
+            yield stream_id

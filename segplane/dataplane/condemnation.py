@@ -1,0 +1,107 @@
+"""Condemns objects that no row names, where rows and a footer prove that nothing is lost.
+
+meta does not read the bucket. What a merged segment without a row was made of is in its footer, so
+this side reads it, and looks whether the objects that hold its records now are there.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import structlog
+
+from meta.client import MetaClient
+from meta.v1.common_pb2 import TimeRange
+from meta.v1.operations_pb2 import CondemnObjectsRequest, StreamEnd, UnknownSegment
+from segments.errors import CorruptObject, ObjectMissing
+from segments.keys import AttemptKey, MergedKey, parse_key
+from segments.offsets import OffsetSpan
+from segments.store.interface import ObjectStore
+
+log = structlog.get_logger()
+STREAM_ENDS_MAX = 20_000
+# Bounds the memory of a sweep: a footer is read again, and a key looked for again, beyond it.
+KEPT_MAX = 100_000
+
+
+class Condemnation:
+    """Asks meta which keys may be deleted; keeps what it has read for its second round."""
+
+    def __init__(self, client: MetaClient, store: ObjectStore) -> None:
+        self._client = client
+        self._store = store
+        self._proven: dict[str, UnknownSegment] = {}
+        self._present: set[str] = set()
+
+    def __call__(self, keys: Sequence[str], *, dry_run: bool) -> list[str]:
+        """Return those of at most 1,000 keys that are, or would be, condemned."""
+        request = CondemnObjectsRequest(object_keys=keys, dry_run=dry_run)
+        reply = self._client.operations.CondemnObjects(request)
+        condemned = list(reply.condemned_keys)
+        for key in reply.unknown_keys:
+            if not isinstance(parse_key(key), MergedKey | AttemptKey):
+                continue
+            segment = self._prove(key)
+            if segment is not None and dry_run:
+                condemned.append(key)
+            elif segment is not None:
+                request = CondemnObjectsRequest(segment=segment)
+                condemned += self._client.operations.CondemnObjects(request).condemned_keys
+        return condemned
+
+    def _prove(self, key: str) -> UnknownSegment | None:
+        """Content of the footer, if rows prove that present objects hold all its records."""
+        if key in self._proven:
+            return self._proven[key]
+        segment = read_unknown(self._store, key)
+        if segment is None:
+            return None
+        request = CondemnObjectsRequest(segment=segment, dry_run=True)
+        reply = self._client.operations.CondemnObjects(request)
+        if key not in reply.condemned_keys or not self._are_present(reply.holder_keys):
+            log.info("unknown_segment_left", object_key=key)
+            return None
+        if len(self._proven) < KEPT_MAX:
+            self._proven[key] = segment
+        return segment
+
+    def _are_present(self, keys: Iterable[str]) -> bool:
+        return all(map(self._is_present, keys))
+
+    def _is_present(self, key: str) -> bool:
+        if key in self._present:
+            return True
+        try:
+            self._store.head(key)
+        except ObjectMissing:
+            log.warning("holder_missing", object_key=key)
+            return False
+        if len(self._present) < KEPT_MAX:
+            self._present.add(key)
+        return True
+
+
+def read_unknown(store: ObjectStore, key: str) -> UnknownSegment | None:
+    """Read what a segment is made of; None where its footer does not say, or says too much."""
+    # pyarrow is no part of a light install.
+    from segments.parquet.content import read_content
+
+    try:
+        stored = read_content(store, key).stored
+    except (CorruptObject, ObjectMissing) as error:
+        log.info("unknown_segment_unreadable", object_key=key, error=str(error))
+        return None
+    ends = last_offsets(stored.footer.ranges)
+    if not 0 < len(ends) <= STREAM_ENDS_MAX:
+        return None
+    return UnknownSegment(
+        object_key=key,
+        stream_ends=[StreamEnd(stream_id=s, last_offset=last) for s, last in ends.items()],
+        time_range=TimeRange(start_time=stored.start_time, end_time=stored.end_time),
+    )
+
+
+def last_offsets(ranges: Iterable[OffsetSpan]) -> dict[str, int]:
+    """The last offset of each stream."""
+    ends: dict[str, int] = {}
+    for span in ranges:
+        ends[span.stream_id] = max(span.end, ends.get(span.stream_id, -1))
+    return ends

@@ -38,13 +38,13 @@ class IdleConnections:
     most: int
     count: Callable[[str], None]
     head_secs: float = HEAD_SECS
-    _idle: "dict[BoundedConnection, None]" = field(default_factory=dict)
+    _idle: "dict[BoundedHandler, None]" = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of connections without an admitted export."""
         return len(self._idle)
 
-    def add(self, connection: "BoundedConnection") -> None:
+    def add(self, connection: "BoundedHandler") -> None:
         """Keep a connection, and close the oldest one beyond the bound."""
         if len(self._idle) >= self.most:
             oldest = next(iter(self._idle))
@@ -52,12 +52,12 @@ class IdleConnections:
             oldest.end("connections")
         self._idle[connection] = None
 
-    def remove(self, connection: "BoundedConnection") -> None:
+    def remove(self, connection: "BoundedHandler") -> None:
         """Forget a connection that is closed, or has an export."""
         self._idle.pop(connection, None)
 
 
-class BoundedConnection(web.RequestHandler):
+class BoundedHandler(web.RequestHandler):
     """A connection that ends when its head does not come, or when newer ones need its place."""
 
     def __init__(self, idle: IdleConnections, *arguments: Any, **options: Any) -> None:
@@ -125,14 +125,14 @@ class BoundedConnection(web.RequestHandler):
 def kept(request: web.Request) -> AbstractContextManager[None]:
     """Keep the connection of a request while its export is admitted."""
     protocol = request.protocol
-    return protocol.admitted() if isinstance(protocol, BoundedConnection) else nullcontext()
+    return protocol.admitted() if isinstance(protocol, BoundedHandler) else nullcontext()
 
 
 @web.middleware
 async def heads(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Tell the connection of a request that its head has come."""
     protocol = request.protocol
-    with protocol.answering() if isinstance(protocol, BoundedConnection) else nullcontext():
+    with protocol.answering() if isinstance(protocol, BoundedHandler) else nullcontext():
         return await handler(request)
 
 
@@ -149,7 +149,7 @@ async def listen_http(
     assert runner.server is not None
     loop = asyncio.get_running_loop()
     connection = partial(
-        BoundedConnection,
+        BoundedHandler,
         idle,
         runner.server,
         loop=loop,

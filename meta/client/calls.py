@@ -14,7 +14,7 @@ import grpc
 from meta import errors
 from meta.client.bearer_token import Metadata
 from meta.client.connections import Connection, Endpoint, Probe, Unanswered
-from meta.client.endpoints import Endpoints
+from meta.client.endpoints import MetaServers
 from meta.client.failures import Retries, has_unknown_outcome, typed_error
 from meta.client.liveness import PROBE_SECS, Liveness
 from meta.client.sent_changes import SentChanges
@@ -30,10 +30,10 @@ _WATCH = "/meta.v1.OperationsService/WatchDataset"
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ClientParts:
     """The parts that all calls of a client share."""
 
-    endpoints: Endpoints
+    endpoints: MetaServers
     liveness: Liveness
     deadline_secs: float
     metadata: Callable[[], Metadata]
@@ -60,7 +60,7 @@ class Caller:
 class Channel(grpc.Channel):
     """The channel that stubs are given: it gives them calls that choose a server each time."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: ClientParts) -> None:
         self._caller = caller
 
     def unary_unary(self, *args: Any, **kwargs: Any) -> Any:
@@ -119,7 +119,7 @@ def _method(kind: str, path: str, *_: Any, **options: Any) -> _Method:
 class UnaryCall:
     """One unary RPC of a stub."""
 
-    def __init__(self, caller: Caller, method: _Method) -> None:
+    def __init__(self, caller: ClientParts, method: _Method) -> None:
         self._caller = caller
         self._method = method
         self._is_repeatable = method.path not in SENT_ONCE
@@ -189,7 +189,7 @@ class ReplyStream:
     """
 
     def __init__(
-        self, caller: Caller, method: _Method, request: Any, options: dict[str, Any]
+        self, caller: ClientParts, method: _Method, request: Any, options: dict[str, Any]
     ) -> None:
         timeout = options.pop("timeout", None)
         self._caller = caller

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 
 from meta.client.channel import CurrentCredentials
-from meta.client.resolution import Target
+from meta.client.resolution import ServerTarget
 
 # A nursery's poll over many streams is larger than gRPC's default of 4 MiB.
 RECEIVE_BYTES_MAX = 64 * 1024 * 1024
@@ -41,7 +41,7 @@ _SERVING = b"\x08\x01"
 
 # Connections to each target that were abandoned. gRPC shares connections among channels with equal
 # options; a number among the options keeps new channels off an abandoned one.
-_abandoned: Counter[Target] = Counter()
+_abandoned: Counter[ServerTarget] = Counter()
 
 
 class Unanswered(grpc.RpcError):
@@ -71,7 +71,7 @@ class Unanswered(grpc.RpcError):
 class Connection:
     """One channel, and the time at which its server was last heard."""
 
-    def __init__(self, target: Target, credentials: grpc.ChannelCredentials | None) -> None:
+    def __init__(self, target: ServerTarget, credentials: grpc.ChannelCredentials | None) -> None:
         self.target = target
         self.heard_at = float("-inf")
         # Closed by this client while calls may wait on it; they are sent again elsewhere.
@@ -176,7 +176,7 @@ class Endpoint:
 
     def __init__(
         self,
-        target: Target,
+        target: ServerTarget,
         credentials: CurrentCredentials,
         drain_secs: float,
         clock: Callable[[], float] = time.monotonic,
@@ -250,7 +250,9 @@ class Endpoint:
             self._connection = None
 
 
-def _open(target: Target, credentials: grpc.ChannelCredentials | None, age: int) -> grpc.Channel:
+def _open(
+    target: ServerTarget, credentials: grpc.ChannelCredentials | None, age: int
+) -> grpc.Channel:
     options: list[tuple[str, str | int]] = [
         ("grpc.max_receive_message_length", RECEIVE_BYTES_MAX),
         ("grpc.client_idle_timeout_ms", IDLE_MS),

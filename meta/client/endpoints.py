@@ -14,7 +14,7 @@ from contextlib import suppress
 from meta.client.addresses import split_addresses
 from meta.client.channel import ClientTls, CurrentCredentials
 from meta.client.connections import Endpoint
-from meta.client.resolution import Target, resolve
+from meta.client.resolution import ServerTarget, resolve
 
 # How long an answer of DNS is used, and the least time between two questions.
 NAME_SECS, NAME_SECS_MIN = 30.0, 1.0
@@ -23,7 +23,7 @@ FIRST_NAME_SECS = 2.0
 STAY_SECS_MIN, STAY_SECS_MAX = 300.0, 900.0
 
 
-class Endpoints:
+class MetaServers:
     """Chooses the server of each attempt; safe for many threads.
 
     Raises ValueError for addresses that are none, and for files that cannot be used. `tell` is
@@ -50,7 +50,7 @@ class Endpoints:
         self._endpoints: list[Endpoint] = []
         # Of addresses that DNS names no more.
         self._left: list[Endpoint] = []
-        self._set([Target(address.text) for address in self._addresses])
+        self._set([ServerTarget(address.text) for address in self._addresses])
         self._preferred = random.choice(self._endpoints)
         self._stays_until = self._end_of_stay()
 
@@ -126,10 +126,10 @@ class Endpoints:
             self._set([target for address in self._addresses for target in resolve(address)])
         self._resolved_at = time.monotonic()
 
-    def _set(self, targets: Sequence[Target]) -> None:
+    def _set(self, targets: Sequence[ServerTarget]) -> None:
         known = {endpoint.target: endpoint for endpoint in self._endpoints}
         named = [
-            Target(target.target, self._server_name or target.server_name)
+            ServerTarget(target.target, self._server_name or target.server_name)
             for target in dict.fromkeys(targets)
         ]
         endpoints = [

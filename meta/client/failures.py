@@ -10,7 +10,7 @@ from google.rpc import error_details_pb2, status_pb2
 from meta import errors
 from meta.client import status_errors
 from meta.client.connections import Endpoint, Unanswered
-from meta.client.endpoints import Endpoints
+from meta.client.endpoints import MetaServers
 from meta.v1 import operations_pb2
 
 # Pauses after all servers were tried.
@@ -30,7 +30,9 @@ class Retries:
     Another server is tried at once. Once all have failed, a pause precedes each further attempt.
     """
 
-    def __init__(self, endpoints: Endpoints, ends_at: float, *, is_repeatable: bool = True) -> None:
+    def __init__(
+        self, endpoints: MetaServers, ends_at: float, *, is_repeatable: bool = True
+    ) -> None:
         self._endpoints = endpoints
         self.ends_at = ends_at
         self._is_repeatable = is_repeatable

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from meta.client.connections import Connection, Endpoint, Probe
-from meta.client.endpoints import Endpoints
+from meta.client.endpoints import MetaServers
 
 PATIENCE_SECS = 2.0
 PROBE_SECS, SILENCES_MAX = 3.0, 2
@@ -34,7 +34,7 @@ class _Waiting:
 class Liveness:
     """Watches the calls of one client, in a thread that runs while there are any."""
 
-    def __init__(self, endpoints: Endpoints) -> None:
+    def __init__(self, endpoints: MetaServers) -> None:
         self._endpoints = endpoints
         self._lock = threading.Lock()
         self._numbers = count()

@@ -13,9 +13,9 @@ from types import TracebackType
 
 from meta.client import bearer_token
 from meta.client.bearer_token import Metadata, TokenFile
-from meta.client.calls import Caller, Channel
+from meta.client.calls import Channel, ClientParts
 from meta.client.channel import ClientTls
-from meta.client.endpoints import Endpoints
+from meta.client.endpoints import MetaServers
 from meta.client.liveness import Liveness
 from meta.v1 import (
     catalog_pb2_grpc,
@@ -59,10 +59,10 @@ class MetaClient:
     ) -> None:
         self.target = target
         metadata = TokenFile(auth_token_file) if auth_token_file else bearer_token.fixed(auth_token)
-        self._endpoints = Endpoints(target, tls, deadline_secs, tell)
+        self._endpoints = MetaServers(target, tls, deadline_secs, tell)
         self._liveness = Liveness(self._endpoints)
         channel = Channel(
-            Caller(self._endpoints, self._liveness, deadline_secs, credentials or metadata)
+            ClientParts(self._endpoints, self._liveness, deadline_secs, credentials or metadata)
         )
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(channel)
         self.ingestion = ingestion_pb2_grpc.IngestionServiceStub(channel)

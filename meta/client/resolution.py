@@ -12,7 +12,7 @@ NAME_ADDRESSES_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ServerTarget:
     """One server: what its channel connects to, and the name that its certificate must have.
 
     `server_name` is "" where that is the host in `target`.
@@ -22,7 +22,7 @@ class Target:
     server_name: str = ""
 
 
-def resolve(address: Address) -> list[Target]:
+def resolve(address: Address) -> list[ServerTarget]:
     """Return the servers at an address. Raises OSError or UnicodeError if DNS has no answer.
 
     A name with one address of a family is left to gRPC, which chooses between IPv4 and IPv6.
@@ -30,8 +30,8 @@ def resolve(address: Address) -> list[Target]:
     if address.is_name:
         addresses = _addresses_of(address)
         if len(addresses) > 1:
-            return [Target(f"{ip}:{address.port}", address.host) for ip in addresses]
-    return [Target(address.text)]
+            return [ServerTarget(f"{ip}:{address.port}", address.host) for ip in addresses]
+    return [ServerTarget(address.text)]
 
 
 def _addresses_of(address: Address) -> Sequence[str]:

@@ -26,7 +26,7 @@ from meta.store.versions.witness import (
     Side,
     Superseded,
     Verdict,
-    View,
+    WitnessView,
     compare,
     first_mark,
     is_in_force,
@@ -175,7 +175,7 @@ class Witness:
                 return
         raise Unavailable("the witness is being written by others; try again")
 
-    def _is_begun(self, side: Side, view: View, verdict: Verdict) -> bool:
+    def _is_begun(self, side: Side, view: WitnessView, verdict: Verdict) -> bool:
         """Write the term to the database, to the witness, and to the database; False: try again."""
         next_term = side.next_term or uuid4()
         if not self._write(lambda tx: witness_state.intend(tx, side, next_term)):

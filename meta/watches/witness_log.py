@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from meta.errors import Unavailable
-from meta.store.versions.witness import Mark, View
+from meta.store.versions.witness import Mark, WitnessView
 from segments.errors import ObjectExists, ObjectMissing, StoreError
 from segments.keys import (
     REVOKED_ROOT,
@@ -39,7 +39,7 @@ class WitnessLog:
         # Marks never change, so those of the last view need not be read again.
         self._read: dict[tuple[int, int], Mark] = {}
 
-    def view(self, own_history: int | None) -> View:
+    def view(self, own_history: int | None) -> WitnessView:
         """List the marks, and read the highest of the histories that may count."""
         with _translated():
             return self._view(own_history)
@@ -75,7 +75,7 @@ class WitnessLog:
             keys = [parse_key(info.key) for info in self._store.list(REVOKED_ROOT)]
         return [key for key in keys if isinstance(key, RevokedKey)]
 
-    def _view(self, own_history: int | None) -> View:
+    def _view(self, own_history: int | None) -> WitnessView:
         numbers: dict[int, int] = {}
         keys: dict[int, list[int]] = {}
         # Histories and numbers begin with a digit; revoked tokens are many, and come after them.
@@ -90,7 +90,7 @@ class WitnessLog:
         }
         self._read = {(mark.history, mark.number): mark for mark in marks.values()}
         self._remove_old(keys)
-        return View(
+        return WitnessView(
             numbers,
             marks[latest[-1]] if latest else None,
             marks.get(own_history) if own_history is not None else None,

@@ -21,7 +21,7 @@ class ReplayRefused(Exception):
     """The payload cannot be replayed as asked; the message is one line that says why."""
 
 
-class UndecodablePayload(ReplayRefused):
+class ReplayUndecodable(ReplayRefused):
     """The payload is no message of its signal, or its dataset's layout is not known."""
 
 
@@ -66,7 +66,7 @@ def register_payload(
             client, store, lambda number: replay_keys(key, dataset_id, number), attempt
         )
     except (UndecodableSlice, UnknownLayout) as error:
-        raise UndecodablePayload(f"{key}: {error}") from None
+        raise ReplayUndecodable(f"{key}: {error}") from None
 
 
 def _layout(client: MetaClient, dataset_id: str) -> SegmentSpec:

@@ -22,7 +22,7 @@ from segments.store.interface import ObjectStore
 from segplane.dataplane.location import MetaLocation
 from segplane.recovery.payload_replay import (
     ReplayRefused,
-    UndecodablePayload,
+    ReplayUndecodable,
     begin_replay,
     register_payload,
 )
@@ -128,7 +128,7 @@ def replay_baby(
                 if replayed.state != operations_pb2.REPLAY_STATE_REPLAYED:
                     replayed = register_payload(client, location, store, key, payload, target)
                 done.append(replayed)
-            except UndecodablePayload as error:
+            except ReplayUndecodable as error:
                 quarantine.put_payload(payload, "undecodable", str(error), target)
                 quarantined += 1
     return ReplayedBaby(

@@ -59,7 +59,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class WitnessView:
     """The bucket's facts: the highest number of each history, and the marks that were read."""
 
     numbers: Mapping[int, int]
@@ -94,7 +94,7 @@ class Superseded:
     history: int
 
 
-def compare(side: Side, view: View) -> Verdict | Superseded:
+def compare(side: Side, view: WitnessView) -> Verdict | Superseded:
     """Compare a database that begins a term with the witness."""
     newest = view.newest
     if side.superseded_by is not None:
@@ -110,7 +110,7 @@ def compare(side: Side, view: View) -> Verdict | Superseded:
     return Verdict(newest.history, _above(side, view))
 
 
-def _is_original(side: Side, view: View, newest: Mark) -> bool:
+def _is_original(side: Side, view: WitnessView, newest: Mark) -> bool:
     """True for a database that lost nothing, and of which a restored copy began a history."""
     own = view.own
     has_all = own is not None and side.has_begun(own) and own.tick <= side.tick
@@ -141,7 +141,7 @@ def is_overtaken(side: Side, newest: Mark) -> bool:
     return not side.has_begun(newest)
 
 
-def first_mark(side: Side, view: View, verdict: Verdict) -> Mark:
+def first_mark(side: Side, view: WitnessView, verdict: Verdict) -> Mark:
     """The first mark of a term: above all that was seen, in a history that may be new."""
     assert side.next_term is not None
     number = view.numbers.get(verdict.history, -1) + 1
@@ -150,7 +150,7 @@ def first_mark(side: Side, view: View, verdict: Verdict) -> Mark:
     return Mark(verdict.history, number, tick, ceiling, side.next_term)
 
 
-def is_in_force(mark: Mark, before: View, after: View) -> bool:
+def is_in_force(mark: Mark, before: WitnessView, after: WitnessView) -> bool:
     """True if a mark that was written counts, and no other history went on meanwhile.
 
     A server of another history writes its mark and then looks, as this one does: at least one of
@@ -166,7 +166,7 @@ def is_in_force(mark: Mark, before: View, after: View) -> bool:
     )
 
 
-def _attempted(side: Side, view: View, newest: Mark) -> Verdict:
+def _attempted(side: Side, view: WitnessView, newest: Mark) -> Verdict:
     """Finish what an attempt of this database began; a newer history was begun for a reason."""
     reason = "" if newest.history == (side.history or 1) else "a restore was being taken up"
     if newest.tick > side.tick and not reason:
@@ -174,7 +174,7 @@ def _attempted(side: Side, view: View, newest: Mark) -> Verdict:
     return Verdict(newest.history, _above(side, view), reason)
 
 
-def _restored(side: Side, view: View, reason: str) -> Verdict:
+def _restored(side: Side, view: WitnessView, reason: str) -> Verdict:
     """Begin a new history, above all that may have been drawn in the earlier ones.
 
     Where the witness is lost, nobody knows how far that was: the jump is that of a failover.
@@ -184,6 +184,6 @@ def _restored(side: Side, view: View, reason: str) -> Verdict:
     return Verdict(history, version, reason)
 
 
-def _above(side: Side, view: View) -> int:
+def _above(side: Side, view: WitnessView) -> int:
     """Above every version that may have been drawn under a known ceiling."""
     return max(side.version, side.ceiling + 1, view.ceiling + 1)

@@ -3,11 +3,11 @@
 import pytest
 
 from meta.client.connections import Connection
-from meta.client.resolution import Target
+from meta.client.resolution import ServerTarget
 
 
 def test_a_new_call_on_a_closed_channel_fails_as_grpc_says() -> None:
-    connection = Connection(Target("127.0.0.1:1"), None)
+    connection = Connection(ServerTarget("127.0.0.1:1"), None)
     connection.close()
 
     with pytest.raises(ValueError, match="closed"):

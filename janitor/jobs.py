@@ -148,7 +148,11 @@ def delete_table_metadata(tools: Tools) -> None:
 
 def collect_orphans(tools: Tools) -> None:
     """Delete objects that rows prove to be garbage and that are too old to be registered."""
-    condemn = Condemnation(tools.meta, tools.store)
+
+    def note_left(key: str) -> None:
+        log.info("unknown_segment_left", object_key=key)
+
+    condemn = Condemnation(tools.meta, tools.store, note_left)
     # The writer of a younger object may still register it.
     min_age = tools.meta.operations.GetServerState(GetServerStateRequest()).orphan_min_age
     # By the store's clock: the objects' times are the store's.

@@ -4,9 +4,7 @@ meta does not read the bucket. What a merged segment without a row was made of i
 this side reads it, and looks whether the objects that hold its records now are there.
 """
 
-from collections.abc import Iterable, Sequence
-
-import structlog
+from collections.abc import Callable, Iterable, Sequence
 
 from meta.client import MetaClient
 from meta.v1.common_pb2 import TimeRange
@@ -16,7 +14,6 @@ from segments.keys import AttemptKey, MergedKey, parse_key
 from segments.offsets import OffsetSpan
 from segments.store.interface import ObjectStore
 
-log = structlog.get_logger()
 STREAM_ENDS_MAX = 20_000
 # Bounds the memory of a sweep: a footer is read again, and a key looked for again, beyond it.
 KEPT_MAX = 100_000
@@ -25,7 +22,14 @@ KEPT_MAX = 100_000
 class Condemnation:
     """Asks meta which keys may be deleted; keeps what it has read for its second round."""
 
-    def __init__(self, client: MetaClient, store: ObjectStore) -> None:
+    def __init__(
+        self,
+        client: MetaClient,
+        store: ObjectStore,
+        on_left: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        # Called with the key of each segment that is left.
+        self._on_left = on_left
         self._client = client
         self._store = store
         self._proven: dict[str, UnknownSegment] = {}
@@ -48,16 +52,17 @@ class Condemnation:
         return condemned
 
     def _prove(self, key: str) -> UnknownSegment | None:
-        """Content of the footer, if rows prove that present objects hold all its records."""
+        """Read a footer; None unless rows prove that its records are in objects that are there."""
         if key in self._proven:
             return self._proven[key]
         segment = read_unknown(self._store, key)
         if segment is None:
+            self._on_left(key)
             return None
         request = CondemnObjectsRequest(segment=segment, dry_run=True)
         reply = self._client.operations.CondemnObjects(request)
         if key not in reply.condemned_keys or not self._are_present(reply.holder_keys):
-            log.info("unknown_segment_left", object_key=key)
+            self._on_left(key)
             return None
         if len(self._proven) < KEPT_MAX:
             self._proven[key] = segment
@@ -72,7 +77,6 @@ class Condemnation:
         try:
             self._store.head(key)
         except ObjectMissing:
-            log.warning("holder_missing", object_key=key)
             return False
         if len(self._present) < KEPT_MAX:
             self._present.add(key)
@@ -80,14 +84,13 @@ class Condemnation:
 
 
 def read_unknown(store: ObjectStore, key: str) -> UnknownSegment | None:
-    """Read what a segment is made of; None where its footer does not say, or says too much."""
+    """Read the sources of a segment; None where its footer does not say, or says too much."""
     # pyarrow is no part of a light install.
     from segments.parquet.content import read_content
 
     try:
         stored = read_content(store, key).stored
-    except (CorruptObject, ObjectMissing) as error:
-        log.info("unknown_segment_unreadable", object_key=key, error=str(error))
+    except (CorruptObject, ObjectMissing):
         return None
     ends = last_offsets(stored.footer.ranges)
     if not 0 < len(ends) <= STREAM_ENDS_MAX:

@@ -33,6 +33,7 @@ INVARIANTS = {
     "SEGMENT_IDENTITY": "I6",
 }
 UNREGISTERED = "OBJECT_UNREGISTERED"
+UNKNOWN = "OBJECT_UNKNOWN"
 Row = TypeVar("Row")
 
 
@@ -117,7 +118,10 @@ def report_of(cursor: CatalogCursor) -> Report:
 def _advance(cursor: CatalogCursor, reply: pb.CheckConsistencyResponse) -> None:
     for finding in reply.findings:
         kind = pb.FindingKind.Name(finding.kind).removeprefix("FINDING_KIND_")
-        if kind != UNREGISTERED:
+        if kind == UNKNOWN:
+            cursor.num_unknown += 1
+            _keep(cursor.unknown, finding.object_key)
+        elif kind != UNREGISTERED:
             cursor.num_findings += 1
             row = [kind, finding.object_key, finding.subject_id, finding.message, finding.repair]
             _keep(cursor.findings, row)
@@ -156,7 +160,9 @@ class _Listing:
     def requests(self) -> Iterator[pb.CheckConsistencyRequest]:
         """The messages; the listing begins once meta has answered the first of them."""
         yield pb.CheckConsistencyRequest(
-            resume_after=self._after_key, orphan_age_secs=self._orphan_age_secs
+            resume_after=self._after_key,
+            orphan_age_secs=self._orphan_age_secs,
+            name_unknown=True,
         )
         # What is registered before meta's clock was read, and only that, must be in the listing.
         self.is_answered.wait()

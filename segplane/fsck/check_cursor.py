@@ -39,7 +39,8 @@ class DataCursor:
 class CatalogCursor:
     """Position of `segplane fsck`: all keys up to `after_key` were compared.
 
-    `findings` are rows of (kind, object key, subject id, message, repair), `orphans` keys.
+    `findings` are rows of (kind, object key, subject id, message, repair), `orphans` keys of
+    garbage, `unknown` keys of which the database knows nothing.
     """
 
     orphan_age_secs: int = 86_400
@@ -54,6 +55,8 @@ class CatalogCursor:
     foreign: int = 0
     findings: list[list[str]] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    num_unknown: int = 0
 
 
 Cursor = TypeVar("Cursor")

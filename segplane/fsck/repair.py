@@ -33,11 +33,12 @@ def repair(client: MetaClient, store: ObjectStore, cursor: CatalogCursor) -> Ite
         if kind == "BABY_MISSING" and isinstance(name := parse_key(key), BabyKey)
     }
     registered: set[str] = set()
-    if missing and cursor.orphans:
+    candidates = [*cursor.orphans, *cursor.unknown]
+    if missing and candidates:
         # pyarrow is no part of a light install.
         from segplane.fsck.orphan_batches import register_batches
 
-        for keys, line in register_batches(client, store, cursor.orphans, missing):
+        for keys, line in register_batches(client, store, candidates, missing):
             registered.update(keys)
             yield line
     yield from _condemn(client, store, [key for key in cursor.orphans if key not in registered])

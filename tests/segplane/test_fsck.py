@@ -3,13 +3,15 @@
 import itertools
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
 from meta.client import MetaClient
+from meta.server import server
 from meta.v1 import operations_pb2 as pb
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
@@ -17,10 +19,13 @@ from segments.errors import StoreUnavailable
 from segments.keys import new_merged_key
 from segments.location import StoreLocation
 from segments.store.interface import ObjectInfo, ObjectStore
+from segplane.__main__ import app
 from segplane.fsck import catalog_check, check_cursor
 from segplane.fsck.check_cursor import CatalogCursor
 from tests.support.command_line import RunCommand
 from tests.support.merge_worker.case import Case
+from tests.support.meta import backups
+from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import (
     CollectorDriver,
     nursery,
@@ -144,7 +149,8 @@ def test_repair_condemns_orphans_for_the_janitor(run: RunCommand, case: Case) ->
 
     repaired = run("fsck", "--repair", *NOW)
 
-    assert repaired.exit_code == 0
+    # The unreadable one is not known.
+    assert repaired.exit_code == 1
     assert f"condemned: {key}" in repaired.stdout
     assert f"condemned: {unreadable}" not in repaired.stdout
     request = pb.CondemnObjectsRequest(object_keys=[key, unreadable], dry_run=True)
@@ -152,6 +158,49 @@ def test_repair_condemns_orphans_for_the_janitor(run: RunCommand, case: Case) ->
     assert list(reply.condemned_keys) == [key]
     assert list(reply.unknown_keys) == [unreadable]
     assert case.store.get(unreadable) == b"nobody's"
+
+
+def test_what_the_database_does_not_know_is_named_at_once_with_its_records(
+    run: RunCommand,
+    case: Case,
+    meta_server: MetaServer,
+    empty_database_url: str,
+    tmp_path: Path,
+) -> None:
+    """The database comes back from a real dump; the objects are seconds old."""
+    known = CollectorDriver(case.client, case.dataset_id)
+    known.send("before")
+    nursery(case.client).cycle()
+    backups.dump(meta_server.settings.database.url, tmp_path / "dump")
+    fresh = CollectorDriver(case.client, case.dataset_id)
+    for number in range(4):
+        fresh.send(*(f"{number} {row}" for row in range(20)))
+    nursery(case.client).cycle()
+    known.send("in the tail", "twice")
+    before = run("fsck")
+    assert before.exit_code == 0, before.output
+    assert "not known" not in before.stdout
+    database = replace(meta_server.settings.database, url=empty_database_url)
+    backups.restore(tmp_path / "dump", empty_database_url)
+
+    settings = replace(meta_server.settings, database=database, bind="127.0.0.1:0")
+    restored = server.start(settings)
+    try:
+        environment = {"SEGPLANE_META_ADDRESS": f"127.0.0.1:{restored.port}"}
+        checked = CliRunner().invoke(app, ["fsck"], env=environment)
+        as_json = CliRunner().invoke(app, ["fsck", "--json"], env=environment)
+    finally:
+        restored.stop(2.0)
+
+    assert checked.exit_code == 1
+    assert "not known: 4 babies of 1 unknown stream, 80 records\n" in checked.stdout
+    assert (
+        "not known: 1 baby beyond the committed offsets of known streams, 2 rec" in checked.stdout
+    )
+    assert "not known: 1 merged segment, 80 records\n" in checked.stdout
+    assert "0 violations, 0 orphans" in checked.stdout
+    found = json.loads(as_json.stdout[as_json.stdout.index("{") :])["not_known"]
+    assert (found["stream_babies"], found["stream_records"], found["segments"]) == (4, 80, 1)
 
 
 def test_repair_registers_a_batch_that_holds_a_missing_baby(run: RunCommand, case: Case) -> None:

@@ -31,6 +31,7 @@ from segplane.fsck import catalog_check as checks
 from segplane.fsck import check_cursor
 from segplane.fsck.check_cursor import KEPT_MAX, CatalogCursor, CursorRefused
 from segplane.fsck.footer_check import check_footers
+from segplane.fsck.not_known import add_orphans, find_not_known
 from segplane.fsck.repair import repair
 from segplane.fsck.withheld import Withheld, find_withheld, summary
 from segplane.recovery.losses import list_losses, list_parked, loss_text
@@ -112,6 +113,8 @@ class _Options:
 
 def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _Options) -> None:
     store, cursor = _check(client, begin, path)
+    not_known = find_not_known(client, store, cursor.unknown)
+    add_orphans(store, cursor, not_known.garbage_keys)
     report = checks.report_of(cursor)
     if options.is_deep:
         report.footers = check_footers(client, store, report.add)
@@ -122,6 +125,7 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
         more = {
             "repairs": lines,
             "losses": [message_dict(loss) for loss in losses],
+            "not_known": dataclasses.asdict(not_known),
             "withheld": [dataclasses.asdict(kind) for kind in withheld],
         }
         print(json.dumps(dataclasses.asdict(report) | more, indent=2))
@@ -129,8 +133,12 @@ def _run(client: MetaClient, begin: CatalogCursor, path: Path | None, options: _
         for loss in losses:
             is_back = loss.HasField("withdrawn_version")
             print(f"{'withdrawn' if is_back else 'accepted'} loss: {loss_text(loss)}")
+        for line in not_known.lines():
+            print(line)
+        if cursor.num_unknown > len(cursor.unknown):
+            print(f"not known: {cursor.num_unknown - len(cursor.unknown)} further objects")
         _print(report, lines, withheld)
-    if report.num_violations:
+    if report.num_violations or not_known.num_at_stake:
         raise typer.Exit(EXIT_REFUSED)
 
 

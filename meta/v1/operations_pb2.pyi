@@ -266,8 +266,13 @@ class UnknownSegment(_message.Message):
     OBJECT_KEY_FIELD_NUMBER: _builtins.int
     STREAM_ENDS_FIELD_NUMBER: _builtins.int
     TIME_RANGE_FIELD_NUMBER: _builtins.int
+    MODIFIED_AT_NANOS_FIELD_NUMBER: _builtins.int
     object_key: _builtins.str
     """Full object key below the bucket's base path."""
+    modified_at_nanos: _builtins.int
+    """Time of the object by the store's clock, nanoseconds since 1970. Rows prove nothing of an
+    object that is older than the last restore of the database.
+    """
     @_builtins.property
     def stream_ends(self) -> _containers.RepeatedCompositeFieldContainer[Global___StreamEnd]:
         """Per stream the last offset of its babies that are in the segment; at most 20,000."""
@@ -282,10 +287,11 @@ class UnknownSegment(_message.Message):
         object_key: _builtins.str = ...,
         stream_ends: _abc.Iterable[Global___StreamEnd] | None = ...,
         time_range: _common_pb2.TimeRange | None = ...,
+        modified_at_nanos: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time_range", b"time_range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["object_key", b"object_key", "stream_ends", b"stream_ends", "time_range", b"time_range"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["modified_at_nanos", b"modified_at_nanos", "object_key", b"object_key", "stream_ends", b"stream_ends", "time_range", b"time_range"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -90,6 +90,7 @@ def read_unknown(store: ObjectStore, key: str) -> UnknownSegment | None:
 
     try:
         stored = read_content(store, key).stored
+        modified_at_nanos = store.head(key).modified_at_nanos
     except (CorruptObject, ObjectMissing):
         return None
     ends = last_offsets(stored.footer.ranges)
@@ -99,6 +100,7 @@ def read_unknown(store: ObjectStore, key: str) -> UnknownSegment | None:
         object_key=key,
         stream_ends=[StreamEnd(stream_id=s, last_offset=last) for s, last in ends.items()],
         time_range=TimeRange(start_time=stored.start_time, end_time=stored.end_time),
+        modified_at_nanos=modified_at_nanos,
     )
 
 

@@ -106,6 +106,33 @@ def test_a_rollback_that_holds_no_deletion_costs_no_acknowledged_record(
     assert gone == []
 
 
+def test_a_segment_stays_whose_babies_a_collector_commits_anew_without_records(
+    meta_settings: Settings, empty_database_url: str, tmp_path: Path
+) -> None:
+    """It was reaped after the backup, so the collector takes its offset for a hole."""
+    with running(meta_settings) as tools:
+        collector = CollectorDriver(tools.meta, dataset(tools.meta))
+        collector.send("before")
+        nursery(tools.meta).cycle()
+        backups.dump(meta_settings.database.url, tmp_path / "dump")
+        before = keys(tools, "dataset/")
+        collector.send("after")
+        nursery(tools.meta).cycle()
+        (only_copy,) = set(keys(tools, "dataset/")).difference(before)
+        tools.store.delete([baby_key(collector.stream_id, 1)])
+
+    backups.restore(tmp_path / "dump", empty_database_url)
+    with running(meta_settings, empty_database_url) as tools:
+        collector.client, collector.next_offset = tools.meta, 1
+        collector.commit(collector.put())
+        nursery(tools.meta).cycle()
+        tools.meta.operations.ReleaseDeletionHold(ReleaseDeletionHoldRequest())
+        collect(tools)
+
+        assert collector.merged() == {collector.dataset_id: 1}
+        assert only_copy in keys(tools, "dataset/")
+
+
 def test_what_a_killed_nursery_and_a_killed_worker_left_is_deleted(
     meta_settings: Settings, tmp_path: Path
 ) -> None:

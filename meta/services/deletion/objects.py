@@ -94,7 +94,8 @@ def _segment(message: operations_pb2.UnknownSegment) -> UnknownSegment:
         last_offset = checks.count(end.last_offset, f"{field}.last_offset")
         ends[stream_id] = max(last_offset, ends.get(stream_id, -1))
     start_ns, end_ns = checks.closed_range(message.time_range, "segment.time_range")
-    return UnknownSegment(key, ends, start_ns, end_ns)
+    modified_at_nanos = checks.count(message.modified_at_nanos, "segment.modified_at_nanos")
+    return UnknownSegment(key, ends, start_ns, end_ns, modified_at_nanos)
 
 
 def _key(key: str, field: str) -> str:

@@ -21,12 +21,16 @@ HOLDERS_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class UnknownSegment:
-    """Content of a footer: the last offset of each stream, and time bounds in nanoseconds."""
+    """Content of a footer: the last offset of each stream, and time bounds in nanoseconds.
+
+    `modified_at_nanos` is the time of the object by the store's clock.
+    """
 
     object_key: str
     stream_ends: Mapping[UUID, int]
     start_ns: int
     end_ns: int
+    modified_at_nanos: int
 
 
 # From the first step of a purge on, nobody can bring the dataset back.
@@ -55,6 +59,14 @@ _IS_HIDDEN = text("""
     SELECT EXISTS (SELECT FROM segments s JOIN losses l ON l.segment_id = s.id
                    WHERE s.dataset_key = :key AND s.tombstone_version IS NOT NULL
                      AND s.start_ns <= :end_ns AND s.end_ns >= :start_ns)
+""")
+# After a restore a collector commits offsets anew whose babies were merged and reaped after the
+# backup. Rows then say that the dataset has merged them, but the segment alone has their records.
+# The hour is for the difference of the store's clock.
+_IS_FROM_BEFORE_RESTORE = text("""
+    SELECT EXISTS (SELECT FROM witness_state
+                   WHERE restored_at > timestamptz 'epoch' - interval '1 hour'
+                                       + (:nanos / 1000) * interval '1 microsecond')
 """)
 _HOLDERS = text("""
     SELECT prefix, object_name FROM segments
@@ -92,6 +104,8 @@ def find_holders(tx: Transaction, segment: UnknownSegment) -> tuple[str, ...] | 
     key, is_expired = dataset
     if is_expired:
         return ()
+    if tx.execute(_IS_FROM_BEFORE_RESTORE, {"nanos": segment.modified_at_nanos}).scalar_one():
+        return None
     if not segment.stream_ends or not _is_merged(tx, segment, UUID(name.dataset_id)):
         return None
     bounds = {"key": key, "start_ns": segment.start_ns, "end_ns": segment.end_ns}

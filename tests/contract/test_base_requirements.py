@@ -2,11 +2,15 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from distributions.hatch_build import PACKAGES, read_tree, reader_modules
 
@@ -59,6 +63,43 @@ def test_what_readers_import_is_what_the_read_extra_brings() -> None:
     assert lacking == set()
 
 
+def test_meta_opens_each_kind_of_store_with_what_the_server_extra_brings() -> None:
+    """A process opens them as meta does, without the packages that only other extras bring."""
+    projects = [ROOT / "pyproject.toml", ROOT / "distributions" / "server" / "pyproject.toml"]
+    readers, server = [tomllib.loads(path.read_text())["project"] for path in projects]
+    extras = server["optional-dependencies"]
+    brought = closure(names_of([*readers["dependencies"], *resolved(extras, "server")]))
+    of_all = closure(names_of(text for extra in extras for text in resolved(extras, extra)))
+    others = {*map(canonicalize_name, of_all)} - {*map(canonicalize_name, brought)}
+    hidden = [
+        top
+        for top, owners in packages_distributions().items()
+        if {*map(canonicalize_name, owners)} <= others
+    ]
+    assert "duckdb" in hidden
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({hidden!r}))
+import meta.server.server
+from segments.location import StoreLocation
+from segments.store.open import open_store
+for url in ("file:///folder", "s3://bucket/path?endpoint=http://localhost:1&region=us-east-1"):
+    open_store(StoreLocation.from_url(url))
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def resolved(extras: Mapping[str, Sequence[str]], name: str) -> Iterator[str]:
+    """The requirements of an extra and of those that it names."""
+    for text in extras[name]:
+        own = re.fullmatch(r"segplane-server\[(.+)\]", text)
+        if own is None:
+            yield text
+        else:
+            for other in own[1].split(","):
+                yield from resolved(extras, other)
+
+
 def foreign_tops(path: Path) -> Iterator[str]:
     """The packages of others that a module imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -70,9 +111,10 @@ def foreign_tops(path: Path) -> Iterator[str]:
 
 
 def names_of(requirements: Iterable[str]) -> set[str]:
-    """Names of required distributions, those of extras left out."""
-    named = (text for text in requirements if "extra ==" not in text)
-    return {re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in named} - {"segplane"}
+    """Names of required distributions, without those of extras and of other environments."""
+    parsed = [Requirement(text) for text in requirements]
+    needed = {r.name for r in parsed if r.marker is None or r.marker.evaluate({"extra": ""})}
+    return needed - {"segplane"}
 
 
 def closure(names: Iterable[str]) -> set[str]:

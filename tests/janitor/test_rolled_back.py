@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from janitor import jobs
@@ -130,6 +131,34 @@ def test_a_segment_stays_whose_babies_a_collector_commits_anew_without_records(
         collect(tools)
 
         assert collector.merged() == {collector.dataset_id: 1}
+        assert only_copy in keys(tools, "dataset/")
+
+
+def test_it_stays_also_if_a_standby_that_lagged_took_over_without_a_witness(
+    meta_settings: Settings, empty_database_url: str, tmp_path: Path
+) -> None:
+    settings = replace(meta_settings, keeps_witness=False)
+    with running(settings) as tools:
+        collector = CollectorDriver(tools.meta, dataset(tools.meta))
+        collector.send("before")
+        nursery(tools.meta).cycle()
+        backups.dump(settings.database.url, tmp_path / "dump")
+        before = keys(tools, "dataset/")
+        collector.send("after")
+        nursery(tools.meta).cycle()
+        (only_copy,) = set(keys(tools, "dataset/")).difference(before)
+        tools.store.delete([baby_key(collector.stream_id, 1)])
+
+    backups.restore(tmp_path / "dump", empty_database_url)
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute("UPDATE meta_state SET timeline = timeline + 1")
+    with running(settings, empty_database_url) as tools:
+        collector.client, collector.next_offset = tools.meta, 1
+        collector.commit(collector.put())
+        nursery(tools.meta).cycle()
+        tools.meta.operations.ReleaseDeletionHold(ReleaseDeletionHoldRequest())
+        collect(tools)
+
         assert only_copy in keys(tools, "dataset/")
 
 

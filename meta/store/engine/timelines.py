@@ -60,6 +60,12 @@ _JUMP = (
     f"{_ADOPT}, gap_start = version, gap_end = version + {VERSION_JUMP},"
     f" version = version + {VERSION_JUMP}, deletion_held = true"
 )
+# Without a witness nobody can tell how much was lost: it counts as a restore from now on.
+_NOTE_RESTORED = (
+    "UPDATE witness_state SET restored_at = clock_timestamp(),"
+    " restored_reason = 'the timeline of Postgres changed, and there was no witness to compare'"
+    " WHERE history IS NULL"
+)
 
 # Runs one statement and returns its first row, None if it returns none.
 Execute = Callable[[str], Any]
@@ -94,7 +100,9 @@ def _adopt(execute: Execute) -> None:
     if is_first:
         execute(_ADOPT)
         return
-    # A database that is about to be migrated from 0.1.0 has no table of gaps.
+    # A database that is about to be migrated has no table of gaps, or none of the witness.
     if execute(_HAS_TABLE.format("version_gaps"))[0]:
         execute(KEEP_GAP)
+    if execute(_HAS_TABLE.format("witness_state"))[0]:
+        execute(_NOTE_RESTORED)
     execute(_JUMP)

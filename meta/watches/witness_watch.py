@@ -10,7 +10,7 @@ import structlog
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.errors import MetaError, Unavailable
+from meta.errors import MetaError
 from meta.store.engine.pool import Database
 from meta.store.versions import witness_state
 from meta.store.versions.witness_state import WitnessStatus
@@ -42,7 +42,8 @@ def begin(database: Database, settings: Settings) -> None:
         # It covers what a server that crashed had committed; if it is too early, the first round
         # does, because every server begins with a change.
         guard.tick(TICK_SECS)
-    except Unavailable as error:
+    except MetaError as error:
+        # Of another server's lock too: what serves reads must not end because of it.
         log.warning("witness_not_read", error=error.message)
 
 

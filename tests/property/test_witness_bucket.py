@@ -1,6 +1,7 @@
 """A bucket that does not answer: what meta does with its witness out of reach."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -61,3 +62,20 @@ def test_a_running_server_goes_on_without_the_bucket_up_to_its_ceiling(
 
         objects.with_name("away").rename(objects)
         wait_until(lambda: meta.can_create("next"), "meta reads the witness", poll_secs=0.2)
+
+
+def test_a_server_starts_while_another_transaction_holds_the_witness(
+    objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with running_meta(meta_settings, database_url, objects, keeps_witness=False):
+        pass
+    database = replace(meta_settings.database, lock_timeout_ms=20)
+    with psycopg.connect(database_url) as holder:
+        holder.execute("SELECT FROM witness_state FOR UPDATE")
+        with running_meta(replace(meta_settings, database=database), database_url, objects) as meta:
+            assert meta.state().witness.history == 0
+            holder.rollback()
+
+            meta.watch.run_round()
+
+            assert meta.state().witness.history == 1

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from meta.errors import Unavailable
+from meta.errors import MetaError, Unavailable
 
 # Keys of a connection's info.
 _CONTINUITY = "continuity"
@@ -88,7 +88,7 @@ class Continuity:
 
     def compare(self) -> None:
         """Compare with the witness, if it can be read; without it no version is drawn."""
-        with suppress(Unavailable):
+        with suppress(MetaError):
             self.renew()
 
     def look(self) -> None:

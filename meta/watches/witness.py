@@ -1,8 +1,7 @@
 """Keeper of the witness: compares the database with it, begins terms, copies ticks.
 
-Several servers share one database and one witness. Each of them does all of this, in any order:
-every write to the bucket is put-if-absent and looked at again, every write to the database is a
-compare-and-move, and a step that came too late is begun anew.
+Several servers share one database and one witness. Each does all of this, in any order: every write
+to the bucket is put-if-absent and looked at again, every write to the database compares and moves.
 """
 
 import threading
@@ -160,10 +159,11 @@ class Witness:
     def _begin_term(self) -> None:
         reason = ""
         for _ in range(ATTEMPTS_MAX):
-            side = self._read()
-            if not side.is_due:
+            if not (side := self._read()).is_due:
                 return
             view = self._log.view(side.history)
+            if self._read().has_moved(side):
+                continue
             verdict = compare(side, view)
             if isinstance(verdict, Superseded):
                 self._stop(verdict.history)
@@ -208,9 +208,8 @@ class Witness:
     ) -> None:
         """Revoke what was revoked, before the term's first call is answered."""
         again = revocations.revoke_again(tx, revoked)
-        everything = 0
-        if verdict.is_restored and self._revokes_all:
-            everything = revocations.revoke_all(tx)
+        is_for_all = verdict.is_restored and self._revokes_all
+        everything = revocations.revoke_all(tx) if is_for_all else 0
         if again or everything:
             log.warning("tokens_revoked_after_restore", again=again, all=everything)
         if verdict.is_restored:
@@ -249,9 +248,10 @@ class Witness:
 
     def _look(self, side: Side) -> Mark:
         """Read the highest mark and compare a running database with it."""
-        view = self._log.view(side.history)
         # Ticks are copied after their commit, so the database is read after the witness.
-        side = self._read()
+        before, view, side = side, self._log.view(side.history), self._read()
+        if side.has_moved(before):
+            return self._look(side)
         newest = view.newest
         if newest is None or newest.number < side.number or newest.history < (side.history or 0):
             self._memory.is_suspect = True

@@ -1,4 +1,4 @@
-"""A bucket that does not answer: what meta does with its witness out of reach."""
+"""A bucket or a database that does not answer in time: what meta does with its witness."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +9,8 @@ import pytest
 
 from meta.config import Settings
 from meta.errors import Unavailable
+from meta.store.versions.witness import WitnessView
+from meta.watches.witness import Witness
 from tests.support.meta import rollback
 from tests.support.meta.rollback import commit_and_merge, running_meta, running_postgres
 from tests.support.waiting import wait_until
@@ -79,3 +81,31 @@ def test_a_server_starts_while_another_transaction_holds_the_witness(
             meta.watch.run_round()
 
             assert meta.state().witness.history == 1
+
+
+def test_a_server_that_slept_between_its_looks_at_bucket_and_database_holds_nothing(
+    objects: Path, meta_settings: Settings, database_url: str
+) -> None:
+    with (
+        running_meta(meta_settings, database_url, objects) as other,
+        running_meta(meta_settings, database_url, objects) as slow,
+    ):
+        awake, sleeper = (m.running.database.continuity.guard for m in (other, slow))
+        assert isinstance(awake, Witness)
+        assert isinstance(sleeper, Witness)
+        view, slept = sleeper._log.view, list[WitnessView]()
+
+        def view_and_sleep(own_history: int | None) -> WitnessView:
+            seen = view(own_history)
+            if not slept:
+                slept.append(seen)
+                awake.tick(0.0)
+                awake.tick(0.0)
+            return seen
+
+        sleeper._log.view = view_and_sleep  # type: ignore[method-assign]
+
+        sleeper.look()
+
+        assert slept
+        assert not other.state().deletion_held

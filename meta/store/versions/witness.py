@@ -53,9 +53,17 @@ class Side:
         """True if the database has to be compared with the witness before it draws."""
         return self.went_back or not self.has_room
 
+    def has_moved(self, before: "Side") -> bool:
+        """True if another server has written since: what it wrote says nothing of a restore."""
+        return _place(self) != _place(before)
+
     def has_begun(self, mark: Mark) -> bool:
         """True for a mark that this database has written."""
         return mark.term in (self.term, self.next_term)
+
+
+def _place(side: Side) -> tuple[object, ...]:
+    return side.history, side.number, side.tick, side.term, side.next_term
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,9 @@ class Liveness:
 
     def stop(self) -> None:
         """Wait for the end of the thread, once the client is closed."""
-        thread = self._thread
+        # A thread that another call begins is started before the lock is free.
+        with self._lock:
+            thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(PROBE_SECS)
 
@@ -83,6 +85,8 @@ class Liveness:
             self._run_thread()
 
     def _run_thread(self) -> None:
+        if self._endpoints.closed.is_set():
+            return
         # A process that was forked has the object, and not the thread.
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._watch, name="meta-liveness", daemon=True)

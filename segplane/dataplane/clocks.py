@@ -82,3 +82,7 @@ def _measure_repeatedly(meta: MetaClient, gauge: Gauge, shutdown: Shutdown) -> N
             gauge.set(read_database_clock(meta).skew_secs())
         except MetaError as error:
             log.debug("clock_skew_unknown", error=str(error))
+        except ValueError:
+            # A client that is closed takes no calls; it is closed at the end of the process.
+            if not shutdown.is_requested:
+                raise

@@ -30,6 +30,8 @@ from tests.support.releases.release import RELEASE_BEFORE
 # Another role than the owner cannot migrate.
 pytestmark = pytest.mark.database_owner
 DATASETS = ("web", "orders")
+# Of entries in polls: they may be further on than 0.2.0 had them, see ADR 20.
+POSITIONS = ("merged_offset", "merged_ingest_time_nanos")
 _COLUMNS = (
     "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
     " AND table_name <> 'alembic_version' ORDER BY table_name, ordinal_position"
@@ -79,7 +81,26 @@ def test_every_recorded_reply_is_given_again(meta_server: MetaServer) -> None:
 
     assert len(calls) > 40
     for reply, call in zip(replies, calls, strict=True):
-        assert reply == call
+        if call["method"] == "NurseryService.GetIngestStreamsForNursery":
+            pairs = zip(implied(reply["reply"]), implied(call["reply"]), strict=True)
+            assert all(now >= before for now, before in pairs)
+        assert explicit(reply) == explicit(call)
+
+
+def explicit(value: Any) -> Any:
+    """Leave out the positions of entries: 0.2.0 moved them only by calls, now they are implied."""
+    if isinstance(value, list):
+        return [explicit(item) for item in value]
+    if isinstance(value, dict):
+        return {key: explicit(item) for key, item in value.items() if key not in POSITIONS}
+    return value
+
+
+def implied(reply: Any) -> list[int]:
+    """The merged offsets of all entries, in the reply's order."""
+    return [
+        int(entry["merged_offset"]) for s in reply["streams"] for entry in s.get("datasets", ())
+    ]
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

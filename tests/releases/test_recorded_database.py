@@ -30,8 +30,8 @@ from tests.support.releases.release import RELEASE_BEFORE
 # Another role than the owner cannot migrate.
 pytestmark = pytest.mark.database_owner
 DATASETS = ("web", "orders")
-# Of entries in polls: they may be further on than 0.2.0 had them, see ADR 20.
-POSITIONS = ("merged_offset", "merged_ingest_time_nanos")
+# Of entries: they may be further on than 0.2.0 had them, see ADR 20.
+POSITIONS = ("merged_offset", "merged_ingest_time_nanos", "stream_offset")
 _COLUMNS = (
     "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
     " AND table_name <> 'alembic_version' ORDER BY table_name, ordinal_position"

@@ -24,7 +24,7 @@ KEYS_PER_CALL = 1_000
 
 
 @dataclass(slots=True)
-class NotKnown:
+class UnknownObjects:
     """Unknown objects by their kind; the records of unreadable ones are not counted."""
 
     stream_babies: int = 0
@@ -61,13 +61,13 @@ class NotKnown:
             )
 
 
-def find_not_known(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> NotKnown:
+def find_not_known(client: MetaClient, store: ObjectStore, keys: Sequence[str]) -> UnknownObjects:
     """Look again at keys that a check did not know, and count what is in them.
 
     Keys that a writer has registered since, or that a running merge writes, are left out. Raises
     MetaError, StoreError.
     """
-    found = NotKnown()
+    found = UnknownObjects()
     if not keys:
         return found
     streams = {stream.stream_id: stream for stream in read_streams(client)}
@@ -111,7 +111,7 @@ def _add_segment(
     store: ObjectStore,
     key: str,
     streams: dict[str, nursery_pb2.IngestStreamInfo],
-    found: NotKnown,
+    found: UnknownObjects,
 ) -> None:
     """Count a segment, unless all its records are in babies that wait to be merged."""
     # pyarrow is no part of a light install.

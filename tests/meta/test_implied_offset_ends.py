@@ -3,11 +3,16 @@
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 
 from meta.errors import NotDrained
-from meta.store.streams import merged_offsets
+from meta.store.engine.pool import Transaction
+from meta.store.streams import merged_offsets, stream_reads
+from meta.store.streams.stream_reads import StreamScope
+from meta.store.versions import versions
 from meta.v1 import ingest_token_pb2
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.plans import rows_of_statements
 from tests.support.meta.server import MetaServer
 from tests.support.meta.two_datasets import TwoDatasets
 
@@ -151,3 +156,24 @@ def test_a_poll_of_unmerged_entries_names_a_bounded_number_for_removal(
 
     assert len(entries) == merged_offsets.REMOVABLE_MAX
     assert not whole
+
+
+def test_a_poll_looks_up_stamps_and_reads_no_idle_entries(scene: TwoDatasets) -> None:
+    for offset in range(20):
+        scene.collector.commit(scene.stream, offset, scene.web)
+    scene.nursery.merge(scene.web, scene.stream, -1, 18)
+    scene.execute(
+        "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
+        " changed_version) SELECT cast(:stream AS uuid), gen_random_uuid(), -1, -1, 0"
+        " FROM generate_series(1, 1000)"
+    )
+    database = scene.server.running.database
+    with database.single() as tx:
+        tx.execute(text("VACUUM ANALYZE"))
+
+    def poll(tx: Transaction) -> None:
+        seq = versions.current(tx)
+        assert stream_reads.read_streams(tx, StreamScope(seq), 0.0, most=10)
+        assert merged_offsets.lowest_of(tx, UUID(scene.stream)) == 18
+
+    assert max(rows_of_statements(database, poll)) < 1_000

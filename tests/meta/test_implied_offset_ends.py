@@ -158,6 +158,25 @@ def test_a_poll_of_unmerged_entries_names_a_bounded_number_for_removal(
     assert not whole
 
 
+def test_an_entry_that_comes_back_begins_at_or_above_the_deleted_offset(
+    scene: TwoDatasets,
+) -> None:
+    catalog = CatalogDriver(scene.nursery.client)
+    scene.collector.commit(scene.stream, 0, scene.app)
+    scene.nursery.merge(scene.app, scene.stream, -1, 0)
+    scene.nursery.reap(scene.stream, 0)
+    catalog.route(scene.token, logs=scene.web)
+    scene.nursery.remove_entry(scene.stream, scene.app, 0)
+
+    catalog.route(scene.token, logs=scene.web, traces=scene.app)
+
+    stored = "SELECT merged_offset FROM stream_datasets WHERE dataset_id = :app"
+    assert scene.count(stored) == 0
+    scene.collector.commit(scene.stream, 1, scene.app)
+    scene.nursery.merge(scene.app, scene.stream, 0, 1)
+    assert scene.findings() == []
+
+
 def test_a_poll_looks_up_stamps_and_reads_no_idle_entries(scene: TwoDatasets) -> None:
     for offset in range(20):
         scene.collector.commit(scene.stream, offset, scene.web)

@@ -10,7 +10,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads
 from meta.store.streams.stream_reads import StreamScope
 from meta.store.versions import versions
-from meta.v1 import ingest_token_pb2
+from meta.v1 import ingest_token_pb2, operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.plans import rows_of_statements
 from tests.support.meta.server import MetaServer
@@ -175,6 +175,23 @@ def test_an_entry_that_comes_back_begins_at_or_above_the_deleted_offset(
     scene.collector.commit(scene.stream, 1, scene.app)
     scene.nursery.merge(scene.app, scene.stream, 0, 1)
     assert scene.findings() == []
+
+
+def test_a_located_baby_is_merged_by_an_entry_whose_implied_offset_is_beyond_it(
+    scene: TwoDatasets,
+) -> None:
+    scene.collector.commit(scene.stream, 0, scene.web)
+    scene.collector.commit(scene.stream, 1, scene.app)
+    scene.collector.commit(scene.stream, 2, scene.web)
+    scene.nursery.merge(scene.web, scene.stream, -1, 2)
+
+    def merged(offset: int) -> dict[str, bool]:
+        request = operations_pb2.LocateOffsetRequest(stream_id=scene.stream, offset=offset)
+        located = scene.nursery.client.operations.LocateOffset(request)
+        return {place.dataset_id: place.merged for place in located.locations}
+
+    assert merged(0) == {scene.web: True, scene.app: True}
+    assert merged(1) == merged(2) == {scene.web: True, scene.app: False}
 
 
 def test_a_poll_looks_up_stamps_and_reads_no_idle_entries(scene: TwoDatasets) -> None:

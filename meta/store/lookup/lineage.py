@@ -66,8 +66,7 @@ _BABY = text(
     ' FROM baby_segments WHERE stream_id = :stream AND "offset" = :offset'
 )
 _ENTRIES = text(
-    "SELECT dataset_id, merged_offset >= :offset AS is_merged FROM stream_datasets"
-    " WHERE stream_id = :stream AND base_offset < :offset"
+    "SELECT dataset_id FROM stream_datasets WHERE stream_id = :stream AND base_offset < :offset"
 )
 _DESCENDANTS = text(
     "WITH RECURSIVE held AS ("
@@ -113,7 +112,9 @@ def locate(tx: Transaction, stream_id: UUID, offset: int) -> Whereabouts:
     if stream is None and not chain:
         raise NotFound("there is no such stream", stream_id=stream_id)
     baby = next(map(make_baby, tx.execute(_BABY, key)), None)
-    merged = {row.dataset_id: row.is_merged for row in tx.execute(_ENTRIES, key)}
+    entries = tx.execute(_ENTRIES, key).scalars().all()
+    ends = merged_offsets.of_stream(tx, stream_id, entries) if entries else {}
+    merged = {dataset_id: end >= offset for dataset_id, end in ends.items()}
     merged |= {dataset_id: True for dataset_id, _ in chain}
     rows = segments.get_many(tx, [segment_id for _, segment_id in held])
     live = {UUID(row.id): row for row in rows if row.tombstone_version is None}

@@ -10,7 +10,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads
 from meta.store.streams.stream_reads import StreamScope
 from meta.store.versions import versions
-from meta.v1 import ingest_token_pb2, operations_pb2
+from meta.v1 import ingest_token_pb2, ingestion_pb2, operations_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.plans import rows_of_statements
 from tests.support.meta.server import MetaServer
@@ -192,6 +192,22 @@ def test_a_located_baby_is_merged_by_an_entry_whose_implied_offset_is_beyond_it(
 
     assert merged(0) == {scene.web: True, scene.app: True}
     assert merged(1) == merged(2) == {scene.web: True, scene.app: False}
+
+
+def test_a_baby_without_facts_waits_until_every_entry_has_passed_it(scene: TwoDatasets) -> None:
+    request = ingestion_pb2.CommitOffsetRequest(stream_id=scene.stream, committed_offset=0)
+    scene.nursery.client.ingestion.CommitOffset(request)
+    assert scene.merged() == (-1, -1)
+    with pytest.raises(NotDrained):
+        scene.nursery.reap(scene.stream, 0)
+
+    for dataset in (scene.web, scene.app):
+        scene.nursery.register(dataset, (scene.stream, -1, 0))
+    scene.nursery.stop(scene.stream, 1)
+
+    # The stop message of MarkStreamStopped has no object.
+    assert scene.merged() == (1, 1)
+    assert scene.findings() == []
 
 
 def test_a_poll_looks_up_stamps_and_reads_no_idle_entries(scene: TwoDatasets) -> None:

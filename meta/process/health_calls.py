@@ -15,7 +15,7 @@ from grpc_health.v1.health import aio as health_aio
 from meta.process.call_places import CallPlaces, Context, NoMessage, Refusal
 
 SERVICE = "/grpc.health.v1.Health"
-# What a stranger may have on its way to us: messages of up to the server's limit.
+# Bytes that a stranger may have in transit: messages of up to the server's limit.
 CHECKS_MAX, CHECK_SECS = 16, 10.0
 # Seconds of a watch: a probe that watches for longer is asked to begin anew.
 WATCHES_MAX, WATCH_SECS = 64, 3_600.0

@@ -98,7 +98,7 @@ _LOCK = text(f"""
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
 """)  # noqa: S608
-# What an operator has hidden since its row was read (a replacement that was taken back).
+# Segments hidden by an operator since their rows were read (a replacement was taken back).
 _HIDDEN = text("SELECT id FROM segments WHERE id = ANY(:ids) AND tombstone_at = 'infinity'")
 # An altered replacement may be merged once its original is gone. Only a replacement withdraws a
 # loss at the version that it was created at.

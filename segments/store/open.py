@@ -5,6 +5,7 @@ from functools import cache
 from segments.errors import StoreUnusable
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
+from segments.store.timeouts import BRIEF_TIMEOUTS, DEFAULT_TIMEOUTS
 
 
 @cache
@@ -20,7 +21,6 @@ def open_store(location: StoreLocation, *, is_brief: bool = False) -> ObjectStor
 
         return FolderStore(location)
     if location.provider == "s3":
-        from segments.store.s3.client import BRIEF_TIMEOUTS, DEFAULT_TIMEOUTS
         from segments.store.s3.store import S3Store
 
         return S3Store(location, BRIEF_TIMEOUTS if is_brief else DEFAULT_TIMEOUTS)

@@ -13,30 +13,25 @@ from urllib3.exceptions import HTTPError
 
 from segments.store.s3.client import Target
 from segments.store.s3.errors import FAILURES, BrokenAnswer, code_of, is_missing
-from segments.store.s3.retry import Tries
+from segments.store.s3.retry import tries_of
+from segments.store.upload_body import CRC_NAME, crc_text
 
 if TYPE_CHECKING:
     from types_boto3_s3.type_defs import GetObjectOutputTypeDef
 
-CRC_NAME = "crc32c"  # The object's metadata: CRC-32C of all its bytes, as crc_text gives it.
 COMPARE_BYTES = 1 << 20
 
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
-def crc_text(value: int) -> str:
-    """A checksum as 8 hex digits."""
-    return f"{value:08x}"
-
-
 def read_whole(target: Target) -> bytes:
     """Read an object; raises one of FAILURES."""
-    return Tries(target.timeouts).run(lambda: _read_whole(target))
+    return tries_of(target.timeouts).run(lambda: _read_whole(target))
 
 
 def read_range(target: Target, start: int, length: int) -> bytes:
     """Read at least one byte from start on, fewer than length only at the end; raises FAILURES."""
-    return Tries(target.timeouts).run(lambda: _read_range(target, start, length))
+    return tries_of(target.timeouts).run(lambda: _read_range(target, start, length))
 
 
 def equals(target: Target, content: BinaryIO, size_bytes: int, crc: str) -> bool:

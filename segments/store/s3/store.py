@@ -15,11 +15,13 @@ from segments.location import StoreLocation
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader
-from segments.store.s3.client import DEFAULT_TIMEOUTS, RequestTimeouts, Target, client_of
+from segments.store.s3.client import Target, client_of
 from segments.store.s3.errors import FAILURES, BrokenAnswer, code_of, is_missing, refused
 from segments.store.s3.read import read_range, read_whole
-from segments.store.s3.retry import Tries
-from segments.store.s3.write import UploadBody, complete_parts_if_absent, write_if_absent
+from segments.store.s3.retry import tries_of
+from segments.store.s3.write import complete_parts_if_absent, write_if_absent
+from segments.store.timeouts import DEFAULT_TIMEOUTS, PROBE_SECS, RequestTimeouts
+from segments.store.upload_body import UploadBody
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     )
 
 DELETE_KEYS_MAX = 1_000
-PROBE_SECS = 3.0  # A process that cannot start ends at once.
 
 T = TypeVar("T")
 Page = TypeVar("Page", "ListObjectsV2OutputTypeDef", "ListMultipartUploadsOutputTypeDef")
@@ -69,7 +70,7 @@ class S3Store:
         """Read an object's size and time."""
         name = self._name(key)
         try:
-            reply = Tries(self.timeouts).run(
+            reply = tries_of(self.timeouts).run(
                 lambda: self._client.head_object(Bucket=self.location.bucket, Key=name)
             )
         except FAILURES as error:
@@ -108,7 +109,7 @@ class S3Store:
         brief = replace(self.timeouts, deadline_secs=min(PROBE_SECS, self.timeouts.deadline_secs))
         store = replace(self, timeouts=brief)
         try:
-            Tries(brief).run(lambda: store._client.head_bucket(Bucket=self.location.bucket))
+            tries_of(brief).run(lambda: store._client.head_bucket(Bucket=self.location.bucket))
         except FAILURES as error:
             raise refused(error, self.location, is_probe=True) from error
         try:
@@ -161,7 +162,7 @@ class S3Store:
     def _asked(self, request: Callable[[], T]) -> T:
         """Make a request until it is answered; every failure is the store's."""
         try:
-            return Tries(self.timeouts).run(request)
+            return tries_of(self.timeouts).run(request)
         except FAILURES as error:
             raise refused(error, self.location) from error
 

@@ -6,62 +6,23 @@ boto3's transfer manager takes no condition for a multipart upload, hence the se
 import base64
 import contextlib
 import hashlib
-import io
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-
-import google_crc32c
+from typing import TYPE_CHECKING
 
 from segments.errors import ObjectExists, StoreError
+from segments.store.retry import Tries
 from segments.store.s3.client import Target
 from segments.store.s3.errors import FAILURES, Failure, code_of, is_conflict, is_transient, refused
-from segments.store.s3.read import CRC_NAME, crc_text, equals
-from segments.store.s3.retry import Tries
+from segments.store.s3.read import equals
+from segments.store.s3.retry import tries_of
+from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
 if TYPE_CHECKING:
     from types_boto3_s3.type_defs import CompletedPartTypeDef
 
-PART_BYTES = 16 << 20
-PARTS_MAX = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class UploadBody:
-    """Bytes to write, readable from the start as often as needed."""
-
-    size_bytes: int
-    open: Callable[[], BinaryIO]
-
-    @classmethod
-    def of_bytes(cls, body: bytes) -> "UploadBody":
-        """Bytes in memory."""
-        return cls(len(body), lambda: io.BytesIO(body))
-
-    @classmethod
-    def of_file(cls, path: Path) -> "UploadBody":
-        """A local file that no one writes to meanwhile."""
-        return cls(path.stat().st_size, lambda: path.open("rb"))
-
-    def parts(self) -> Iterator[bytes]:
-        """The bytes in pieces fit for a multipart upload."""
-        size_bytes = max(PART_BYTES, -(-self.size_bytes // PARTS_MAX))
-        with self.open() as source:
-            while piece := source.read(size_bytes):
-                yield piece
-
-    def crc(self) -> str:
-        """The checksum that goes with the object."""
-        value = 0
-        for piece in self.parts():
-            value = google_crc32c.extend(value, piece)
-        return crc_text(value)
-
 
 def write_if_absent(target: Target, content: UploadBody) -> None:
     """Write an object unless the key has one; raises ObjectExists."""
-    tries = Tries(target.timeouts)
+    tries = tries_of(target.timeouts)
     put = _put_whole if content.size_bytes <= PART_BYTES else _put_parts
     try:
         put(target, content, tries)
@@ -75,7 +36,7 @@ def write_if_absent(target: Target, content: UploadBody) -> None:
 def complete_parts_if_absent(target: Target, content: UploadBody) -> bool:
     """Try a multipart upload in one part; False if its condition failed, as a probe hopes."""
     try:
-        _put_parts(target, content, Tries(target.timeouts))
+        _put_parts(target, content, tries_of(target.timeouts))
     except FAILURES as error:
         if code_of(error) == "PreconditionFailed":
             return False
@@ -83,7 +44,7 @@ def complete_parts_if_absent(target: Target, content: UploadBody) -> bool:
     return True
 
 
-def _put_whole(target: Target, content: UploadBody, tries: Tries) -> None:
+def _put_whole(target: Target, content: UploadBody, tries: Tries[Failure]) -> None:
     with content.open() as source:
         body = source.read()
     digest, metadata = _sha256(body), {CRC_NAME: content.crc()}
@@ -100,14 +61,14 @@ def _put_whole(target: Target, content: UploadBody, tries: Tries) -> None:
     _check_echo(target, digest, reply.get("ChecksumSHA256"))
 
 
-def _put_parts(target: Target, content: UploadBody, tries: Tries) -> None:
+def _put_parts(target: Target, content: UploadBody, tries: Tries[Failure]) -> None:
     # An upload that met a conflict, or was aborted, is of no more use: begin another.
     tries.run(lambda: _upload(target, content, tries), repeats=_is_upload_lost)
 
 
-def _upload(target: Target, content: UploadBody, tries: Tries) -> None:
+def _upload(target: Target, content: UploadBody, tries: Tries[Failure]) -> None:
     metadata = {CRC_NAME: content.crc()}
-    upload_id = Tries(target.timeouts).run(
+    upload_id = tries_of(target.timeouts).run(
         lambda: target.client.create_multipart_upload(
             Bucket=target.location.bucket,
             Key=target.name,
@@ -132,7 +93,7 @@ def _upload(target: Target, content: UploadBody, tries: Tries) -> None:
 
 def _put_part(target: Target, upload_id: str, number: int, body: bytes) -> "CompletedPartTypeDef":
     digest = _sha256(body)
-    reply = Tries(target.timeouts).run(
+    reply = tries_of(target.timeouts).run(
         lambda: target.client.upload_part(
             Bucket=target.location.bucket,
             Key=target.name,
@@ -151,9 +112,9 @@ def _complete(
     content: UploadBody,
     upload_id: str,
     parts: "list[CompletedPartTypeDef]",
-    tries: Tries,
+    tries: Tries[Failure],
 ) -> None:
-    completion = Tries(target.timeouts)
+    completion = tries_of(target.timeouts)
     try:
         completion.run(
             lambda: target.client.complete_multipart_upload(
@@ -181,7 +142,9 @@ def _stands(target: Target, content: UploadBody) -> bool:
     """True if the object is exactly this content."""
     crc = content.crc()
     with content.open() as source:
-        return Tries(target.timeouts).run(lambda: equals(target, source, content.size_bytes, crc))
+        return tries_of(target.timeouts).run(
+            lambda: equals(target, source, content.size_bytes, crc)
+        )
 
 
 def _sha256(body: bytes) -> str:

@@ -13,8 +13,8 @@ from segments.parquet.footer import SegmentFacts
 from segments.parquet.reader import read_segment
 from segments.parquet.small_writer import SmallSegment, small_format
 from segments.parquet.upload import upload_segment, upload_small_segment
-from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.store import S3Store
+from segments.store.timeouts import RequestTimeouts
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import (
     Fault,

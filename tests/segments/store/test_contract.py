@@ -13,7 +13,7 @@ import pytest
 
 from segments.errors import ObjectExists, ObjectMissing
 from segments.store.interface import ObjectStore
-from segments.store.s3.write import PART_BYTES
+from segments.store.upload_body import PART_BYTES
 
 WRITERS = 12
 HOSTILE_KEYS = [

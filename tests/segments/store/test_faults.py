@@ -9,8 +9,8 @@ import pytest
 
 from segments.errors import ObjectExists, ObjectMissing, StoreError, StoreUnavailable
 from segments.store.s3 import write
-from segments.store.s3.client import RequestTimeouts
 from segments.store.s3.store import S3Store
+from segments.store.timeouts import RequestTimeouts
 from tests.support.object_store import faults
 from tests.support.object_store.faulty_proxy import (
     Fault,

@@ -9,8 +9,9 @@ from botocore.exceptions import ClientError
 
 from segments.errors import ObjectExists
 from segments.location import StoreLocation
-from segments.store.s3.client import DEFAULT_TIMEOUTS, client_of
+from segments.store.s3.client import client_of
 from segments.store.s3.store import S3Store
+from segments.store.timeouts import DEFAULT_TIMEOUTS
 
 WRITERS = 12
 

@@ -28,7 +28,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.s3.errors import refused
 from segments.store.s3.store import S3Store
-from segments.store.s3.write import PART_BYTES
+from segments.store.upload_body import PART_BYTES
 from tests.support.object_store.answers import (
     HASTY,
     SOON,

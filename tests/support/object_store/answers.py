@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Callable
 
-from segments.store.s3.client import RequestTimeouts
-from segments.store.s3.write import PART_BYTES
+from segments.store.timeouts import RequestTimeouts
+from segments.store.upload_body import PART_BYTES
 from tests.support.object_store.faulty_proxy import DroppedConnection, Forward, ProxyAnswer, Request
 
 SOON = RequestTimeouts(deadline_secs=60.0, wait_secs_min=0.01)

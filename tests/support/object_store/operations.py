@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from segments.store.s3.client import DEFAULT_TIMEOUTS, client_of
+from segments.store.s3.client import client_of
 from segments.store.s3.store import S3Store
+from segments.store.timeouts import DEFAULT_TIMEOUTS
 from tests.support.object_store.faulty_proxy import Request
 
 PART_BYTES = 5 << 20  # The least that S3 allows.

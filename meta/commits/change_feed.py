@@ -94,7 +94,10 @@ class ChangeFeed:
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """Hold one of the places of watchers. Raises Overloaded."""
+        """Hold one of the places of watchers. Raises Overloaded, Unavailable while it drains."""
+        # Before the first reply: after one, clients would take this server for a good one.
+        if self._is_closed:
+            raise _draining()
         if self._watchers >= self._watchers_max:
             raise Overloaded(f"the server has {self._watchers} watchers, its maximum")
         self._watchers += 1

@@ -167,11 +167,21 @@ def test_the_deletion_of_the_dataset_ends_its_streams(
 def test_draining_ends_all_streams_at_once(
     meta_server: MetaServer, followers: list[Follower]
 ) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(lambda: [follower.end() for follower in followers])
+    with ThreadPoolExecutor(len(followers)) as pool:
+        ended = [pool.submit(follower.end) for follower in followers]
         meta_server.running.loop.run(meta_server.running.feed.close())
 
-    assert {type(error) for error in ended.result()} == {Unavailable}
+    assert {type(one.result()) for one in ended} == {Unavailable}
+
+
+def test_a_server_that_drains_begins_no_stream(
+    meta_server: MetaServer, meta_client: MetaClient, start: int
+) -> None:
+    meta_server.running.loop.run(meta_server.running.feed.close())
+    follower = Follower(meta_client, start)
+
+    with pytest.raises(Unavailable):
+        follower.receive()
 
 
 def test_what_cannot_be_watched_is_refused(meta_client: MetaClient, start: int) -> None:

@@ -29,7 +29,7 @@ from segments.store.open import open_store
 from segplane.dataplane.clocks import Clock, DatabaseClock
 from segplane.dataplane.deletion_permit import DeletionPermit
 from segplane.dataplane.location import Locator
-from segplane.dataplane.stream_poll import Shards, StreamPoll
+from segplane.dataplane.stream_poll import Shards, read_unmerged
 
 log = structlog.get_logger()
 
@@ -66,7 +66,6 @@ class Nursery:
         self._unknown_layouts: Mapping[str, str] = {}
         self._refused = RefusedDatasets(self._clock.monotonic)
         self._registrations = Registrations(client, self._clock.monotonic)
-        self._stream_poll = StreamPoll(client, self._clock.monotonic)
         self._locator = Locator(client, "nursery", settings.object_store, self._clock.monotonic)
         self._probed: StoreLocation | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
@@ -121,7 +120,7 @@ class Nursery:
         # Should the layout of one of them come with the reply, it is merged after the next poll.
         withheld = list(self._unknown_layouts.keys() | self._refused.withheld())[:WAITING_MAX]
         try:
-            reply, catalog = self._stream_poll.read_unmerged(since_seq, withheld, self._shards)
+            reply = read_unmerged(self._client, since_seq, withheld, self._shards)
         except VersionExpired:
             # Meta no longer knows what was removed since; a full poll needs no history.
             self._tended_at = float("-inf")
@@ -133,7 +132,7 @@ class Nursery:
         self._seen_seq = reply.response_seq
         self._database_clock.observe(reply.database_time_nanos, sent_at)
         metrics.CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
-        snapshot = read_snapshot(reply, withheld, catalog)
+        snapshot = read_snapshot(reply, withheld)
         self._parked.forget_passed(
             (info.stream for info in snapshot.streams), is_complete=since_seq == 0
         )

@@ -64,7 +64,10 @@ def reap(
 
 
 def retire(client: MetaClient, info: StreamInfo, routed_dataset_ids: frozenset[str]) -> list[str]:
-    """Delete the entries that will receive no more records; returns their datasets."""
+    """Delete the entries that will receive no more records; returns their datasets.
+
+    Where merged entries are left out of a poll, meta names those that no token routes to.
+    """
     removed = []
     for dataset_id, merged in info.stream.merged.items():
         is_drained = merged == info.deleted_offset and merged == info.stream.committed_offset

@@ -9,7 +9,7 @@ from nursery.streams import BabyFacts, IngestStream
 from segments.parquet.schema import SegmentSpec
 from segments.signals import TRAITS
 from segplane.dataplane.babies.reads import Period
-from segplane.dataplane.stream_poll import KnownCatalog
+from segplane.dataplane.dataset_layout import read_layouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class StreamInfo:
 class StreamSnapshot:
     """One poll's answer.
 
-    `waiting` says of datasets that cannot be merged now why not.
+    `specs` and `waiting` are of datasets with something to merge: their layouts, and why they
+    cannot be merged now. `routed_dataset_ids` is empty but for a meta of release 0.2.0.
     """
 
     streams: tuple[StreamInfo, ...]
@@ -51,16 +52,10 @@ class StreamSnapshot:
 def read_snapshot(
     reply: nursery_pb2.GetIngestStreamsResponse,
     withheld: Collection[str] = (),
-    catalog: KnownCatalog | None = None,
 ) -> StreamSnapshot:
-    """Convert a reply; what it holds for `withheld` datasets is not enough to merge them.
-
-    `catalog` is what the poll knows; None = the reply has all of it.
-    """
-    if catalog is None:
-        catalog = KnownCatalog()
-        catalog.add(reply)
-    specs, held_back = catalog.specs, frozenset(withheld)
+    """Convert a reply; what it holds for `withheld` datasets is not enough to merge them."""
+    layouts = read_layouts(reply.datasets)
+    specs, held_back = layouts.specs, frozenset(withheld)
     periods: dict[str, list[Period]] = defaultdict(list)
     for period in reply.routing_history:
         periods[period.stream_id].append(_period(period))
@@ -73,8 +68,12 @@ def read_snapshot(
             _stream(info, tuple(periods[info.stream_id]), is_mergeable) for info in reply.streams
         ),
         specs=specs,
-        waiting=dict(catalog.waiting),
-        routed_dataset_ids=catalog.routed_dataset_ids(),
+        waiting=layouts.waiting,
+        routed_dataset_ids=frozenset(
+            dataset_id
+            for token in reply.token_routing
+            for dataset_id in (getattr(token, row.routing_field) for row in TRAITS.values())
+        ),
     )
 
 

@@ -32,7 +32,7 @@ class DownloadConfigRequest(_message.Message):
     """Name of the worker; any text, known or not."""
     omit_datasets: _builtins.bool
     """Leave the datasets out of the reply, for callers that only want to know where objects are;
-    config_version is the same hash.
+    config_version is then the hash of cloud_object_prefix alone.
     """
     def __init__(
         self,
@@ -72,7 +72,9 @@ class DownloadConfigResponse(_message.Message):
 
     @_builtins.property
     def other_datasets(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.DatasetInfo]:
-        """The other live datasets by id, at most 1,000."""
+        """The other live datasets by id. RESOURCE_EXHAUSTED (REPLY_TOO_LARGE) if they do not fit into a
+        reply: call again with omit_datasets, and CatalogService.ListDatasets for pages of them.
+        """
 
     def __init__(
         self,

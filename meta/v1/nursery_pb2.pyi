@@ -84,7 +84,8 @@ class GetIngestStreamsRequest(_message.Message):
     omit_merged_entries: _builtins.bool
     """With paged: leave out entries that have merged everything committed, and all checkpoints, where
     every unmerged baby segment is stamped with datasets that have entries. Entries that may be
-    removed now are in the reply, up to 2,000 of a stream.
+    removed now are in the reply, up to 2,000 of a stream. Of the catalog each page has the datasets
+    of its entries, and no token_routing; catalog_since_seq is of no account.
     """
     @_builtins.property
     def waiting_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -369,7 +370,7 @@ class GetIngestStreamsResponse(_message.Message):
 
     @_builtins.property
     def datasets(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.DatasetInfo]:
-        """All live datasets."""
+        """All live datasets. With paged, see catalog_since_seq and omit_merged_entries."""
 
     @_builtins.property
     def token_routing(self) -> _containers.RepeatedCompositeFieldContainer[Global___IngestTokenRoutingInfo]:

@@ -1,13 +1,16 @@
 """Lookup of datasets, views, segments and of their URLs, as a query engine does it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from meta.client import MetaClient, location
 from meta.errors import MetaError, NotFound, RoleRefused
-from meta.v1 import catalog_pb2, common_pb2
+from meta.v1 import catalog_pb2, common_pb2, operations_pb2
 from meta.v1 import segment_lookup_pb2 as pb
 from segments.keys import join_key
 from segplane.terminal import suggestions
+
+# As many as one GetUsage takes.
+_USAGES_MAX = 1_000
 
 
 def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
@@ -20,6 +23,20 @@ def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
         if not reply.pagination.HasField("next_cursor"):
             return datasets
         page.after = reply.pagination.next_cursor
+
+
+def read_usages(
+    client: MetaClient, dataset_ids: Sequence[str]
+) -> Iterator[operations_pb2.DatasetUsage]:
+    """Read the usage of datasets, leaving out those that were deleted."""
+    for start in range(0, len(dataset_ids), _USAGES_MAX):
+        page = dataset_ids[start : start + _USAGES_MAX]
+        try:
+            request = operations_pb2.GetUsageRequest(dataset_ids=page)
+            yield from client.operations.GetUsage(request).usage
+        except NotFound as gone:
+            left = [dataset_id for dataset_id in page if dataset_id != gone.metadata["dataset_id"]]
+            yield from read_usages(client, left)
 
 
 def all_views(client: MetaClient) -> Iterator[catalog_pb2.View]:

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from meta.errors import NotDrained
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads
+from meta.store.streams.removable_entries import EXAMINED_MAX, RemovableEntries
 from meta.store.streams.stream_reads import StreamScope
 from meta.store.versions import versions
 from meta.v1 import ingest_token_pb2, ingestion_pb2, operations_pb2
@@ -140,22 +141,50 @@ def test_a_revoked_token_is_deleted_though_idle_entries_were_never_moved(
 
 
 @pytest.mark.parametrize("surplus", [0, 1])
-def test_a_poll_of_unmerged_entries_names_a_bounded_number_for_removal(
+def test_a_poll_examines_a_bounded_number_of_entries_for_removal(
     scene: TwoDatasets, surplus: int
 ) -> None:
     scene.nursery.stop(scene.stream, -1)
-    num_others = merged_offsets.REMOVABLE_MAX + surplus - 2
     statement = (
         "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
         " changed_version) SELECT cast(:stream AS uuid), gen_random_uuid(), -1, -1, 0"
     )
-    scene.execute(f"{statement} FROM generate_series(1, {num_others})")
+    scene.execute(f"{statement} FROM generate_series(1, {EXAMINED_MAX + surplus - 2})")
+    removable = RemovableEntries()
 
     with scene.server.running.database.read() as tx:
-        entries, whole = merged_offsets.read_unmerged(tx, [UUID(scene.stream)])
+        first, second, third = (removable.find(tx, [UUID(scene.stream)]) for _ in range(3))
+        entries, whole = merged_offsets.read_unmerged(tx, [UUID(scene.stream)], first)
 
-    assert len(entries) == merged_offsets.REMOVABLE_MAX
+    assert len(first) == len(entries) == EXAMINED_MAX
     assert not whole
+    # Those behind come next, and then the first ones again.
+    assert len(second) == surplus
+    assert not set(second) & set(first)
+    assert third == first
+
+
+def test_entries_that_a_token_routes_to_are_not_named_for_removal(scene: TwoDatasets) -> None:
+    catalog = CatalogDriver(scene.nursery.client)
+
+    def removable() -> set[str]:
+        with scene.server.running.database.read() as tx:
+            keys = RemovableEntries(examined_max=10).find(tx, [UUID(scene.stream)])
+        return {str(dataset_id) for _, dataset_id in keys}
+
+    before = removable()
+    catalog.route(scene.token, metrics=scene.web)
+    of_one_signal = removable()
+    scene.collector.commit(scene.stream, 0, scene.web)
+    while_unmerged = removable()
+    catalog.revoke(scene.token)
+    scene.nursery.merge(scene.web, scene.stream, -1, 0)
+    scene.nursery.reap(scene.stream, 0)
+
+    assert before == set()
+    assert of_one_signal == {scene.app}
+    assert while_unmerged == set()
+    assert removable() == {scene.app, scene.web}
 
 
 def test_an_entry_that_comes_back_begins_at_or_above_the_deleted_offset(

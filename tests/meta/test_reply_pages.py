@@ -14,9 +14,11 @@ from meta.v1 import (
     nursery_pb2,
     operations_pb2,
 )
-from segplane.dataplane.stream_poll import StreamPoll, read_streams
+from segplane.dataplane.stream_poll import read_streams, read_unmerged
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.full_server import (
+    CONTRACT_DATASETS,
+    CONTRACT_TOKENS,
     GRPC_DEFAULT_BYTES,
     fill_datasets,
     fill_streams,
@@ -34,10 +36,10 @@ def dataset(catalog: CatalogDriver) -> str:
 
 @pytest.fixture
 def full(meta_server: MetaServer, dataset: str) -> MetaServer:
-    """A server at its limits: datasets, their promoted columns, tokens."""
+    """A server with as much as a client of the contract reads: datasets, their columns, tokens."""
     with meta_server.running.database.write() as tx:
-        fill_datasets(tx, config.DATASETS_MAX - dataset_rows.count_live(tx))
-        fill_tokens(tx, config.TOKENS_MAX, dataset)
+        fill_datasets(tx, CONTRACT_DATASETS - dataset_rows.count_live(tx))
+        fill_tokens(tx, CONTRACT_TOKENS, dataset)
     return meta_server
 
 
@@ -138,7 +140,7 @@ def test_more_removals_than_fit_are_forgotten(
 
     with pytest.raises(VersionExpired):
         nursery.poll(since_seq=seen)
-    assert StreamPoll(meta_server.client).read(0).response_seq > seen
+    assert read_unmerged(meta_server.client, 0).response_seq > seen
 
 
 def test_offsets_at_a_version_come_in_pages(full: MetaServer, dataset: str) -> None:
@@ -172,5 +174,5 @@ def test_offsets_at_the_limit_come_in_one_reply(full: MetaServer, dataset: str) 
 
 
 def test_limits_are_those_of_the_settings(meta_settings: config.Settings) -> None:
-    assert replace(meta_settings).datasets_max <= config.DATASETS_MAX
-    assert replace(meta_settings).tokens_max <= config.TOKENS_MAX
+    assert replace(meta_settings).datasets_max <= CONTRACT_DATASETS
+    assert replace(meta_settings).tokens_max <= CONTRACT_TOKENS

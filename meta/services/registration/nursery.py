@@ -15,7 +15,7 @@ from meta.commits.merge_registrar import QUICK_MOVES, MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, Unavailable, VersionExpired
-from meta.services.messages import checks, convert
+from meta.services.messages import checks, convert, reply_bounds
 from meta.services.registration.registration_checks import checked_merge
 from meta.services.streams import poll_reply as replies
 from meta.services.streams.poll_pages import PageRequest, Pages
@@ -36,7 +36,8 @@ REMOVALS_MAX = 10_000
 # The most registrations whose replies are read together; each may have the maximum size.
 REPLIES_MAX = 32
 _REASONS = (nursery_pb2.STOP_REASON_CLIENT, nursery_pb2.STOP_REASON_TIMEOUT)
-
+# How a poll is made whose catalog does not fit into one reply.
+_INSTEAD = "call GetIngestStreamsForNursery with paged"
 
 # The version of a registration, and the streams whose offsets it moved.
 _Registered: TypeAlias = tuple[Version, frozenset[UUID]]
@@ -176,6 +177,8 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
 
     def _poll(self, tx: Transaction, scope: StreamScope) -> nursery_pb2.GetIngestStreamsResponse:
         seq = self._check_since(tx, scope.since, "since_seq")
+        reply_bounds.check_number(datasets.count_live(tx), "datasets", _INSTEAD)
+        reply_bounds.check_number(tokens.count_active(tx), "ingest tokens", _INSTEAD)
         if not scope.since:
             replies.check_count(self._settings.location, *stream_reads.count(tx, scope))
         streams = self._find(tx, scope)
@@ -188,6 +191,10 @@ class NurseryServicer(nursery_pb2_grpc.NurseryServiceServicer):
         if not replies.is_within_bound(reply):
             replies.without_layouts(reply)
         if not replies.is_within_bound(reply):
+            # More shards have fewer streams, but the same catalog.
+            catalog = self._catalog(tx, seq, scope)
+            replies.without_layouts(catalog)
+            reply_bounds.check_size(catalog, len(catalog.datasets), "datasets", _INSTEAD)
             raise replies.too_large(reply)
         return reply
 

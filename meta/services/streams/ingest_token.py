@@ -9,8 +9,8 @@ import structlog
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.errors import MetaError, NotDrained, NotFound, ReplyTooLarge, TokenRevoked, TokenUnknown
-from meta.services.messages import authors, checks, convert, pages
+from meta.errors import MetaError, NotDrained, NotFound, TokenRevoked, TokenUnknown
+from meta.services.messages import authors, checks, convert, pages, reply_bounds
 from meta.store.access import audit, token_secrets
 from meta.store.access.token_secrets import HashFunction, TokenHasher
 from meta.store.catalog import datasets
@@ -24,6 +24,8 @@ from meta.v1 import common_pb2, ingest_token_pb2, ingest_token_pb2_grpc
 _Rehash: TypeAlias = tuple[bytes, bytes, str] | None
 # So long a call lets streams follow a token's routing; a server does the rest.
 ROUTING_SECS = 1.0
+# What does not fit into a reply of ListIngestTokens, and how it is listed all the same.
+_TOKENS_INSTEAD = ("ingest tokens", "call ListIngestTokens with pagination")
 log = structlog.get_logger()
 
 
@@ -156,17 +158,15 @@ class IngestTokenServicer(ingest_token_pb2_grpc.IngestTokenServiceServicer):
                 tokens=[_info(token, hashing, by.get(token.id)) for token in page.items],
                 pagination=pages.answer(page, "ListIngestTokens"),
             )
-        hashing, all_tokens = self._transactions.read(
-            lambda tx: (self._hasher.hash_function(tx), tokens.list_all(tx))
-        )
+        return self._transactions.read(self._all_tokens)
+
+    def _all_tokens(self, tx: Transaction) -> ingest_token_pb2.ListIngestTokensResponse:
+        reply_bounds.check_number(tokens.count(tx), *_TOKENS_INSTEAD)
+        hashing, all_tokens = self._hasher.hash_function(tx), tokens.list_all(tx)
         reply = ingest_token_pb2.ListIngestTokensResponse(
             tokens=[_info(token, hashing) for token in all_tokens]
         )
-        if reply.ByteSize() > convert.REPLY_BYTES_MAX:
-            # Only tokens of release 0.1.0, which allowed more of them, are so many.
-            raise ReplyTooLarge(
-                f"{len(all_tokens)} tokens do not fit into one reply; ask for pages"
-            )
+        reply_bounds.check_size(reply, len(all_tokens), *_TOKENS_INSTEAD)
         return reply
 
     def GetIngestToken(

@@ -13,7 +13,7 @@ from meta.commits.group_commit import Committer
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
-from meta.services.messages import checks, convert
+from meta.services.messages import checks, convert, reply_bounds
 from meta.services.streams.stream_callers import StreamCallers
 from meta.store.access import token_secrets
 from meta.store.access.token_secrets import TokenHasher
@@ -36,7 +36,11 @@ from meta.store.versions import versions
 from meta.v1 import ingestion_pb2, ingestion_pb2_grpc
 
 SEGMENTS_MAX = 1_000
-OTHER_DATASETS_MAX = 1_000
+# What does not fit into a reply of DownloadConfig, and the calls that give it all the same.
+_DATASETS_INSTEAD = (
+    "datasets",
+    "call DownloadConfig with omit_datasets, and CatalogService.ListDatasets for pages of datasets",
+)
 STAMPS_MAX = 1_000
 ABOUT_CHARACTERS_MAX = 4_096
 FLUSH_ID_BYTES = 16
@@ -76,17 +80,17 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
     ) -> ingestion_pb2.DownloadConfigResponse:
         """The object store and the datasets, the same for every worker."""
         checks.text(request.worker_id, "worker_id")
-        reply = self._transactions.read(self._config)
+        reply = self._transactions.read(
+            self._place if request.omit_datasets else self._place_and_datasets
+        )
         content = reply.SerializeToString(deterministic=True)
         reply.config_version = hashlib.sha256(content).hexdigest()
-        if request.omit_datasets:
-            reply.ClearField("default_dataset")
-            reply.ClearField("other_datasets")
-        elif reply.ByteSize() > convert.REPLY_BYTES_MAX:
+        if reply.ByteSize() > convert.REPLY_BYTES_MAX:
             # What the published contract does not have; the catalog has it too.
             for dataset in reply.other_datasets:
                 dataset.ClearField("sharding_fields")
                 dataset.ClearField("promoted_columns")
+        reply_bounds.check_size(reply, len(reply.other_datasets), *_DATASETS_INSTEAD)
         return reply
 
     def SaveSegments(
@@ -152,24 +156,30 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         reply.foreign_dataset_ids.extend(map(str, answer.foreign_dataset_ids))
         return reply
 
-    def _config(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
+    def _place(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
+        """The location of objects: the same cost however many datasets there are."""
+        default = datasets.find_default(tx)
+        location = self._settings.location
+        return ingestion_pb2.DownloadConfigResponse(
+            # None: the caller may not see it.
+            cloud_object_prefix=convert.object_prefix(location, "")
+            if default is None
+            else convert.merged_place(location, default.id)
+        )
+
+    def _place_and_datasets(self, tx: Transaction) -> ingestion_pb2.DownloadConfigResponse:
+        reply_bounds.check_number(datasets.count_visible(tx), *_DATASETS_INSTEAD)
         live = datasets.list_live(tx)
         layouts = dataset_layouts.read(tx, [d.id for d in live])
         infos = {
             d.id: convert.dataset_info(self._settings.location, d, layouts[d.id]) for d in live
         }
         default = next((infos.pop(d.id) for d in live if d.is_default), None)
-        if default is None:
-            # The caller may not see it.
-            prefix = convert.object_prefix(self._settings.location, "")
-            return ingestion_pb2.DownloadConfigResponse(
-                cloud_object_prefix=prefix, other_datasets=infos.values()
-            )
-        return ingestion_pb2.DownloadConfigResponse(
-            cloud_object_prefix=default.cloud_object_prefix,
-            default_dataset=default,
-            other_datasets=list(infos.values())[:OTHER_DATASETS_MAX],
-        )
+        reply = self._place(tx)
+        if default is not None:
+            reply.default_dataset.CopyFrom(default)
+        reply.other_datasets.extend(infos.values())
+        return reply
 
 
 def _save(tx: Transaction, new: list[NewSegment]) -> list[UUID]:

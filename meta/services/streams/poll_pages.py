@@ -1,44 +1,46 @@
 """Pages of a nursery's poll: streams with their routing history, datasets, routing of tokens.
 
+A poll that leaves out merged entries has the datasets of the entries on the page, and nothing else
+of the catalog: it costs what there is to merge, not what exists.
+
 Each page is read in a snapshot of its own. All carry the version of the first as response_seq: what
 a later page shows is of that version or newer, so a poll for what changed since misses nothing. The
 catalog is read after the streams, so the dataset of an entry is never missing.
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from uuid import UUID
-
-from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
-from google.protobuf.message import Message
 
 from meta.errors import VersionExpired
 from meta.services.messages import convert, cursors
 from meta.services.streams import poll_reply as replies
+from meta.services.streams.poll_page import Page, StreamItem
 from meta.services.streams.poll_reply import BABIES_MAX, Detail
 from meta.store.catalog import dataset_layouts, datasets
+from meta.store.catalog.datasets import Dataset
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads, tokens
 from meta.store.streams.merged_offsets import EntryRow
+from meta.store.streams.removable_entries import RemovableEntries
 from meta.store.streams.stream_reads import NO_ID, StreamRow, StreamScope
 from meta.store.versions import versions
 from meta.v1 import nursery_pb2
+from meta.v1.common_pb2 import DatasetInfo
 from segments.location import StoreLocation
 
 # Nurseries need no checkpoints; the newest says when an entry moved last.
 DETAIL = Detail(checkpoints=1, babies=BABIES_MAX)
 UNMERGED_DETAIL = Detail(checkpoints=0, babies=BABIES_MAX)
 STREAMS_PER_READ = 2_000
-DATASETS_PER_READ = 50
-# Tag and length of an item in its list, and the cursor that is added last.
-_TAG_BYTES = 5
-_CURSOR_BYTES = 128
+# With 100 promoted columns each, they fill a page.
+DATASETS_PER_READ = 500
+TOKENS_PER_READ = 5_000
 _POSITION = struct.Struct("!qB16s")
 _FIELD = "page_cursor"
-Item = TypeVar("Item", bound=Message)
 
 
 class PagePosition(NamedTuple):
@@ -58,31 +60,13 @@ class PageRequest:
     cursor: str
 
 
-class _Page:
-    """A reply and the room that is left in it; weighing it anew for every item would be slow."""
-
-    def __init__(self, reply: nursery_pb2.GetIngestStreamsResponse) -> None:
-        self.reply = reply
-        self.room_bytes = convert.REPLY_BYTES_MAX - reply.ByteSize() - _CURSOR_BYTES
-        self.is_begun = False
-
-    def has_room(self, *items: Message) -> bool:
-        """Return whether all of the items fit."""
-        return sum(item.ByteSize() + _TAG_BYTES for item in items) <= self.room_bytes
-
-    def add(self, items: "RepeatedCompositeFieldContainer[Item]", item: Item) -> None:
-        """Append an item."""
-        items.append(item)
-        self.room_bytes -= item.ByteSize() + _TAG_BYTES
-        self.is_begun = True
-
-
 class Pages:
     """Reads pages of polls."""
 
     def __init__(self, location: StoreLocation, grace_secs: float) -> None:
         self._location = location
         self._grace_secs = grace_secs
+        self._removable = RemovableEntries()
         self._sections: tuple[Callable[..., PagePosition | None], ...] = (
             self._add_streams,
             self._add_datasets,
@@ -98,7 +82,7 @@ class Pages:
             continuity.look_soon(tx.info)
             raise VersionExpired("the poll began before a failover; begin anew with since_seq 0")
         reply.response_seq = place.seq
-        page = _Page(reply)
+        page = Page(reply)
         while place.section < len(self._sections):
             next_place = self._sections[place.section](tx, asked, place, page)
             if next_place is not None:
@@ -111,7 +95,7 @@ class Pages:
         tx: Transaction,
         asked: PageRequest,
         place: PagePosition,
-        page: _Page,
+        page: Page,
     ) -> PagePosition | None:
         """Add streams; returns where the next page begins, None once all are there."""
         after = place.last_id
@@ -121,7 +105,7 @@ class Pages:
             )
             if not rows:
                 return None
-            entries, omitting = _entries(tx, rows, asked.scope)
+            entries, omitting = self._entries(tx, rows, asked.scope)
             fitting = self._fitting(rows, entries, page.room_bytes)
             added = self._add_fitting(tx, rows[:fitting], entries, omitting, page)
             if added:
@@ -130,6 +114,17 @@ class Pages:
                 return place._replace(last_id=after)
             if len(rows) < STREAMS_PER_READ:
                 return None
+
+    def _entries(
+        self, tx: Transaction, rows: Sequence[StreamRow], scope: StreamScope
+    ) -> tuple[Sequence[EntryRow], frozenset[UUID] | None]:
+        """The entries of streams, and the streams whose merged entries are left out."""
+        ids = [row.id for row in rows]
+        if not scope.omits_merged:
+            return merged_offsets.read(tx, ids), None
+        removable = self._removable.find(tx, ids)
+        entries, whole = merged_offsets.read_unmerged(tx, ids, removable)
+        return entries, frozenset(row.id for row in rows if row.has_entries and row.id not in whole)
 
     def _fitting(
         self, rows: Sequence[StreamRow], entries: Sequence[EntryRow], room_bytes: int
@@ -150,7 +145,7 @@ class Pages:
         rows: Sequence[StreamRow],
         entries: Sequence[EntryRow],
         omitting: frozenset[UUID] | None,
-        page: _Page,
+        page: Page,
     ) -> int:
         """Add streams until the page is full; returns how many.
 
@@ -160,40 +155,47 @@ class Pages:
         own = [entry for entry in entries if entry.stream_id in ids]
         detail = DETAIL if omitting is None else UNMERGED_DETAIL
         infos = replies.build_streams(tx, self._location, rows, own, detail)
-        for row, info in zip(rows, infos, strict=True):
-            info.merged_entries_omitted = row.id in (omitting or ())
         history: dict[str, list[nursery_pb2.RoutingPeriod]] = {}
         for period in replies.periods(stream_reads.read_periods(tx, rows)):
             history.setdefault(period.stream_id, []).append(period)
-        for count, info in enumerate(infos):
-            periods = history.get(info.stream_id, [])
-            if not page.has_room(info, *periods):
+        known: dict[str, DatasetInfo] = {}
+        if omitting is not None:
+            own_ids = {entry.dataset_id for entry in own}
+            known = self._dataset_infos(tx, datasets.list_some(tx, own_ids))
+        for count, (row, info) in enumerate(zip(rows, infos, strict=True)):
+            info.merged_entries_omitted = row.id in (omitting or ())
+            item = StreamItem(info, history.get(info.stream_id, []), known)
+            if not page.has_room(*item.messages()):
                 if page.reply.streams:
                     return count
                 # One stream above the bound: its first babies do for now.
-                while not page.has_room(info, *periods) and len(info.unmerged_babies) > 1:
-                    del info.unmerged_babies[len(info.unmerged_babies) // 2 :]
-                    periods = _needed(periods, info.unmerged_babies)
-            page.add(page.reply.streams, info)
-            for period in periods:
-                page.add(page.reply.routing_history, period)
+                while not page.has_room(*item.messages()) and len(info.unmerged_babies) > 1:
+                    item.shorten()
+            item.add_to(page)
         return len(infos)
+
+    def _dataset_infos(self, tx: Transaction, rows: Collection[Dataset]) -> dict[str, DatasetInfo]:
+        """Datasets with their layouts, by id."""
+        layouts = dataset_layouts.read(tx, [row.id for row in rows])
+        return {
+            str(row.id): convert.dataset_info(self._location, row, layouts[row.id]) for row in rows
+        }
 
     def _add_datasets(
         self,
         tx: Transaction,
         asked: PageRequest,
         place: PagePosition,
-        page: _Page,
+        page: Page,
     ) -> PagePosition | None:
         after = place.last_id
+        if asked.scope.omits_merged:
+            return None
         # -1: also what never changed since it was created by release 0.1.0.
         since = asked.catalog_since or -1
         while True:
             rows = datasets.list_changed(tx, since, after, DATASETS_PER_READ)
-            layouts = dataset_layouts.read(tx, [row.id for row in rows])
-            for row in rows:
-                info = convert.dataset_info(self._location, row, layouts[row.id])
+            for row, info in zip(rows, self._dataset_infos(tx, rows).values(), strict=True):
                 if not page.has_room(info):
                     return place._replace(last_id=after)
                 page.add(page.reply.datasets, info)
@@ -206,47 +208,20 @@ class Pages:
         tx: Transaction,
         asked: PageRequest,
         place: PagePosition,
-        page: _Page,
+        page: Page,
     ) -> PagePosition | None:
-        """Add all tokens at once: as many as there may be fit into one page."""
-        if asked.catalog_since:
-            active_tokens = tokens.list_changed(tx, asked.catalog_since)
-        else:
-            active_tokens = tokens.list_active(tx)
-        messages = replies.token_routing(active_tokens)
-        size_bytes = sum(message.ByteSize() + _TAG_BYTES for message in messages)
-        if size_bytes > page.room_bytes and page.is_begun:
-            return place
-        page.reply.token_routing.extend(messages)
-        return None
-
-
-def _entries(
-    tx: Transaction, rows: Sequence[StreamRow], scope: StreamScope
-) -> tuple[Sequence[EntryRow], frozenset[UUID] | None]:
-    """The entries of streams, and the streams whose merged entries are left out."""
-    if not scope.omits_merged:
-        return merged_offsets.read(tx, [row.id for row in rows]), None
-    entries, whole = merged_offsets.read_unmerged(tx, [row.id for row in rows])
-    return entries, frozenset(row.id for row in rows if row.has_entries and row.id not in whole)
-
-
-def _needed(
-    periods: Sequence[nursery_pb2.RoutingPeriod],
-    babies: Sequence[nursery_pb2.BabySegmentInfo],
-) -> list[nursery_pb2.RoutingPeriod]:
-    """Leave out what routes none of the babies: what ended before the first or began after."""
-    first, last = babies[0].offset, babies[-1].offset
-    in_force: dict[str, int] = {}
-    for period in periods:
-        if period.from_offset <= first:
-            known = in_force.get(period.token_id, -1)
-            in_force[period.token_id] = max(known, period.from_offset)
-    return [
-        period
-        for period in periods
-        if in_force.get(period.token_id, -1) <= period.from_offset <= last
-    ]
+        after = place.last_id
+        if asked.scope.omits_merged:
+            return None
+        while True:
+            rows = tokens.list_routed(tx, asked.catalog_since, after, TOKENS_PER_READ)
+            for row, message in zip(rows, replies.token_routing(rows), strict=True):
+                if not page.has_room(message):
+                    return place._replace(last_id=after)
+                page.add(page.reply.token_routing, message)
+                after = row.id
+            if len(rows) < TOKENS_PER_READ:
+                return None
 
 
 def _encode(place: PagePosition, asked: PageRequest) -> str:

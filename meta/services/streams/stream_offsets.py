@@ -6,9 +6,9 @@ from uuid import UUID
 import grpc
 
 from meta.errors import InvalidArgument, NotFound, ReplyTooLarge
-from meta.services.messages import checks, convert, cursors
+from meta.services.messages import checks, convert, cursors, reply_bounds
 from meta.services.server_parts import ServerParts
-from meta.store.catalog import usage
+from meta.store.catalog import datasets, usage
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lineage
 from meta.store.lookup.lineage import Place, Whereabouts
@@ -20,6 +20,11 @@ DATASETS_MAX = 1_000
 FLUSHES_MAX = 1_000
 # Of 52 bytes each, within 3.5 MiB.
 OFFSETS_MAX = 60_000
+# What does not fit into a reply of GetUsage, and the call that gives it all the same.
+_USAGE_INSTEAD = (
+    "datasets",
+    f"name up to {DATASETS_MAX} in GetUsage.dataset_ids, from pages of CatalogService.ListDatasets",
+)
 # Version, and the last stream of the page before.
 _OFFSETS_POSITION = struct.Struct("!q16s")
 
@@ -109,6 +114,8 @@ def get_usage(
     checks.distinct(dataset_ids, "dataset_ids")
 
     def work(tx: Transaction) -> operations_pb2.GetUsageResponse:
+        if not dataset_ids:
+            reply_bounds.check_number(datasets.count_live(tx), *_USAGE_INSTEAD)
         used_by_id = usage.read(tx, dataset_ids)
         reply = operations_pb2.GetUsageResponse()
         for dataset_id in dataset_ids or used_by_id:
@@ -125,7 +132,9 @@ def get_usage(
             )
         return reply
 
-    return server.transactions.read(work)
+    reply = server.transactions.read(work)
+    reply_bounds.check_size(reply, len(reply.usage), *_USAGE_INSTEAD)
+    return reply
 
 
 def _place(server: ServerParts, place: Place) -> operations_pb2.OffsetLocation:

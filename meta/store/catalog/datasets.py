@@ -100,15 +100,28 @@ def get_default(tx: Transaction) -> Dataset:
 
 
 def list_live(tx: Transaction) -> list[Dataset]:
-    """Every live dataset that the caller may see, by id; their number has a limit on creation."""
-    rows = tx.execute(_ALL_LIVE)
-    return [Dataset(*row) for row in rows if dataset_scope.is_visible(row.id)]
+    """Every live dataset that the caller may see, by id; `count_visible` says how many."""
+    listed, visible = _ALL_LIVE, dataset_scope.visible_ids()
+    if visible is not None:
+        listed = listed.where(datasets.c.id.in_(visible))
+    return [Dataset(*row) for row in tx.execute(listed)]
+
+
+def count_visible(tx: Transaction) -> int:
+    """Count the live datasets that the caller may see."""
+    visible = dataset_scope.visible_ids()
+    return count_live(tx) if visible is None else len(visible)
 
 
 def list_changed(tx: Transaction, since: int, after: UUID, most: int) -> list[Dataset]:
     """Live datasets behind `after` whose layout changed after a version, by id; -1 = all."""
     values = {"since": since, "after": after, "most": most}
     return [Dataset(*row) for row in tx.execute(_CHANGED, values)]
+
+
+def list_some(tx: Transaction, dataset_ids: Iterable[UUID]) -> list[Dataset]:
+    """The live datasets among some."""
+    return [Dataset(*row) for row in tx.execute(_BY_IDS, {"ids": list(dataset_ids)})]
 
 
 def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:

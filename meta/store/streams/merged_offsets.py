@@ -25,8 +25,6 @@ from meta.store.versions.clock import ago
 
 HEADS_AT_ONCE = 200
 ENTRIES_AT_ONCE = 5_000
-# Entries of a stream that a poll without merged entries names for removal.
-REMOVABLE_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,24 +148,11 @@ _READ = text(f"""{_HELD}, entries AS (
 """).bindparams(  # noqa: S608
     bindparam("streams", type_=ARRAY(Uuid)), bindparam("datasets", type_=ARRAY(Uuid))
 )
-# What is reaped to the end and stopped, or not routed to, may be removed.
-_READ_UNMERGED = text(f"""{_HELD}, routed AS (
-      SELECT t.stream_id, route.dataset_id
-      FROM bounds k JOIN stream_tokens t ON t.stream_id = k.id
-        JOIN ingest_tokens i ON i.id = t.token_id AND i.revoked_at IS NULL CROSS JOIN LATERAL (
-          VALUES (i.logs_dataset_id), (i.traces_dataset_id), (i.metrics_dataset_id)
-        ) AS route (dataset_id)
-      WHERE k.committed_offset = k.deleted_offset AND k.stopped_offset IS NULL
-    ), keys AS (
+_READ_UNMERGED = text(f"""{_HELD}, keys AS (
       SELECT stream_id, dataset_id FROM stamped
       UNION SELECT e.stream_id, e.dataset_id FROM (SELECT DISTINCT stream_id FROM anyones) a
         JOIN stream_datasets e ON e.stream_id = a.stream_id
-      UNION SELECT e.stream_id, e.dataset_id FROM bounds k CROSS JOIN LATERAL (
-          SELECT * FROM stream_datasets WHERE stream_id = k.id
-            AND (stream_id, dataset_id) NOT IN (
-              SELECT stream_id, dataset_id FROM routed WHERE dataset_id IS NOT NULL)
-          LIMIT {REMOVABLE_MAX}) e
-        WHERE k.committed_offset = k.deleted_offset
+      UNION SELECT s, d FROM unnest(:named_streams, :named_datasets) AS named (s, d)
     ), entries AS (
       SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}
       FROM keys q JOIN bounds k ON k.id = q.stream_id CROSS JOIN LATERAL (
@@ -177,7 +162,11 @@ _READ_UNMERGED = text(f"""{_HELD}, routed AS (
     )
     SELECT {_COLUMNS}, EXISTS (SELECT FROM anyones a WHERE a.stream_id = e.stream_id)
     FROM entries e ORDER BY stream_id, dataset_id
-""").bindparams(bindparam("streams", type_=ARRAY(Uuid)))  # noqa: S608
+""").bindparams(  # noqa: S608
+    bindparam("streams", type_=ARRAY(Uuid)),
+    bindparam("named_streams", type_=ARRAY(Uuid)),
+    bindparam("named_datasets", type_=ARRAY(Uuid)),
+)
 _LOWEST = text(f"SELECT {lowest('cast(:stream AS uuid)')}")
 _LOCK_PENDING = text("""
     SELECT stream_id FROM stream_heads WHERE stream_id = ANY(:ids) AND is_pending
@@ -221,13 +210,18 @@ def read(
 
 
 def read_unmerged(
-    tx: Transaction, stream_ids: Iterable[UUID]
+    tx: Transaction, stream_ids: Iterable[UUID], named: Sequence[tuple[UUID, UUID]] = ()
 ) -> tuple[list[EntryRow], frozenset[UUID]]:
-    """The entries with something to merge, and those that may be removed.
+    """The entries with something to merge, and those that are named.
 
     Also the streams all of whose entries are among them: something has to be passed by every one.
     """
-    rows = tx.execute(_READ_UNMERGED, {"streams": list(stream_ids)}).all()
+    values = {
+        "streams": list(stream_ids),
+        "named_streams": [stream_id for stream_id, _ in named],
+        "named_datasets": [dataset_id for _, dataset_id in named],
+    }
+    rows = tx.execute(_READ_UNMERGED, values).all()
     whole = frozenset([row[0] for row in rows if row[5]])
     return [EntryRow(*row[:5]) for row in rows], whole
 

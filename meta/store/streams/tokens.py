@@ -82,13 +82,23 @@ _REHASH = (
 )
 _IN_ORDER = _ALL.order_by(ingest_tokens.c.id)
 _ACTIVE = _IN_ORDER.where(ingest_tokens.c.revoked_at.is_(None))
-_CHANGED = _IN_ORDER.where(ingest_tokens.c.changed_version > bindparam("since"))
+_BEHIND = _IN_ORDER.where(ingest_tokens.c.id > bindparam("after")).limit(bindparam("most"))
+_ACTIVE_PAGE = _BEHIND.where(ingest_tokens.c.revoked_at.is_(None))
+# By the index of what changed, even where the planner expects to find enough along the ids.
+_CHANGED = _BEHIND.where(
+    ingest_tokens.c.id.in_(
+        select(ingest_tokens.c.id)
+        .where(ingest_tokens.c.changed_version > bindparam("since"))
+        .offset(0)
+    )
+)
 _LISTED: Select[*tuple[Any, ...]] = select(
     ingest_tokens.c.id,
     func.octet_length(ingest_tokens.c.name) + catalog_authors.size_of(ingest_tokens.c.id),
 )
 _BY_IDS = _ALL.where(ingest_tokens.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT = select(func.count()).select_from(ingest_tokens)
+_COUNT_ACTIVE = _COUNT.where(ingest_tokens.c.revoked_at.is_(None))
 _INSERT = insert(ingest_tokens).returning(*_COLUMNS)
 _STAMP = (
     update(ingest_tokens)
@@ -149,8 +159,18 @@ def get_locked(tx: Transaction, token_id: UUID) -> IngestToken:
 
 
 def list_all(tx: Transaction) -> list[IngestToken]:
-    """Every token, oldest first; their number has a limit on creation."""
+    """Every token, oldest first; `count` says how many."""
     return [_made(row) for row in tx.execute(_IN_ORDER)]
+
+
+def count(tx: Transaction) -> int:
+    """Count the tokens, revoked ones too."""
+    return tx.execute(_COUNT).scalar_one()
+
+
+def count_active(tx: Transaction) -> int:
+    """Count the tokens that are not revoked."""
+    return tx.execute(_COUNT_ACTIVE).scalar_one()
 
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[IngestToken]:
@@ -160,9 +180,12 @@ def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[IngestToken
     return page.map(by_id.__getitem__)
 
 
-def list_changed(tx: Transaction, since: int) -> list[IngestToken]:
-    """Tokens whose routing or revocation changed after a version, oldest first."""
-    return [_made(row) for row in tx.execute(_CHANGED, {"since": since})]
+def list_routed(tx: Transaction, since: int, after: UUID, most: int) -> list[IngestToken]:
+    """Tokens behind `after`, oldest first: those that changed after a version; 0 = active ones."""
+    values = {"after": after, "most": most}
+    if since:
+        return [_made(row) for row in tx.execute(_CHANGED, values | {"since": since})]
+    return [_made(row) for row in tx.execute(_ACTIVE_PAGE, values)]
 
 
 def list_active(tx: Transaction) -> list[IngestToken]:
@@ -194,7 +217,7 @@ def create(
     token = _made(tx.execute(_INSERT, values).one())
     stamp(tx, token.id, versions.allocate(tx))
     # Counted behind the counter's lock, which creations take one after the other.
-    if tx.execute(_COUNT).scalar_one() > tokens_max:
+    if count(tx) > tokens_max:
         raise QuotaExceeded(f"there are {tokens_max} ingest tokens already", limit=tokens_max)
     return token
 

@@ -38,6 +38,9 @@ ingest_tokens = Table(
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
 )
 Index("ingest_tokens_changed_index", ingest_tokens.c.changed_version)
+Index("ingest_tokens_logs_index", ingest_tokens.c.logs_dataset_id)
+Index("ingest_tokens_traces_index", ingest_tokens.c.traces_dataset_id)
+Index("ingest_tokens_metrics_index", ingest_tokens.c.metrics_dataset_id)
 
 ingest_streams = Table(
     "ingest_streams",

@@ -14,6 +14,7 @@ from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
+from segplane.read.lookup import all_datasets, read_usages
 from segplane.terminal.times import parse_age
 
 Name = Annotated[str, typer.Argument(help="Dataset name.")]
@@ -165,8 +166,11 @@ def show_usage(
 ) -> None:
     """Count the records that datasets took this month (UTC), beside their limit."""
     with connect(address) as client:
-        ids = [_id(client, name) for name in names or ()]
-        usages = client.operations.GetUsage(pb.GetUsageRequest(dataset_ids=ids)).usage
+        if names:
+            ids = [_id(client, name) for name in names]
+        else:
+            ids = [dataset.id for dataset in all_datasets(client)]
+        usages = list(read_usages(client, ids))
     if as_json:
         print_json(usages)
         return

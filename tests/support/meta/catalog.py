@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from meta.client import MetaClient
-from meta.v1 import catalog_pb2, ingest_token_pb2
+from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,11 @@ class CatalogDriver:
         """Create a dataset; answers its id."""
         request = catalog_pb2.CreateDatasetRequest(name=name or f"dataset-{uuid4().hex}")
         return self.client.catalog.CreateDataset(request).id
+
+    def shard(self, dataset_id: str, *fields: common_pb2.ShardingField) -> None:
+        """Replace the sharding fields of a dataset."""
+        request = catalog_pb2.SetShardingFieldsRequest(id=dataset_id, fields=fields)
+        self.client.catalog.SetShardingFields(request)
 
     def dataset_name(self, dataset_id: str) -> str:
         return self.client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id)).name

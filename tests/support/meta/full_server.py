@@ -10,6 +10,8 @@ GRPC_DEFAULT_BYTES = 4 * 1024 * 1024
 # The longest name there may be on the wire.
 LONGEST_NAME = "\U0001f680" * 247
 PROMOTED_COLUMNS = 50
+# What a client of the published contract gets in one reply each, however long the names are.
+CONTRACT_DATASETS, CONTRACT_TOKENS = 1_000, 2_500
 
 
 def fill_datasets(tx: Transaction, count: int) -> None:

@@ -354,10 +354,15 @@ class SetShardingFieldsRequest(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     FIELDS_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Dataset id."""
     name: _builtins.str
     """Dataset name."""
+    expected_version: _builtins.str
+    """The version that this change was made for. If the content has another one by now, the change is
+    refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
+    """
     @_builtins.property
     def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]:
         """The whole list, order kept; empty clears it. A field twice is INVALID_ARGUMENT."""
@@ -368,13 +373,19 @@ class SetShardingFieldsRequest(_message.Message):
         id: _builtins.str = ...,
         name: _builtins.str = ...,
         fields: _abc.Iterable[_common_pb2.ShardingField] | None = ...,
+        expected_version: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fields", b"fields", "id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "fields", b"fields", "id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
     _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
     _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
 
 Global___SetShardingFieldsRequest: _TypeAlias = SetShardingFieldsRequest  # noqa: Y015
@@ -386,6 +397,9 @@ class SetShardingFieldsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FIELDS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]:
         """In the order of the request."""
@@ -394,10 +408,11 @@ class SetShardingFieldsResponse(_message.Message):
         self,
         *,
         fields: _abc.Iterable[_common_pb2.ShardingField] | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fields", b"fields"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fields", b"fields", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -438,6 +453,9 @@ class GetShardingFieldsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FIELDS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def fields(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.ShardingField]:
         """In the order they were set; empty = none."""
@@ -446,10 +464,11 @@ class GetShardingFieldsResponse(_message.Message):
         self,
         *,
         fields: _abc.Iterable[_common_pb2.ShardingField] | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fields", b"fields"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fields", b"fields", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -553,10 +572,13 @@ class GetSchemaResponse(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Its name."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
@@ -572,10 +594,11 @@ class GetSchemaResponse(_message.Message):
         name: _builtins.str = ...,
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
         authors: _common_pb2.Authors | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -645,10 +668,13 @@ class Schema(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Its name."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
@@ -664,10 +690,11 @@ class Schema(_message.Message):
         name: _builtins.str = ...,
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
         authors: _common_pb2.Authors | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "columns", b"columns", "id", b"id", "name", b"name", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -684,12 +711,17 @@ class UpdateSchemaRequest(_message.Message):
     NEW_NAME_FIELD_NUMBER: _builtins.int
     ADD_COLUMNS_FIELD_NUMBER: _builtins.int
     REMOVE_COLUMNS_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Schema name."""
     new_name: _builtins.str
     """Its new name; absent = keep, empty is INVALID_ARGUMENT."""
+    expected_version: _builtins.str
+    """The version that this change was made for. If the content has another one by now, the change is
+    refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
+    """
     @_builtins.property
     def add_columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Columns to append, in order. An omitted KqlType IS bool."""
@@ -706,15 +738,20 @@ class UpdateSchemaRequest(_message.Message):
         new_name: _builtins.str | None = ...,
         add_columns: _abc.Iterable[_common_pb2.Column] | None = ...,
         remove_columns: _abc.Iterable[_builtins.str] | None = ...,
+        expected_version: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_new_name", b"_new_name", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_new_name", b"_new_name", "add_columns", b"add_columns", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "remove_columns", b"remove_columns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "add_columns", b"add_columns", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "remove_columns", b"remove_columns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
     _WhichOneofReturnType__new_name: _TypeAlias = _typing.Literal["new_name"]  # noqa: Y015
     _WhichOneofArgType__new_name: _TypeAlias = _typing.Literal["_new_name", b"_new_name"]  # noqa: Y015
     _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
     _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__new_name) -> _WhichOneofReturnType__new_name | None: ...
     @_typing.overload
@@ -731,10 +768,13 @@ class UpdateSchemaResponse(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
     """Its name."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[_common_pb2.Column]:
         """Its columns in order."""
@@ -745,10 +785,11 @@ class UpdateSchemaResponse(_message.Message):
         id: _builtins.str = ...,
         name: _builtins.str = ...,
         columns: _abc.Iterable[_common_pb2.Column] | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "id", b"id", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "id", b"id", "name", b"name", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -926,6 +967,7 @@ class GetViewResponse(_message.Message):
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """View id (UUID, time-ordered)."""
     name: _builtins.str
@@ -936,6 +978,8 @@ class GetViewResponse(_message.Message):
     """Schema of its rows; absent = none."""
     created_at: _builtins.str
     """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
         """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
@@ -949,10 +993,11 @@ class GetViewResponse(_message.Message):
         schema_id: _builtins.str | None = ...,
         created_at: _builtins.str = ...,
         authors: _common_pb2.Authors | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "description", b"description", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
     _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
@@ -1037,6 +1082,7 @@ class View(_message.Message):
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """View id."""
     name: _builtins.str
@@ -1047,6 +1093,8 @@ class View(_message.Message):
     """Schema of its rows; absent = none."""
     created_at: _builtins.str
     """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
         """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
@@ -1060,10 +1108,11 @@ class View(_message.Message):
         schema_id: _builtins.str | None = ...,
         created_at: _builtins.str = ...,
         authors: _common_pb2.Authors | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "description", b"description", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "authors", b"authors", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
     _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
@@ -1087,6 +1136,7 @@ class UpdateViewRequest(_message.Message):
     NEW_NAME_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """View id."""
     name: _builtins.str
@@ -1097,6 +1147,10 @@ class UpdateViewRequest(_message.Message):
     """New text; empty clears it."""
     schema_id: _builtins.str
     """New schema; empty clears it."""
+    expected_version: _builtins.str
+    """The version that this change was made for. If the content has another one by now, the change is
+    refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
+    """
     def __init__(
         self,
         *,
@@ -1105,13 +1159,16 @@ class UpdateViewRequest(_message.Message):
         new_name: _builtins.str | None = ...,
         description: _builtins.str | None = ...,
         schema_id: _builtins.str | None = ...,
+        expected_version: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_new_name", b"_new_name", "_schema_id", b"_schema_id", "description", b"description", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "schema_id", b"schema_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_expected_version", b"_expected_version", "_new_name", b"_new_name", "_schema_id", b"_schema_id", "description", b"description", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_new_name", b"_new_name", "_schema_id", b"_schema_id", "description", b"description", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_expected_version", b"_expected_version", "_new_name", b"_new_name", "_schema_id", b"_schema_id", "description", b"description", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "schema_id", b"schema_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
     _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
     _WhichOneofReturnType__new_name: _TypeAlias = _typing.Literal["new_name"]  # noqa: Y015
     _WhichOneofArgType__new_name: _TypeAlias = _typing.Literal["_new_name", b"_new_name"]  # noqa: Y015
     _WhichOneofReturnType__schema_id: _TypeAlias = _typing.Literal["schema_id"]  # noqa: Y015
@@ -1120,6 +1177,8 @@ class UpdateViewRequest(_message.Message):
     _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__description) -> _WhichOneofReturnType__description | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__new_name) -> _WhichOneofReturnType__new_name | None: ...
     @_typing.overload
@@ -1140,6 +1199,7 @@ class UpdateViewResponse(_message.Message):
     DESCRIPTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """View id (UUID, time-ordered)."""
     name: _builtins.str
@@ -1150,6 +1210,8 @@ class UpdateViewResponse(_message.Message):
     """Schema of its rows; absent = none."""
     created_at: _builtins.str
     """Time of creation: RFC 3339, UTC, microseconds, ending in "Z"."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     def __init__(
         self,
         *,
@@ -1158,10 +1220,11 @@ class UpdateViewResponse(_message.Message):
         description: _builtins.str | None = ...,
         schema_id: _builtins.str | None = ...,
         created_at: _builtins.str = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "description", b"description", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "_schema_id", b"_schema_id", "created_at", b"created_at", "description", b"description", "id", b"id", "name", b"name", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
     _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
@@ -1334,6 +1397,7 @@ class GetProjectionResponse(_message.Message):
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Projection id (UUID, time-ordered)."""
     name: _builtins.str
@@ -1342,6 +1406,8 @@ class GetProjectionResponse(_message.Message):
     """The expression."""
     schema_id: _builtins.str
     """Schema of what the expression yields; absent = none."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
         """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
@@ -1354,10 +1420,11 @@ class GetProjectionResponse(_message.Message):
         projection: _builtins.str = ...,
         schema_id: _builtins.str | None = ...,
         authors: _common_pb2.Authors | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__schema_id: _TypeAlias = _typing.Literal["schema_id"]  # noqa: Y015
     _WhichOneofArgType__schema_id: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id"]  # noqa: Y015
@@ -1436,6 +1503,7 @@ class Projection(_message.Message):
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Projection id."""
     name: _builtins.str
@@ -1444,6 +1512,8 @@ class Projection(_message.Message):
     """The expression."""
     schema_id: _builtins.str
     """Schema of what the expression yields; absent = none."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     @_builtins.property
     def authors(self) -> _common_pb2.Authors:
         """Who made and changed it; unset for other callers than admins and keepers of the catalog."""
@@ -1456,10 +1526,11 @@ class Projection(_message.Message):
         projection: _builtins.str = ...,
         schema_id: _builtins.str | None = ...,
         authors: _common_pb2.Authors | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "authors", b"authors", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__schema_id: _TypeAlias = _typing.Literal["schema_id"]  # noqa: Y015
     _WhichOneofArgType__schema_id: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id"]  # noqa: Y015
@@ -1478,6 +1549,7 @@ class UpdateProjectionRequest(_message.Message):
     NEW_NAME_FIELD_NUMBER: _builtins.int
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Projection id."""
     name: _builtins.str
@@ -1488,6 +1560,10 @@ class UpdateProjectionRequest(_message.Message):
     """The new expression; empty is INVALID_ARGUMENT."""
     schema_id: _builtins.str
     """New schema; empty clears it."""
+    expected_version: _builtins.str
+    """The version that this change was made for. If the content has another one by now, the change is
+    refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
+    """
     def __init__(
         self,
         *,
@@ -1496,11 +1572,14 @@ class UpdateProjectionRequest(_message.Message):
         new_name: _builtins.str | None = ...,
         projection: _builtins.str | None = ...,
         schema_id: _builtins.str | None = ...,
+        expected_version: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_new_name", b"_new_name", "_projection", b"_projection", "_schema_id", b"_schema_id", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "_projection", b"_projection", "_schema_id", b"_schema_id", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_new_name", b"_new_name", "_projection", b"_projection", "_schema_id", b"_schema_id", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "_projection", b"_projection", "_schema_id", b"_schema_id", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
     _WhichOneofReturnType__new_name: _TypeAlias = _typing.Literal["new_name"]  # noqa: Y015
     _WhichOneofArgType__new_name: _TypeAlias = _typing.Literal["_new_name", b"_new_name"]  # noqa: Y015
     _WhichOneofReturnType__projection: _TypeAlias = _typing.Literal["projection"]  # noqa: Y015
@@ -1509,6 +1588,8 @@ class UpdateProjectionRequest(_message.Message):
     _WhichOneofArgType__schema_id: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id"]  # noqa: Y015
     _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
     _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__new_name) -> _WhichOneofReturnType__new_name | None: ...
     @_typing.overload
@@ -1530,6 +1611,7 @@ class UpdateProjectionResponse(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     PROJECTION_FIELD_NUMBER: _builtins.int
     SCHEMA_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Projection id (UUID, time-ordered)."""
     name: _builtins.str
@@ -1538,6 +1620,8 @@ class UpdateProjectionResponse(_message.Message):
     """The expression."""
     schema_id: _builtins.str
     """Schema of what the expression yields; absent = none."""
+    version: _builtins.str
+    """Changes with every change of the content: the expected_version of a later change."""
     def __init__(
         self,
         *,
@@ -1545,10 +1629,11 @@ class UpdateProjectionResponse(_message.Message):
         name: _builtins.str = ...,
         projection: _builtins.str = ...,
         schema_id: _builtins.str | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "schema_id", b"schema_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id", "id", b"id", "name", b"name", "projection", b"projection", "schema_id", b"schema_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__schema_id: _TypeAlias = _typing.Literal["schema_id"]  # noqa: Y015
     _WhichOneofArgType__schema_id: _TypeAlias = _typing.Literal["_schema_id", b"_schema_id"]  # noqa: Y015

@@ -963,12 +963,17 @@ class SetDatasetSettingsRequest(_message.Message):
     DATASET_ID_FIELD_NUMBER: _builtins.int
     SETTINGS_FIELD_NUMBER: _builtins.int
     DELETES_CONFIRMED_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     deletes_confirmed: _builtins.int
     """Segments that the retention may delete at once. The change is refused (DELETES_UNCONFIRMED) if
     it deletes more, and else the deletion brake takes them for expected. Unset = nothing is
     confirmed: the brake may hold what a shorter retention deletes.
+    """
+    expected_version: _builtins.str
+    """The version that this change was made for. If the content has another one by now, the change is
+    refused (ABORTED, RACE_LOST), unless it is in effect already. Unset = any version.
     """
     @_builtins.property
     def settings(self) -> Global___DatasetSettings:
@@ -980,14 +985,20 @@ class SetDatasetSettingsRequest(_message.Message):
         dataset_id: _builtins.str = ...,
         settings: Global___DatasetSettings | None = ...,
         deletes_confirmed: _builtins.int | None = ...,
+        expected_version: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed", "deletes_confirmed", b"deletes_confirmed", "settings", b"settings"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed", "_expected_version", b"_expected_version", "deletes_confirmed", b"deletes_confirmed", "expected_version", b"expected_version", "settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed", "dataset_id", b"dataset_id", "deletes_confirmed", b"deletes_confirmed", "settings", b"settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed", "_expected_version", b"_expected_version", "dataset_id", b"dataset_id", "deletes_confirmed", b"deletes_confirmed", "expected_version", b"expected_version", "settings", b"settings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__deletes_confirmed: _TypeAlias = _typing.Literal["deletes_confirmed"]  # noqa: Y015
     _WhichOneofArgType__deletes_confirmed: _TypeAlias = _typing.Literal["_deletes_confirmed", b"_deletes_confirmed"]  # noqa: Y015
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__deletes_confirmed) -> _WhichOneofReturnType__deletes_confirmed | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
 
 Global___SetDatasetSettingsRequest: _TypeAlias = SetDatasetSettingsRequest  # noqa: Y015
 
@@ -1000,12 +1011,17 @@ class SetDatasetSettingsResponse(_message.Message):
     SETTINGS_FIELD_NUMBER: _builtins.int
     UNCONFIRMED_DELETES_FIELD_NUMBER: _builtins.int
     UNCONFIRMED_BYTES_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     unconfirmed_deletes: _builtins.int
     """Segments that the changed retention deletes, that the one before kept and nobody confirmed; the
     deletion brake holds them if they are much of the dataset.
     """
     unconfirmed_bytes: _builtins.int
     """Compressed bytes of these segments."""
+    version: _builtins.str
+    """Changes with every change of the settings but excess_events_allowed, which registrations use up:
+    the expected_version of a later change.
+    """
     @_builtins.property
     def settings(self) -> Global___DatasetSettings:
         """All settings."""
@@ -1016,10 +1032,11 @@ class SetDatasetSettingsResponse(_message.Message):
         settings: Global___DatasetSettings | None = ...,
         unconfirmed_deletes: _builtins.int = ...,
         unconfirmed_bytes: _builtins.int = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings", "unconfirmed_bytes", b"unconfirmed_bytes", "unconfirmed_deletes", b"unconfirmed_deletes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings", "unconfirmed_bytes", b"unconfirmed_bytes", "unconfirmed_deletes", b"unconfirmed_deletes", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1054,6 +1071,11 @@ class GetDatasetSettingsResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SETTINGS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    """Changes with every change of the settings but excess_events_allowed, which registrations use up:
+    the expected_version of a later change.
+    """
     @_builtins.property
     def settings(self) -> Global___DatasetSettings:
         """All settings."""
@@ -1062,10 +1084,11 @@ class GetDatasetSettingsResponse(_message.Message):
         self,
         *,
         settings: Global___DatasetSettings | None = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

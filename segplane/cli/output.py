@@ -31,13 +31,16 @@ AsJson = Annotated[
 ]
 
 
-def print_json(messages: Message | Iterable[Message], **parts: Message) -> None:
+def print_json(messages: Message | Iterable[Message], **parts: Message | str) -> None:
     """Print one message as an object, with `parts` as further fields, or many as a list.
 
     A list is printed as its messages arrive: it may be longer than memory.
     """
     if isinstance(messages, Message):
-        fields = {name: message_dict(part) for name, part in parts.items()}
+        fields = {
+            name: part if isinstance(part, str) else message_dict(part)
+            for name, part in parts.items()
+        }
         print(json.dumps(message_dict(messages) | fields, indent=2))
         return
     is_empty = True

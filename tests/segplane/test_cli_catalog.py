@@ -1,10 +1,17 @@
 """Schemas, projections and views, made and deleted on the command line."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import text
 
+from meta.commits.transactions import Transactions
+from tests.meta.test_short_locks import WAIT_SECS, is_waiting
 from tests.support.command_line import RunCommand
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.server import MetaServer
+from tests.support.waiting import wait_until
 
 
 def test_a_view_is_made_linked_and_deleted(run: RunCommand) -> None:
@@ -57,3 +64,39 @@ def test_what_is_wrong_is_said(
 
     assert refused.exit_code == code
     assert message in refused.stderr
+
+
+def test_a_change_of_what_another_person_changed_is_refused_with_the_difference(
+    run: RunCommand, meta_server: MetaServer
+) -> None:
+    transactions = Transactions(meta_server.running.database)
+    dataset = CatalogDriver(meta_server.client).dataset("web")
+    before = json.loads(run("datasets", "settings", "web", "--json").stdout)["version"]
+    limit = text("UPDATE datasets SET records_per_month = 5 WHERE id = :dataset")
+    change = ("datasets", "settings", "web", "--event-retention", "30d")
+
+    with ThreadPoolExecutor(1) as pool:
+        with transactions.database.write() as tx:
+            tx.execute(limit, {"dataset": dataset})
+            refusal = pool.submit(run, *change)
+            wait_until(lambda: is_waiting(transactions), "the command waits for the other's change")
+        refused = refusal.result(WAIT_SECS)
+
+    stale = run(*change, "--expected-version", before)
+    assert (refused.exit_code, stale.exit_code) == (1, 1)
+    assert 'records_per_month was "0" and is "5" (RACE_LOST)' in refused.stderr
+    assert "read it again (RACE_LOST)" in stale.stderr
+    assert run(*change).exit_code == 0
+    assert run(*change, "--expected-version", before).exit_code == 0
+
+
+def test_a_projection_is_changed_for_the_version_that_was_read(run: RunCommand) -> None:
+    run("projections", "create", "p", "project body")
+    version = json.loads(run("projections", "list", "--json").stdout)[0]["version"]
+    run("projections", "update", "p", "where body != ''")
+
+    refused = run("projections", "update", "p", "project name", "--expected-version", version)
+
+    assert refused.exit_code == 1
+    assert "it has changed since the version" in refused.stderr
+    assert run("projections", "update", "p", "project name").exit_code == 0

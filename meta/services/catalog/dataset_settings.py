@@ -8,7 +8,7 @@ from google.protobuf.duration_pb2 import Duration
 
 from meta.config import GRACE_FLOOR_SECS, GRACE_OVER_CURSOR_SECS
 from meta.errors import InvalidArgument
-from meta.services.catalog import promoted_columns
+from meta.services.catalog import entry_versions, promoted_columns
 from meta.services.messages import checks, convert
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
@@ -71,14 +71,20 @@ def set_dataset_settings(
     if request.HasField("deletes_confirmed"):
         confirmed = checks.count(request.deletes_confirmed, "deletes_confirmed")
 
+    expected = entry_versions.expected(request)
+
     def work(tx: Transaction) -> operations_pb2.SetDatasetSettingsResponse:
+        if expected is not None:
+            _check_version(tx, dataset_id, expected, changes, promoted)
         expiring = _change(server, tx, dataset_id, changes, confirmed)
         if allowed is not None:
             _allow_excess(tx, dataset_id, allowed)
         if promoted is not None:
             _promote(tx, dataset_id, promoted)
+        settings = _message(tx, dataset_id)
         return operations_pb2.SetDatasetSettingsResponse(
-            settings=_message(tx, dataset_id),
+            settings=settings,
+            version=_version(settings),
             unconfirmed_deletes=expiring.segments,
             unconfirmed_bytes=expiring.size_bytes,
         )
@@ -97,7 +103,8 @@ def get_dataset_settings(
     def work(tx: Transaction) -> operations_pb2.DatasetSettings:
         return _message(tx, datasets.get(tx, dataset_id).id)
 
-    return operations_pb2.GetDatasetSettingsResponse(settings=server.transactions.read(work))
+    stored = server.transactions.read(work)
+    return operations_pb2.GetDatasetSettingsResponse(settings=stored, version=_version(stored))
 
 
 def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> dict[str, int]:
@@ -164,6 +171,34 @@ def _change(
         detail = f"deletion of up to {confirmed} segments is confirmed"
         audit.note(tx, "SetDatasetSettings", dataset_id, detail)
     return expiring
+
+
+def _check_version(
+    tx: Transaction,
+    dataset_id: UUID,
+    expected: str,
+    changes: dict[str, int],
+    promoted: tuple[PromotedColumnRow, ...] | None,
+) -> None:
+    """Lock the settings and compare them with what the change was made for. Raises RaceLost."""
+    datasets.lock_settings(tx, dataset_id)
+    settings = dataset_settings.read(tx, dataset_id)
+    columns = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+    is_in_effect = replace(settings, **changes) == settings and promoted in (None, columns)
+    content = _people_set(_message(tx, dataset_id))
+    entry_versions.check(expected, content, is_in_effect=is_in_effect)
+
+
+def _version(settings: operations_pb2.DatasetSettings) -> str:
+    return entry_versions.of(_people_set(settings))
+
+
+def _people_set(settings: operations_pb2.DatasetSettings) -> operations_pb2.DatasetSettings:
+    """The settings without the allowance, which registrations use up."""
+    content = operations_pb2.DatasetSettings()
+    content.CopyFrom(settings)
+    content.ClearField("excess_events_allowed")
+    return content
 
 
 def _allow_excess(tx: Transaction, dataset_id: UUID, allowed: int) -> None:

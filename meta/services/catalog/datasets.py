@@ -6,6 +6,7 @@ import grpc
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
+from meta.services.catalog import entry_versions
 from meta.services.messages import authors, checks, convert, pages
 from meta.store.access import audit
 from meta.store.catalog import dataset_layouts, datasets
@@ -81,8 +82,11 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Replace the list of sharding fields."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         fields = convert.sharding_fields(request.fields, "fields")
-        self._transactions.write(lambda tx: _set_sharding_fields(tx, named, fields))
-        return catalog_pb2.SetShardingFieldsResponse(fields=convert.sharding_messages(fields))
+        expected = entry_versions.expected(request)
+        self._transactions.write(lambda tx: _set_sharding_fields(tx, named, fields, expected))
+        return catalog_pb2.SetShardingFieldsResponse(
+            fields=convert.sharding_messages(fields), version=entry_versions.of(_content(fields))
+        )
 
     def GetShardingFields(
         self, request: catalog_pb2.GetShardingFieldsRequest, context: grpc.ServicerContext
@@ -95,16 +99,26 @@ class DatasetCalls(catalog_pb2_grpc.CatalogServiceServicer):
             return dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
 
         fields = self._transactions.read(work)
-        return catalog_pb2.GetShardingFieldsResponse(fields=convert.sharding_messages(fields))
+        return catalog_pb2.GetShardingFieldsResponse(
+            fields=convert.sharding_messages(fields), version=entry_versions.of(_content(fields))
+        )
 
 
 def _set_sharding_fields(
-    tx: Transaction, named: UUID | str, fields: tuple[ShardingField, ...]
+    tx: Transaction,
+    named: UUID | str,
+    fields: tuple[ShardingField, ...],
+    expected: str | None,
 ) -> None:
     dataset = datasets.lock_settings(tx, named)
     before = dataset_layouts.read(tx, [dataset.id])[dataset.id].sharding_fields
+    entry_versions.check(expected, _content(before), is_in_effect=before == fields)
     if before != fields:
         audit.note(tx, "SetShardingFields", dataset.id, f"{before} became {fields}")
         dataset_layouts.replace_sharding_fields(tx, dataset.id, fields)
         # Nurseries read the fields: equal response_seq must mean equal fields.
         datasets.stamp(tx, dataset.id, versions.allocate(tx))
+
+
+def _content(fields: tuple[ShardingField, ...]) -> catalog_pb2.GetShardingFieldsResponse:
+    return catalog_pb2.GetShardingFieldsResponse(fields=convert.sharding_messages(fields))

@@ -8,7 +8,7 @@ import grpc
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, StillReferenced
-from meta.services.catalog import projection_types
+from meta.services.catalog import entry_versions, projection_types
 from meta.services.catalog.audited import audited
 from meta.services.messages import authors, checks, pages
 from meta.store.catalog import link_columns, links, projections
@@ -62,7 +62,9 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         projection, by = self._transactions.read(
             lambda tx: authors.of(tx, projections.get(tx, named))
         )
-        return catalog_pb2.GetProjectionResponse(**_fields(projection), authors=by)
+        return catalog_pb2.GetProjectionResponse(
+            **_fields(projection), authors=by, version=entry_versions.of(_content(projection))
+        )
 
     def ListProjections(
         self, request: catalog_pb2.ListProjectionsRequest, context: grpc.ServicerContext
@@ -75,7 +77,11 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
         )
         return catalog_pb2.ListProjectionsResponse(
             items=[
-                catalog_pb2.Projection(**_fields(projection), authors=by.get(projection.id))
+                catalog_pb2.Projection(
+                    **_fields(projection),
+                    authors=by.get(projection.id),
+                    version=entry_versions.of(_content(projection)),
+                )
                 for projection in page.items
             ],
             pagination=pages.answer(page, "ListProjections", schema_id),
@@ -86,17 +92,19 @@ class ProjectionCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.UpdateProjectionResponse:
         """Change the given parts of a projection."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        change = _change(request)
+        change, expected = _change(request), entry_versions.expected(request)
         changed = self._transactions.write(
             lambda tx: audited(
                 tx,
                 "UpdateProjection",
                 projections.find,
                 named,
-                lambda tx: _update(tx, named, change),
+                lambda tx: _update(tx, named, change, expected),
             )
         )
-        return catalog_pb2.UpdateProjectionResponse(**_fields(changed))
+        return catalog_pb2.UpdateProjectionResponse(
+            **_fields(changed), version=entry_versions.of(_content(changed))
+        )
 
     def DeleteProjection(
         self, request: catalog_pb2.DeleteProjectionRequest, context: grpc.ServicerContext
@@ -127,8 +135,14 @@ def _create(tx: Transaction, name: str, text: str, schema_id: UUID | None) -> Pr
     return projections.create(tx, name, text, schema_id)
 
 
-def _update(tx: Transaction, named: UUID | str, change: ProjectionChange) -> Projection:
+def _update(
+    tx: Transaction, named: UUID | str, change: ProjectionChange, expected: str | None
+) -> Projection:
     """Change a projection whose links still hold afterwards."""
+    if expected is not None:
+        projection = projections.lock(tx, named, change.schema_id)
+        is_in_effect = projections.is_in_effect(projection, change)
+        entry_versions.check(expected, _content(projection), is_in_effect=is_in_effect)
     changed = projections.change(tx, named, change)
     if "projection" in change.changed:
         projection_types.check_text(tx, changed.expression, changed.schema_id)
@@ -176,6 +190,10 @@ def _change(request: catalog_pb2.UpdateProjectionRequest) -> ProjectionChange:
         projection=request.projection,
         schema_id=checks.optional_uuid(request.schema_id, "schema_id"),
     )
+
+
+def _content(projection: Projection) -> catalog_pb2.Projection:
+    return catalog_pb2.Projection(**_fields(projection))
 
 
 def _fields(projection: Projection) -> _ProjectionFields:

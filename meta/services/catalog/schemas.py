@@ -8,7 +8,7 @@ import grpc
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
-from meta.services.catalog import projection_types
+from meta.services.catalog import entry_versions, projection_types
 from meta.services.catalog.audited import audited
 from meta.services.messages import authors, checks, pages
 from meta.store.catalog import link_columns, schemas
@@ -48,7 +48,11 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         schema, by = self._transactions.read(lambda tx: authors.of(tx, schemas.get(tx, named)))
         return catalog_pb2.GetSchemaResponse(
-            id=str(schema.id), name=schema.name, columns=_messages(schema), authors=by
+            id=str(schema.id),
+            name=schema.name,
+            columns=_messages(schema),
+            authors=by,
+            version=entry_versions.of(_content(schema)),
         )
 
     def ListSchemas(
@@ -62,7 +66,11 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         return catalog_pb2.ListSchemasResponse(
             items=[
                 catalog_pb2.Schema(
-                    id=str(s.id), name=s.name, columns=_messages(s), authors=by.get(s.id)
+                    id=str(s.id),
+                    name=s.name,
+                    columns=_messages(s),
+                    authors=by.get(s.id),
+                    version=entry_versions.of(_content(s)),
                 )
                 for s in page.items
             ],
@@ -74,14 +82,21 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.UpdateSchemaResponse:
         """Rename a schema, add and remove columns, all or nothing."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        change = _change(request)
+        change, expected = _change(request), entry_versions.expected(request)
         schema = self._transactions.write(
             lambda tx: audited(
-                tx, "UpdateSchema", schemas.find, named, lambda tx: _update(tx, named, change)
+                tx,
+                "UpdateSchema",
+                schemas.find,
+                named,
+                lambda tx: _update(tx, named, change, expected),
             )
         )
         return catalog_pb2.UpdateSchemaResponse(
-            id=str(schema.id), name=schema.name, columns=_messages(schema)
+            id=str(schema.id),
+            name=schema.name,
+            columns=_messages(schema),
+            version=entry_versions.of(_content(schema)),
         )
 
     def DeleteSchema(
@@ -97,8 +112,16 @@ class SchemaCalls(catalog_pb2_grpc.CatalogServiceServicer):
         return catalog_pb2.DeleteSchemaResponse(success=success)
 
 
-def _update(tx: Transaction, named: UUID | str, change: SchemaChange) -> Schema:
+def _update(
+    tx: Transaction, named: UUID | str, change: SchemaChange, expected: str | None
+) -> Schema:
     """Change a schema that all links of its users yield afterwards."""
+    if expected is not None:
+        schema = schemas.lock(tx, named)
+        is_in_effect = schemas.is_in_effect(schema, change)
+        entry_versions.check(expected, _content(schema), is_in_effect=is_in_effect)
+        if is_in_effect:
+            return schema
     changed = schemas.change(tx, named, change)
     if change.added:
         added = projection_types.as_link_columns(change.added)
@@ -135,6 +158,10 @@ def _columns(messages: Sequence[common_pb2.Column], field: str) -> tuple[SchemaC
         columns.append(SchemaColumn(checks.name(message.name, f"{at}.name"), message.type))
     checks.distinct([column.name for column in columns], field)
     return tuple(columns)
+
+
+def _content(schema: Schema) -> catalog_pb2.Schema:
+    return catalog_pb2.Schema(id=str(schema.id), name=schema.name, columns=_messages(schema))
 
 
 def _messages(schema: Schema) -> list[common_pb2.Column]:

@@ -7,7 +7,7 @@ import grpc
 
 from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.services.catalog import projection_types
+from meta.services.catalog import entry_versions, projection_types
 from meta.services.catalog.audited import audited
 from meta.services.messages import authors, checks, convert, pages
 from meta.store.catalog import views
@@ -57,7 +57,9 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         """Read a view by id or name."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
         view, by = self._transactions.read(lambda tx: authors.of(tx, views.get(tx, named)))
-        return catalog_pb2.GetViewResponse(**_fields(view), authors=by)
+        return catalog_pb2.GetViewResponse(
+            **_fields(view), authors=by, version=entry_versions.of(_content(view))
+        )
 
     def ListViews(
         self, request: catalog_pb2.ListViewsRequest, context: grpc.ServicerContext
@@ -70,7 +72,12 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         )
         return catalog_pb2.ListViewsResponse(
             items=[
-                catalog_pb2.View(**_fields(view), authors=by.get(view.id)) for view in page.items
+                catalog_pb2.View(
+                    **_fields(view),
+                    authors=by.get(view.id),
+                    version=entry_versions.of(_content(view)),
+                )
+                for view in page.items
             ],
             pagination=pages.answer(page, "ListViews", schema_id),
         )
@@ -80,13 +87,15 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
     ) -> catalog_pb2.UpdateViewResponse:
         """Change the given parts of a view."""
         named = checks.identifier(request.WhichOneof("identifier"), request.id, request.name)
-        change = _change(request)
+        change, expected = _change(request), entry_versions.expected(request)
         changed = self._transactions.write(
             lambda tx: audited(
-                tx, "UpdateView", views.find, named, lambda tx: _update(tx, named, change)
+                tx, "UpdateView", views.find, named, lambda tx: _update(tx, named, change, expected)
             )
         )
-        return catalog_pb2.UpdateViewResponse(**_fields(changed))
+        return catalog_pb2.UpdateViewResponse(
+            **_fields(changed), version=entry_versions.of(_content(changed))
+        )
 
     def DeleteView(
         self, request: catalog_pb2.DeleteViewRequest, context: grpc.ServicerContext
@@ -101,8 +110,12 @@ class ViewCalls(catalog_pb2_grpc.CatalogServiceServicer):
         return catalog_pb2.DeleteViewResponse(success=success)
 
 
-def _update(tx: Transaction, named: UUID | str, change: ViewChange) -> View:
+def _update(tx: Transaction, named: UUID | str, change: ViewChange, expected: str | None) -> View:
     """Change a view whose links yield its schema afterwards."""
+    if expected is not None:
+        view = views.lock(tx, named, change.schema_id)
+        is_in_effect = views.is_in_effect(view, change)
+        entry_versions.check(expected, _content(view), is_in_effect=is_in_effect)
     changed = views.change(tx, named, change)
     if "schema_id" in change.changed:
         projection_types.check_schema_of(tx, changed.schema_id, view_id=changed.id)
@@ -124,6 +137,10 @@ def _change(request: catalog_pb2.UpdateViewRequest) -> ViewChange:
         description=checks.text(request.description, "description", lines=True) or None,
         schema_id=checks.optional_uuid(request.schema_id, "schema_id"),
     )
+
+
+def _content(view: View) -> catalog_pb2.View:
+    return catalog_pb2.View(**_fields(view))
 
 
 def _fields(view: View) -> _ViewFields:

@@ -44,6 +44,7 @@ _COLUMNS = (
 )
 _ALL = select(*_COLUMNS)
 _BY_ID = _ALL.where(projections.c.id == bindparam("id"))
+_LOCK = _BY_ID.with_for_update()
 _BY_NAME = _ALL.where(projections.c.name == bindparam("name"))
 _BY_IDS = _ALL.where(projections.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _LISTED: Select[*tuple[Any, ...]] = select(
@@ -103,6 +104,26 @@ def list_page(
     page = keyset.read(tx, query, window, {"schema": schema_id})
     by_id = {row.id: Projection(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
     return page.map(by_id.__getitem__)
+
+
+def lock(tx: Transaction, identifier: UUID | str, schema_id: UUID | None) -> Projection:
+    """Keep a projection, and its new schema, as they are until the commit. Raises NotFound."""
+    schemas.keep(tx, schema_id)
+    projection = get(tx, identifier)
+    row = tx.execute(_LOCK, {"id": projection.id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such projection", projection=identifier)
+    return Projection(*row)
+
+
+def is_in_effect(projection: Projection, changes: ProjectionChange) -> bool:
+    """True if a projection is as it would be after these changes, whatever else was changed."""
+    current = {
+        "name": projection.name,
+        "projection": projection.expression,
+        "schema_id": projection.schema_id,
+    }
+    return all(current[part] == getattr(changes, part) for part in changes.changed)
 
 
 def change(tx: Transaction, identifier: UUID | str, changes: ProjectionChange) -> Projection:

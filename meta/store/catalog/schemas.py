@@ -132,11 +132,26 @@ def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Schema]:
     )
 
 
-def change(tx: Transaction, identifier: UUID | str, changes: SchemaChange) -> Schema:
-    """Rename, add and remove, all or nothing. Raises InvalidArgument where they do not fit."""
+def lock(tx: Transaction, identifier: UUID | str) -> Schema:
+    """Keep a schema as it is until the commit. Raises NotFound."""
     schema = _lock(tx, identifier)
     if schema is None:
         raise NotFound("there is no such schema", schema=identifier)
+    return schema
+
+
+def is_in_effect(schema: Schema, changes: SchemaChange) -> bool:
+    """True if a schema is as it would be after these changes, whatever else was changed."""
+    return (
+        changes.new_name in (None, schema.name)
+        and set(changes.added) <= set(schema.columns)
+        and {column.name for column in schema.columns}.isdisjoint(changes.removed)
+    )
+
+
+def change(tx: Transaction, identifier: UUID | str, changes: SchemaChange) -> Schema:
+    """Rename, add and remove, all or nothing. Raises InvalidArgument where they do not fit."""
+    schema = lock(tx, identifier)
     _check_change(schema, changes)
     if changes.removed:
         tx.execute(_REMOVE_COLUMNS, {"schema": schema.id, "names": list(changes.removed)})

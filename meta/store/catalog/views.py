@@ -41,6 +41,7 @@ class ViewChange:
 _COLUMNS = (views.c.id, views.c.name, views.c.description, views.c.schema_id, views.c.created_at)
 _ALL = select(*_COLUMNS)
 _BY_ID = _ALL.where(views.c.id == bindparam("id"))
+_LOCK = _BY_ID.with_for_update()
 _BY_NAME = _ALL.where(views.c.name == bindparam("name"))
 _BY_IDS = _ALL.where(views.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _LISTED: Select[*tuple[Any, ...]] = select(
@@ -98,6 +99,21 @@ def list_page(tx: Transaction, window: keyset.Window, schema_id: UUID | None) ->
     page = keyset.read(tx, query, window, {"schema": schema_id})
     by_id = {row.id: View(*row) for row in tx.execute(_BY_IDS, {"ids": list(page.ids)})}
     return page.map(by_id.__getitem__)
+
+
+def lock(tx: Transaction, identifier: UUID | str, schema_id: UUID | None) -> View:
+    """Keep a view, and its new schema, as they are until the commit. Raises NotFound."""
+    schemas.keep(tx, schema_id)
+    view = get(tx, identifier)
+    row = tx.execute(_LOCK, {"id": view.id}).one_or_none()
+    if row is None:
+        raise NotFound("there is no such view", view=identifier)
+    return View(*row)
+
+
+def is_in_effect(view: View, changes: ViewChange) -> bool:
+    """True if a view is as it would be after these changes, whatever else was changed."""
+    return all(getattr(view, part) == getattr(changes, part) for part in changes.changed)
 
 
 def change(tx: Transaction, identifier: UUID | str, changes: ViewChange) -> View:

@@ -1,4 +1,4 @@
-"""segplane datasets settings, shard, usage: settings, sharding fields and monthly usage."""
+"""segplane datasets settings, usage: settings and monthly usage."""
 
 import re
 import sys
@@ -13,6 +13,7 @@ from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.output import NONE, AsJson, print_facts, print_json, print_table, size_text
 from segplane.read.lookup import all_datasets, read_usages
 from segplane.terminal.times import parse_age
@@ -93,6 +94,7 @@ def settings(
     promote: Promote = None,
     promote_none: Annotated[bool, typer.Option(help="Remove all promoted columns.")] = False,
     confirm_deletes: ConfirmDeletes = None,
+    expected_version: ExpectedVersion = None,
     address: MetaAddress = DEFAULT_ADDRESS,
     as_json: AsJson = False,
 ) -> None:
@@ -107,9 +109,7 @@ def settings(
         "created_retention": created_retention,
         "tombstone_grace": grace,
     }
-    for field, age in ages.items():
-        if age is not None:
-            getattr(change, field).CopyFrom(_duration(age))
+    _set_ages(change, ages)
     if promote or promote_none:
         columns = pb.PromotedColumns(columns=map(_promoted, promote or ()))
         change.promoted_columns.CopyFrom(columns)
@@ -122,39 +122,12 @@ def settings(
     }
     with connect(address) as client:
         dataset_id = _id(client, name)
+        before = _read(client, dataset_id)
         if any(value is not None for value in limits.values()):
-            change.ingest_limits.CopyFrom(_limits(client, dataset_id, limits))
-        reply = _change(client, dataset_id, change, confirm_deletes)
-    print_json(reply.settings) if as_json else _print(reply.settings)
-    _print_unconfirmed(reply)
-
-
-def shard(
-    name: Name,
-    fields: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[FIELD[=WEIGHT]]...", help="Columns that readers filter by; weight 1 if unset."
-        ),
-    ] = None,
-    none: Annotated[bool, typer.Option("--none", help="Remove all sharding fields.")] = False,
-    address: MetaAddress = DEFAULT_ADDRESS,
-    as_json: AsJson = False,
-) -> None:
-    """Show or replace the fields that lead the sort order of new segments."""
-    if fields and none:
-        raise usage("FIELD and --none exclude each other")
-    sharding_fields = [_field(text) for text in fields or ()]
-    with connect(address) as client:
-        if sharding_fields or none:
-            client.catalog.SetShardingFields(
-                catalog_pb2.SetShardingFieldsRequest(name=name, fields=sharding_fields)
-            )
-        reply = client.catalog.GetShardingFields(catalog_pb2.GetShardingFieldsRequest(name=name))
-    if as_json:
-        print_json(reply.fields)
-    else:
-        print_table(("field", "weight"), [(f.field_name, f"{f.weight:g}") for f in reply.fields])
+            change.ingest_limits.CopyFrom(_limits(before.settings, limits))
+        expected = expected_version or before.version
+        reply = _change(client, dataset_id, change, confirm_deletes, expected, before)
+    _show(reply, as_json)
 
 
 def show_usage(
@@ -182,26 +155,43 @@ def _id(client: MetaClient, name: str) -> str:
     return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
 
 
+def _set_ages(change: pb.DatasetSettings, ages: Mapping[str, str | None]) -> None:
+    for field, age in ages.items():
+        if age is not None:
+            getattr(change, field).CopyFrom(_duration(age))
+
+
+def _read(client: MetaClient, dataset_id: str) -> pb.GetDatasetSettingsResponse:
+    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
+    return client.operations.GetDatasetSettings(request)
+
+
 def _change(
-    client: MetaClient, dataset_id: str, change: pb.DatasetSettings, confirm_deletes: int | None
+    client: MetaClient,
+    dataset_id: str,
+    change: pb.DatasetSettings,
+    confirm_deletes: int | None,
+    expected_version: str,
+    before: pb.GetDatasetSettingsResponse,
 ) -> pb.SetDatasetSettingsResponse:
     """Apply what is set in `change`, if anything is; the reply has all settings."""
     if not change.ListFields() and confirm_deletes is None:
-        request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
-        settings = client.operations.GetDatasetSettings(request).settings
-        return pb.SetDatasetSettingsResponse(settings=settings)
+        return pb.SetDatasetSettingsResponse(settings=before.settings, version=before.version)
     update = pb.SetDatasetSettingsRequest(
-        dataset_id=dataset_id, settings=change, deletes_confirmed=confirm_deletes
+        dataset_id=dataset_id,
+        settings=change,
+        deletes_confirmed=confirm_deletes,
+        # A server of the release before names no version.
+        expected_version=expected_version or None,
     )
-    return client.operations.SetDatasetSettings(update)
+    with refused_with_differences(before.settings, lambda: _read(client, dataset_id).settings):
+        return client.operations.SetDatasetSettings(update)
 
 
-def _limits(
-    client: MetaClient, dataset_id: str, changes: Mapping[str, int | None]
-) -> pb.IngestLimits:
+def _limits(settings: pb.DatasetSettings, changes: Mapping[str, int | None]) -> pb.IngestLimits:
     """The dataset's limits with the changes that are given; meta replaces them as a whole."""
-    request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id)
-    limits = client.operations.GetDatasetSettings(request).settings.ingest_limits
+    limits = pb.IngestLimits()
+    limits.CopyFrom(settings.ingest_limits)
     for field, value in changes.items():
         if value is not None:
             setattr(limits, field, value)
@@ -239,15 +229,11 @@ def _promoted(text: str) -> common_pb2.PromotedColumn:
         ) from None
 
 
-def _field(text: str) -> common_pb2.ShardingField:
-    name, _, weight = text.partition("=")
-    try:
-        return common_pb2.ShardingField(field_name=name, weight=float(weight or 1))
-    except ValueError:
-        raise usage(f"{text!r} is not FIELD=WEIGHT") from None
-
-
-def _print_unconfirmed(reply: pb.SetDatasetSettingsResponse) -> None:
+def _show(reply: pb.SetDatasetSettingsResponse, as_json: bool) -> None:
+    if as_json:
+        print_json(reply.settings, version=reply.version)
+    else:
+        _print(reply.settings)
     if reply.unconfirmed_deletes:
         print(
             f"{reply.unconfirmed_deletes} segments ({size_text(reply.unconfirmed_bytes)}) are older"

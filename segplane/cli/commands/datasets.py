@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from meta.v1 import catalog_pb2, janitor_pb2, operations_pb2
-from segplane.cli.commands.dataset_settings import Name, settings, shard, show_usage
+from segplane.cli.commands.dataset_settings import Name, settings, show_usage
+from segplane.cli.commands.dataset_sharding import shard
 from segplane.cli.commands.reading import preview
 from segplane.cli.commands.stats import segment_facts
 from segplane.cli.connection import DEFAULT_ADDRESS, EXIT_REFUSED, MetaAddress, complain, connect

@@ -1,6 +1,7 @@
 """segplane projections: how a view reads a dataset, in KQL."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ import typer
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect
+from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.output import NONE, AsJson, print_json, print_table
 
 app = typer.Typer(
@@ -31,12 +33,23 @@ def create(
 
 
 @app.command()
-def update(name: Name, text: Text, address: MetaAddress = DEFAULT_ADDRESS) -> None:
+def update(
+    name: Name,
+    text: Text,
+    expected_version: ExpectedVersion = None,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
     """Change a projection's text; links that it would break refuse that."""
     with connect(address) as client:
-        client.catalog.UpdateProjection(
-            catalog_pb2.UpdateProjectionRequest(name=name, projection=text)
+        read = partial(client.catalog.GetProjection, catalog_pb2.GetProjectionRequest(name=name))
+        before = read()
+        request = catalog_pb2.UpdateProjectionRequest(
+            id=before.id,
+            projection=text,
+            expected_version=expected_version or before.version or None,
         )
+        with refused_with_differences(before, read):
+            client.catalog.UpdateProjection(request)
 
 
 @app.command("list")

@@ -1,0 +1,62 @@
+"""Changes of catalog entries that another person may be changing at the same time."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from meta.errors import RaceLost
+from segplane.cli.connection import EXIT_REFUSED, complain
+
+ExpectedVersion = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION",
+        help="Change it only if it still has this version, which --json shows; without it, the "
+        "version that the command reads first.",
+    ),
+]
+# Not what a person changes by this call.
+_ABOUT = frozenset(("authors", "created_at", "version"))
+
+
+@contextmanager
+def refused_with_differences(before: Message, read: Callable[[], Message]) -> Iterator[None]:
+    """Name what another call changed, where it refuses this one; `read` reads the entry again."""
+    try:
+        yield
+    except RaceLost as error:
+        changed = "; ".join(differences(before, read()))
+        complain(f"{error.message}{': ' if changed else ''}{changed} ({error.reason})")
+        raise typer.Exit(EXIT_REFUSED) from None
+
+
+def differences(before: Message, after: Message) -> list[str]:
+    """Each field of an entry that has another value now, with both values."""
+    old, new = _values(before), _values(after)
+    return [
+        f"{field} was {_shown(old.get(field))} and is {_shown(new.get(field))}"
+        for field in sorted(old.keys() | new.keys())
+        if old.get(field) != new.get(field)
+    ]
+
+
+def _values(entry: Message) -> dict[str, object]:
+    """The values of an entry by their fields; those of a message in it by `field.part`."""
+    values: dict[str, object] = {}
+    for field, value in MessageToDict(entry, preserving_proto_field_name=True).items():
+        if field in _ABOUT:
+            continue
+        if isinstance(value, dict):
+            values |= {f"{field}.{part}": each for part, each in value.items()}
+        else:
+            values[field] = value
+    return values
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else json.dumps(value)

@@ -110,11 +110,22 @@ def _groups(infos: Iterable[ObjectInfo]) -> Iterator[list[ObjectInfo]]:
 
 
 def _baby(store: ObjectStore, info: ObjectInfo) -> BabyFound:
+    return baby_found(info, decoded(store, info.key))
+
+
+def decoded(store: ObjectStore, key: str) -> Baby | None:
+    """Read a baby; None if it is damaged. Raises ObjectMissing."""
+    try:
+        return decode_baby(store.get(key))
+    except CorruptObject:
+        return None
+
+
+def baby_found(info: ObjectInfo, baby: Baby | None) -> BabyFound:
+    """Facts of a baby as a catalog has them; None stands for a damaged one."""
     key = parse_key(info.key)
     assert isinstance(key, BabyKey)
-    try:
-        baby = decode_baby(store.get(info.key))
-    except CorruptObject:
+    if baby is None:
         # Committed as any other; the nursery reads it again and puts it aside whole.
         return _found(key, info, Baby(is_stamped=False), None, 1)
     if not baby.is_stamped and baby.parts:

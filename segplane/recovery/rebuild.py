@@ -12,6 +12,7 @@ from meta.services.messages.segment_facts import signal_mask
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow, ShardingField
 from meta.store.engine.pool import Database
 from meta.store.recovery import rebuild as tables
+from meta.store.recovery.restored_streams import RestoredBaby, RestoredEntry, RestoredStream
 from meta.store.segments.segments import NewSegment
 from meta.v1.common_pb2 import AttributeScope, KqlType
 from segments.keys import split_key
@@ -137,21 +138,22 @@ def _segment(live: LiveSegment) -> tables.RestoredSegment:
     )
 
 
-def _stream(stream: RebuiltStream) -> tables.RestoredStream:
-    return tables.RestoredStream(
+def _stream(stream: RebuiltStream) -> RestoredStream:
+    return RestoredStream(
         UUID(stream.stream_id),
         stream.committed_offset,
         stream.deleted_offset,
         tuple(
-            tables.RestoredEntry(UUID(e.dataset_id), e.merged_offset, e.ingest_time_nanos)
+            RestoredEntry(UUID(e.dataset_id), e.merged_offset, e.ingest_time_nanos)
             for e in stream.entries
         ),
-        tuple(_baby(baby) for baby in stream.babies),
+        tuple(baby_row(baby) for baby in stream.babies),
     )
 
 
-def _baby(baby: BabyFound) -> tables.RestoredBaby:
-    return tables.RestoredBaby(
+def baby_row(baby: BabyFound) -> RestoredBaby:
+    """The row of a baby that is in the bucket."""
+    return RestoredBaby(
         baby.offset,
         baby.start_time,
         baby.end_time,

@@ -5,41 +5,28 @@ happens in one transaction, and holds deletion until an operator has looked.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 from uuid import UUID
 
-from sqlalchemy import Executable, bindparam, insert, select, text, update
+from sqlalchemy import bindparam, insert, select, text, update
 
 from meta.store.catalog import dataset_layouts
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.engine.pool import Transaction
+from meta.store.recovery import restored_streams
+from meta.store.recovery.restored_streams import RestoredStream, insert_rows, moment, slices
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.tables import (
     audit_log,
-    baby_segments,
     dataset_stats,
     dataset_visibility,
     datasets,
-    ingest_streams,
-    offset_checkpoints,
     registrations,
-    stream_datasets,
-    stream_heads,
 )
 from meta.store.tables import segments as segments_table
 from meta.store.versions.versions import Version
-
-ROWS_AT_ONCE = 1_000
-# A collector that comes back registers for a stream of its own.
-COLLECTOR = "rebuilt from the bucket"
-_STOPPED_BY_TIMEOUT = 2
-EPOCH = datetime.fromtimestamp(0, UTC)
-
-Item = TypeVar("Item")
 
 
 class DatabaseNotEmpty(Exception):
@@ -54,40 +41,6 @@ class RestoredSegment:
     merge_count: int
     created_at_nanos: int
     spans: tuple[tuple[UUID, int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredEntry:
-    """The merged offset of one (stream, dataset) entry."""
-
-    dataset_id: UUID
-    merged_offset: int
-    ingest_time_nanos: int
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredBaby:
-    """A committed baby that is still there; `dataset_ids` empty = unstamped."""
-
-    offset: int
-    start_ns: int
-    end_ns: int
-    size_bytes: int
-    num_records: int
-    flush_id: bytes
-    dataset_ids: tuple[UUID, ...]
-    committed_at_nanos: int
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredStream:
-    """A stream that ended at its committed offset."""
-
-    id: UUID
-    committed_offset: int
-    deleted_offset: int
-    entries: tuple[RestoredEntry, ...]
-    babies: tuple[RestoredBaby, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +89,7 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     has_default = _check_empty(tx, catalog.names)
     for dataset_id, name in sorted(catalog.names.items()):
         is_default = name == default_name and not has_default
-        values = {"id": dataset_id, "name": name, "is_default": is_default}
-        row = tx.execute(_INSERT_DATASET, values)
-        key = row.scalar_one()
-        tx.execute(insert(dataset_stats), {"dataset_key": key})
-        tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
+        insert_dataset(tx, dataset_id, name, version, is_default=is_default)
         layout = catalog.layouts.get(dataset_id, Layout())
         dataset_layouts.replace_sharding_fields(tx, dataset_id, layout.sharding_fields)
         numbered = catalog.numbered_columns.get(dataset_id, ())
@@ -150,13 +99,25 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     parts: Counter[tuple[UUID, UUID, int]] = Counter()
     for merge_count in sorted({one.merge_count for one in catalog.segments}):
         equal = [one for one in catalog.segments if one.merge_count == merge_count]
-        for some in _slices(equal):
+        for some in slices(equal):
             _write_segments(tx, some, merge_count, version, parts)
-    _write_streams(tx, catalog.streams, version)
+    restored_streams.write_babies(tx, catalog.streams)
+    # The version is the time of the rebuild, in microseconds.
+    restored_streams.write_streams(tx, catalog.streams, version, stopped_at_nanos=version * 1_000)
     detail = f"{len(catalog.segments)} segments, {len(catalog.streams)} streams"
     values = {"rpc": "segplane catalog rebuild", "subject_id": str(version), "detail": detail}
     tx.execute(insert(audit_log), values)
     return version
+
+
+def insert_dataset(
+    tx: Transaction, dataset_id: UUID, name: str, version: Version, *, is_default: bool = False
+) -> None:
+    """Write a dataset that the bucket knows, visible from a version on."""
+    values = {"id": dataset_id, "name": name, "is_default": is_default}
+    key = tx.execute(_INSERT_DATASET, values).scalar_one()
+    tx.execute(insert(dataset_stats), {"dataset_key": key})
+    tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
 
 
 def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
@@ -188,7 +149,7 @@ def _write_segments(
     segments.raise_refusal(claims)
     segments.insert(tx, claims, version, merge_count=merge_count)
     claimed = [(segment, claim.segment_id) for segment, claim in zip(restored, claims, strict=True)]
-    dates = [{"segment": i, "at": _moment(segment.created_at_nanos)} for segment, i in claimed]
+    dates = [{"segment": i, "at": moment(segment.created_at_nanos)} for segment, i in claimed]
     tx.execute(_DATE_SEGMENT, dates)
     rows = []
     for segment, segment_id in claimed:
@@ -207,94 +168,4 @@ def _write_segments(
                 }
             )
             parts[key] += 1
-    _insert(tx, insert(registrations), rows)
-
-
-def _write_streams(tx: Transaction, streams: Sequence[RestoredStream], version: Version) -> None:
-    _insert(
-        tx,
-        insert(ingest_streams),
-        [
-            {
-                "id": stream.id,
-                "collector_id": COLLECTOR,
-                "collector_string": COLLECTOR,
-                "shard_hash": stream.id.int & 0x7FFFFFFF,
-                # The version is the time of the rebuild, in microseconds.
-                "stopped_at_nanos": version * 1_000,
-                "stopped_offset": stream.committed_offset,
-                "stop_reason": _STOPPED_BY_TIMEOUT,
-                "deleted_offset": stream.deleted_offset,
-                "changed_version": version,
-            }
-            for stream in streams
-        ],
-    )
-    heads = ({"stream_id": s.id, "committed_offset": s.committed_offset} for s in streams)
-    common = {"is_stopped": True, "is_pending": True}
-    _insert(tx, insert(stream_heads), [{**head, **common} for head in heads])
-    _insert(
-        tx,
-        insert(baby_segments),
-        [
-            {
-                "stream_id": stream.id,
-                "offset": baby.offset,
-                "start_ns": baby.start_ns,
-                "end_ns": baby.end_ns,
-                "size_bytes": baby.size_bytes,
-                "num_records": baby.num_records,
-                "flush_id": baby.flush_id or None,
-                "dataset_ids": list(baby.dataset_ids) or None,
-                "committed_at": _moment(baby.committed_at_nanos),
-            }
-            for stream in streams
-            for baby in stream.babies
-        ],
-    )
-    _write_entries(tx, streams, version)
-
-
-def _write_entries(tx: Transaction, streams: Sequence[RestoredStream], version: Version) -> None:
-    """Write entries, and for each the one checkpoint that is known: that of the rebuild."""
-    entries = [(stream.id, entry) for stream in streams for entry in stream.entries]
-    keys = [{"stream_id": s, "dataset_id": e.dataset_id} for s, e in entries]
-    offsets = [
-        {
-            "merged_offset": e.merged_offset,
-            "merged_ingest_time_nanos": e.ingest_time_nanos,
-            "base_offset": -1,
-            "changed_version": version,
-        }
-        for _, e in entries
-    ]
-    checkpoints = [
-        {
-            "version": version,
-            "stream_offset": e.merged_offset,
-            "ingest_timestamp_nanos": e.ingest_time_nanos,
-        }
-        for _, e in entries
-    ]
-    _insert(tx, insert(stream_datasets), _joined(keys, offsets))
-    _insert(tx, insert(offset_checkpoints), _joined(keys, checkpoints))
-
-
-def _joined(
-    keys: Sequence[Mapping[str, object]], values: Sequence[Mapping[str, object]]
-) -> list[Mapping[str, object]]:
-    return [{**key, **value} for key, value in zip(keys, values, strict=True)]
-
-
-def _insert(tx: Transaction, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-    for some in _slices(rows):
-        tx.execute(statement, [dict(row) for row in some])
-
-
-def _moment(nanos: int) -> datetime:
-    return EPOCH + timedelta(microseconds=nanos // 1_000)
-
-
-def _slices(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    for start in range(0, len(items), ROWS_AT_ONCE):
-        yield items[start : start + ROWS_AT_ONCE]
+    insert_rows(tx, insert(registrations), rows)

@@ -1,4 +1,4 @@
-"""segplane catalog: rebuild of a lost database from the bucket."""
+"""segplane catalog: rebuild of a lost database from the bucket, and reconciliation with it."""
 
 import contextlib
 import json
@@ -14,6 +14,7 @@ from segments.errors import StoreError
 from segments.location import StoreLocation
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from segplane.cli.commands.catalog_reconcile import reconcile
 from segplane.cli.commands.running import DatabaseUrl, DataDir, StoreUrl
 from segplane.cli.connection import EXIT_REFUSED, complain, refused, usage
 from segplane.cli.console import one_line_errors
@@ -25,19 +26,16 @@ if TYPE_CHECKING:
     from segments.rebuild.plan import Rebuild
 
 app = typer.Typer(
-    no_args_is_help=True, help="Rebuild the catalog from the bucket after a loss of the database."
+    no_args_is_help=True,
+    help="Bring the catalog back from the bucket, after a restore or a loss of the database.",
 )
+app.command()(reconcile)
 NOT_IN_THE_BUCKET = """
 The bucket does not hold the following, which has to be set again: dataset names (--names), ingest
 tokens and their routing, retention, quotas, weights of sharding fields (only their order is known),
 schemas, views, projections and links. Deleted datasets come back. Streams come back stopped:
 collectors register for new ones.
 """
-
-
-@app.callback()
-def catalog() -> None:
-    """Keep `rebuild` a command of its own name."""
 
 
 @app.command()

@@ -9,6 +9,7 @@ from uuid import uuid4
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
+from collector.export import digest_of
 from meta.client import MetaClient, location
 from meta.v1 import (
     catalog_pb2,
@@ -22,7 +23,7 @@ from nursery.execute import Budget, execute
 from nursery.job import JobFailed, TaskOutcome
 from nursery.loop import Nursery, RunTasks
 from nursery.tasks import Task
-from segments.baby import Baby, BabyKind, TokenPart, encode_baby
+from segments.baby import Baby, BabyKind, Export, TokenPart, decode_baby, encode_baby
 from segments.keys import baby_key, join_key
 from segments.location import StoreLocation
 from segments.parquet.reader import read_segment
@@ -138,6 +139,7 @@ class CollectorDriver:
             sum(map(_records, slices)) if is_stamped else 0,
             NOW if is_stamped else 0,
             NOW if is_stamped else 0,
+            tuple(self._export(body) for body in slices) if is_stamped else (),
         )
         baby = Baby(
             parts=(part,) if slices else (),
@@ -150,9 +152,18 @@ class CollectorDriver:
         self.next_offset += 1
         return baby
 
+    def _export(self, payload: bytes) -> Export:
+        return Export(digest_of(self.token_id, "logs", payload), NOW)
+
     def send(self, *texts: str, is_stamped: bool = True) -> None:
         """Put and commit a baby."""
         self.commit(self.put(*texts, is_stamped=is_stamped))
+
+    def commit_again(self, offset: int) -> None:
+        """Commit a baby as it stands in the bucket."""
+        self.next_offset, last = offset + 1, self.next_offset
+        self.commit(decode_baby(self.store.get(baby_key(self.stream_id, offset))))
+        self.next_offset = max(last, offset + 1)
 
     def commit(self, baby: Baby, num_records: int | None = None) -> None:
         """Commit the baby that was put last, with its own number of records or another one."""

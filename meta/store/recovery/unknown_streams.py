@@ -1,0 +1,104 @@
+"""Adopts streams that the bucket knows and the database does not: it went back to an older state.
+
+A stream comes back ended, with all its babies to be merged. The row that ends it is its fence: no
+collector writes it from then on.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Uuid, bindparam, text
+
+from meta.store.access import audit
+from meta.store.engine.pool import Database, Transaction
+from meta.store.recovery import rebuild, restored_streams
+from meta.store.recovery.restored_streams import RestoredStream
+from meta.store.streams import stream_datasets
+from meta.store.versions import versions
+
+COLLECTOR = "reconciled with the bucket"
+BABIES_AT_ONCE = 1_000
+# Any number that nothing else locks.
+_LOCK_KEY = 0x5EC0_4C11_E0
+_TRY_LOCK = text("SELECT pg_try_advisory_lock(:key)")
+_UNLOCK = text("SELECT pg_advisory_unlock(:key)")
+_KNOWN = text("SELECT id::text FROM ingest_streams WHERE id = ANY(:ids)").bindparams(
+    bindparam("ids", type_=ARRAY(Uuid))
+)
+_RESTORED_AT = text("""
+    SELECT (extract(epoch FROM restored_at) * 1000000000)::bigint FROM witness_state
+""")
+_NOW = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000")
+# By the primary key: a restored database holds the commits of a day at most, and those to come.
+_COMMITTED = text("""
+    SELECT stream_id, "offset" FROM baby_segments
+    WHERE (stream_id, "offset") > (:stream, :offset) AND num_records > 0 AND reaped_at IS NULL
+      AND committed_at >= timestamptz 'epoch' + (:since / 1000) * interval '1 microsecond'
+    ORDER BY stream_id, "offset" LIMIT :most
+""")
+_DATASETS = text("SELECT id FROM datasets WHERE id = ANY(:ids)").bindparams(
+    bindparam("ids", type_=ARRAY(Uuid))
+)
+_RETIRE_EMPTY = text("""
+    UPDATE ingest_streams SET retired_at = now() WHERE id = :id AND stopped_offset = -1
+""")
+
+
+@contextmanager
+def sole_run(database: Database) -> Iterator[bool]:
+    """Hold the lock of reconciliations; False if another one runs."""
+    with database.single() as connection:
+        is_ours = bool(connection.execute(_TRY_LOCK, {"key": _LOCK_KEY}).scalar_one())
+        try:
+            yield is_ours
+        finally:
+            if is_ours:
+                connection.execute(_UNLOCK, {"key": _LOCK_KEY})
+
+
+def known(tx: Transaction, stream_ids: Sequence[str]) -> frozenset[str]:
+    """Those of some streams that the database knows, retired ones too."""
+    ids = [UUID(stream_id) for stream_id in stream_ids]
+    return frozenset(tx.execute(_KNOWN, {"ids": ids}).scalars())
+
+
+def restored_at_nanos(tx: Transaction) -> int | None:
+    """Time at which the database was last found to be restored; None = never."""
+    value: int | None = tx.execute(_RESTORED_AT).scalar_one_or_none()
+    return value
+
+
+def committed_since(tx: Transaction, nanos: int, after: tuple[str, int]) -> list[tuple[str, int]]:
+    """A page of the babies with records that were committed since a time and not reaped."""
+    values = {"since": nanos, "stream": UUID(after[0]), "offset": after[1]}
+    rows = tx.execute(_COMMITTED, {**values, "most": BABIES_AT_ONCE})
+    return [(str(row[0]), row[1]) for row in rows]
+
+
+def adopt(tx: Transaction, stream: RestoredStream) -> tuple[UUID, ...]:
+    """Write a stream that is not known, and the datasets of its stamps that never were.
+
+    Entries of deleted datasets are left out, as by CommitOffset. Answers the new datasets.
+    """
+    if known(tx, [str(stream.id)]):
+        return ()
+    stamped = {entry.dataset_id for entry in stream.entries}
+    there = frozenset(tx.execute(_DATASETS, {"ids": list(stamped)}).scalars())
+    live = stream_datasets.lock_live_datasets(tx, stamped)
+    restored_streams.write_babies(tx, [stream])
+    now_nanos = tx.execute(_NOW).scalar_one()
+    audit.note(tx, "segplane catalog reconcile", str(stream.id), f"{len(stream.babies)} babies")
+    version = versions.allocate(tx)
+    new = tuple(sorted(stamped - there))
+    for dataset_id in new:
+        rebuild.insert_dataset(tx, dataset_id, f"reconciled-{dataset_id}", version)
+    kept = tuple(e for e in stream.entries if e.dataset_id in live or e.dataset_id in new)
+    row = RestoredStream(
+        stream.id, stream.committed_offset, stream.deleted_offset, kept, stream.babies
+    )
+    restored_streams.write_streams(
+        tx, [row], version, collector=COLLECTOR, stopped_at_nanos=now_nanos
+    )
+    tx.execute(_RETIRE_EMPTY, {"id": stream.id})
+    return new

@@ -137,6 +137,21 @@ $(TOOLS)/grpcurl $(TOOLS)/telemetrygen $(TOOLS)/versitygw: Makefile
 # An S3 server whose token service enforces session policies; too long a build for `make tools`.
 MINIO := github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
 
+# Servers of the protocols of Google Cloud Storage and Azure Blob Storage.
+FAKE_GCS := github.com/fsouza/fake-gcs-server@v1.56.1
+AZURITE := azurite@3.37.0
+
+.PHONY: clouds
+clouds: $(TOOLS)/fake-gcs-server $(TOOLS)/azurite/.ready ## Fetch servers of the protocols of Google Cloud Storage and Azure Blob Storage for the tests (needs go and npm)
+
+$(TOOLS)/fake-gcs-server: Makefile
+	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" nice -n 10 go install $(FAKE_GCS) && touch $(notdir $@); \
+	else echo "make clouds: no go found, so tests with fake-gcs-server are skipped" >&2; fi
+
+$(TOOLS)/azurite/.ready: Makefile
+	@if command -v npm >/dev/null; then mkdir -p $(@D) && npm install --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts --no-save $(AZURITE) && touch $@; \
+	else echo "make clouds: no npm found, so tests with Azurite are skipped" >&2; fi
+
 .PHONY: minio
 minio: $(TOOLS)/minio ## Build the S3 server minio, for the test of the keys that gateways give out (needs go; minutes)
 

@@ -179,7 +179,9 @@ class CloudBucket(_message.Message):
     slash.
     """
     provider: _builtins.str
-    """"s3" for every store that speaks S3, "gcs", or "file" for a folder. Empty = "s3"."""
+    """"s3" for every store that speaks S3, "gcs", "azure" (endpoint: that of the account), or "file"
+    for a folder. Empty = "s3".
+    """
     def __init__(
         self,
         *,

@@ -15,6 +15,7 @@ def open_store(location: StoreLocation, *, is_brief: bool = False) -> ObjectStor
     A brief one is for who has a caller waiting: a request that is not answered fails within 15 s,
     not two minutes.
     """
+    timeouts = BRIEF_TIMEOUTS if is_brief else DEFAULT_TIMEOUTS
     # Each kind is imported when asked for: a folder needs no boto3.
     if location.provider == "file":
         from segments.store.folder import FolderStore
@@ -23,5 +24,11 @@ def open_store(location: StoreLocation, *, is_brief: bool = False) -> ObjectStor
     if location.provider == "s3":
         from segments.store.s3.store import S3Store
 
-        return S3Store(location, BRIEF_TIMEOUTS if is_brief else DEFAULT_TIMEOUTS)
-    raise StoreUnusable(f"object store provider is {location.provider!r}, expected file or s3")
+        return S3Store(location, timeouts)
+    if location.provider in ("gcs", "azure"):
+        from segments.store.cloud.store import CloudStore
+
+        return CloudStore(location, timeouts)
+    raise StoreUnusable(
+        f"object store provider is {location.provider!r}, expected file, s3, gcs or azure"
+    )

@@ -33,13 +33,19 @@ def path_of(file: DatasetFile) -> str:
 
 @cache
 def filesystem(store: StoreLocation) -> fs.FileSystem:
-    """Open a store with the credentials that AWS's tools would use; raises ReadError."""
-    if store.provider == "file":
-        return fs.LocalFileSystem()
+    """Open a store with the credentials that its cloud's tools would use; raises ReadError."""
     if store.provider in _OTHERS:
         return _OTHERS[store.provider]
-    if store.provider != "s3":
+    if store.provider not in _OPENERS:
         raise ReadError(f"the objects are in a store of kind {store.provider!r}: upgrade segplane")
+    return _OPENERS[store.provider](store)
+
+
+def _local(_: StoreLocation) -> fs.FileSystem:
+    return fs.LocalFileSystem()
+
+
+def _s3(store: StoreLocation) -> fs.FileSystem:
     region = store.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     options: dict[str, Any] = {"region": region or DEFAULT_REGION}
     if ca_file := os.environ.get("AWS_CA_BUNDLE"):
@@ -49,3 +55,13 @@ def filesystem(store: StoreLocation) -> fs.FileSystem:
         options["scheme"] = endpoint.scheme
         options["endpoint_override"] = endpoint.netloc + endpoint.path
     return fs.S3FileSystem(**options)
+
+
+def _by_client(store: StoreLocation) -> fs.FileSystem:
+    """Read by the clients that the processes use, with their credentials and repetitions."""
+    from segplane.read.store_files import StoreFiles
+
+    return fs.PyFileSystem(StoreFiles(store))
+
+
+_OPENERS = {"file": _local, "s3": _s3, "gcs": _by_client, "azure": _by_client}

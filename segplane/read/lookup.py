@@ -97,10 +97,10 @@ def find_all(
 
 
 def segment_url(segment: common_pb2.SegmentInfo) -> str:
-    """Return the object's location for query engines: a path, or an s3:// URL."""
+    """Return the object's location for query engines: a path, or a URL such as s3://."""
     prefix = segment.cloud_object_key.prefix
     store = location(prefix.bucket)
     key = join_key(prefix.prefix, segment.cloud_object_key.key)
     if store.provider == "file":
         return f"/{join_key(store.path, key)}"
-    return f"{store.provider}://{join_key(store.bucket, store.path, key)}"
+    return f"{store.root}/{key}"

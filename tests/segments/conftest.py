@@ -1,4 +1,4 @@
-"""Object stores for tests: a folder, a bucket of moto behind a lock, and one of VersityGW."""
+"""Object stores for tests: a folder, buckets of two S3 servers, and of two other clouds."""
 
 from pathlib import Path
 
@@ -9,6 +9,10 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from tests.support.object_store.fixtures import (
     aws_credentials,
+    azure_endpoint,
+    azure_location,
+    gcs_endpoint,
+    gcs_location,
     proxy,
     s3_endpoint,
     s3_location,
@@ -18,6 +22,10 @@ from tests.support.object_store.fixtures import (
 
 __all__ = [
     "aws_credentials",
+    "azure_endpoint",
+    "azure_location",
+    "gcs_endpoint",
+    "gcs_location",
     "proxy",
     "s3_endpoint",
     "s3_location",
@@ -34,7 +42,10 @@ def folder_location(tmp_path: Path) -> StoreLocation:
     return StoreLocation.from_url(f"file://{folder}")
 
 
-@pytest.fixture(params=["folder", "s3", "versitygw"], ids=["folder", "moto", "versitygw"])
+@pytest.fixture(
+    params=["folder", "s3", "versitygw", "gcs", "azure"],
+    ids=["folder", "moto", "versitygw", "gcs", "azure"],
+)
 def store(request: pytest.FixtureRequest) -> ObjectStore:
     """Open each kind of store in turn, empty."""
     location: StoreLocation = request.getfixturevalue(f"{request.param}_location")

@@ -15,7 +15,6 @@ from urllib.parse import quote
 from segments.keys import AttemptKey, MergedKey, TableKey, parse_key, table_prefix
 from segments.location import StoreLocation
 from segplane.gateway.iceberg.access_settings import AccessSettings
-from segplane.gateway.iceberg.data_files import store_root
 from segplane.gateway.iceberg.present_objects import PresentObjects
 from segplane.gateway.iceberg.refusals import AccessRefused, OtherTable, RequestRefused
 
@@ -100,7 +99,7 @@ class StoreAccess:
         """Return keys in the form of the specification; none if reads are signed."""
         if given.kind != VENDED:
             return []
-        return [{"prefix": f"{store_root(self._location())}/", "config": given.config}]
+        return [{"prefix": f"{self._location().root}/", "config": given.config}]
 
     def sign(self, body: dict[str, Any], dataset_id: str) -> dict[str, Any]:
         """Sign a read of one dataset's object.

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from meta.v1 import common_pb2
 from segments.keys import join_key
-from segments.location import StoreLocation
 from segments.parquet.stored_columns import FORMAT_MICROSECONDS
 from segments.signals import SIGNALS, TRAITS
 
@@ -67,10 +66,3 @@ def data_file(segment: common_pb2.SegmentInfo, root: str) -> DataFile | Unreadab
         lowest_signal=names[0],
         highest_signal=names[-1],
     )
-
-
-def store_root(location: StoreLocation) -> str:
-    """The URL of a store as Iceberg writes it: not quoted, without a slash at its end."""
-    if location.provider == "file":
-        return f"file:///{location.path}"
-    return f"{location.provider}://{join_key(location.bucket, location.path)}"

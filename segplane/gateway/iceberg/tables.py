@@ -21,7 +21,6 @@ from segplane.gateway.http import metrics
 from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 from segplane.gateway.iceberg.catalog_views import catalog_view
 from segplane.gateway.iceberg.contents import Contents, OtherDataset
-from segplane.gateway.iceberg.data_files import store_root
 from segplane.gateway.iceberg.documents import Document, document
 from segplane.gateway.iceberg.publication import Publisher
 from segplane.gateway.iceberg.refusals import TableMissing, TableRefused
@@ -82,7 +81,7 @@ class Tables:
     @property
     def root(self) -> str:
         """The URL of the store."""
-        return store_root(self._locator.store_location)
+        return self._locator.store_location.root
 
     def identify(self, name: str, scope: DatasetScope) -> tuple[str, str, int | None]:
         """Return the id and name of a table's dataset, and the version that the name asks for.
@@ -170,7 +169,7 @@ class Tables:
         """The dataset's segments at the current version."""
         with self._lock:
             followed = self._followed.get(dataset_name)
-        root = store_root(self._locator.store_location)
+        root = self._locator.store_location.root
         if followed is not None and followed.contents.belongs_to(table.dataset_id, root):
             try:
                 with followed.lock:
@@ -247,13 +246,13 @@ class Tables:
         return found if scope.covers(found.dataset_id) else None
 
     def _contents(self, dataset_id: str, dataset_name: str) -> Contents:
-        root = store_root(self._locator.store_location)
+        root = self._locator.store_location.root
         return Contents(dataset_id, dataset_name, root, self._segments_max)
 
     def _publisher(self, dataset_id: str) -> Publisher:
         location = self._locator.store_location
         store = open_store(location, is_brief=True)
-        return Publisher(self._meta, store, dataset_id, store_root(location))
+        return Publisher(self._meta, store, dataset_id, location.root)
 
     def _evict(self) -> None:
         def held() -> int:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 from pyarrow import fs
 
 from meta.v1 import common_pb2
@@ -32,6 +31,7 @@ from segplane.read.errors import ReadError
 from segplane.read.files import DatasetFile
 from segplane.read.filesystems import path_of, provide
 from segplane.read.pins import VersionPin
+from segplane.read.store_files import ReadOnlyFiles
 
 # Stores of this kind are read through the gateway.
 PROVIDER = "gateway"
@@ -140,9 +140,10 @@ def open_remote(
     ).checked()
 
 
-class _RemoteFiles(fs.FileSystemHandler):
+class _RemoteFiles(ReadOnlyFiles):
     """Files that the gateway reads for this process; no others are there."""
 
+    kind = PROVIDER
     _only: _RemoteFiles | None = None
 
     def __init__(self, lanes: Lanes) -> None:
@@ -157,33 +158,13 @@ class _RemoteFiles(fs.FileSystemHandler):
             provide(PROVIDER, fs.PyFileSystem(cls._only))
         return cls._only
 
-    def open_input_file(self, path: str) -> pa.NativeFile:
+    def open_file(self, path: str) -> _RemoteFile:
         """Open a file by its key."""
-        return pa.PythonFile(_RemoteFile(self._lanes, path, self.sizes[path]), "r")
+        return _RemoteFile(self._lanes, path, self.sizes[path])
 
-    def open_input_stream(self, path: str) -> pa.NativeFile:
-        """Open a file by its key."""
-        return self.open_input_file(path)
-
-    def get_type_name(self) -> str:
-        """Return the kind of the store."""
-        return PROVIDER
-
-    def normalize_path(self, path: str) -> str:
-        """Return the key."""
-        return path
-
-    def get_file_info(self, paths: str | list[str]) -> list[fs.FileInfo]:
-        """Return sizes."""
-        paths = [paths] if isinstance(paths, str) else paths
-        return [fs.FileInfo(path, fs.FileType.File, size=self.sizes[path]) for path in paths]
-
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("files are read, and nothing else")
-
-    get_file_info_selector = create_dir = delete_dir = delete_dir_contents = _refuse
-    delete_root_dir_contents = delete_file = move = copy_file = _refuse
-    open_output_stream = open_append_stream = _refuse
+    def size(self, path: str) -> int:
+        """Return a file's size."""
+        return self.sizes[path]
 
 
 class _RemoteFile(io.RawIOBase):

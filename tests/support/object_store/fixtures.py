@@ -1,10 +1,11 @@
-"""Fixtures of S3 servers: moto behind a lock and a proxy before it, and VersityGW."""
+"""Fixtures of stores: moto behind a lock and a proxy before it, VersityGW, and other clouds."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from segments.location import StoreLocation
+from tests.support.object_store import clouds
 from tests.support.object_store.faulty_proxy import FaultyProxy, running_proxy
 from tests.support.object_store.moto import fresh_location, running_moto
 from tests.support.object_store.versitygw import ACCESS_KEY, SECRET_KEY, running_versitygw
@@ -56,3 +57,30 @@ def s3_location(s3_endpoint: str, aws_credentials: None) -> StoreLocation:
 def versitygw_location(versitygw_endpoint: str, aws_credentials: None) -> StoreLocation:
     """Name a fresh path of a bucket of VersityGW."""
     return fresh_location(versitygw_endpoint)
+
+
+@pytest.fixture(scope="session")
+def gcs_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a server of Google Cloud Storage's protocol; returns its URL."""
+    with clouds.running_gcs(tmp_path_factory.mktemp("gcs")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def azure_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run Azurite; returns the URL of its account."""
+    with clouds.running_azure(tmp_path_factory.mktemp("azurite")) as url:
+        yield url
+
+
+@pytest.fixture
+def gcs_location(gcs_endpoint: str) -> StoreLocation:
+    """Name a fresh path of a bucket of the server."""
+    return clouds.gcs_location(gcs_endpoint)
+
+
+@pytest.fixture
+def azure_location(azure_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> StoreLocation:
+    """Name a fresh path of a container of Azurite."""
+    monkeypatch.setenv("AZURE_STORAGE_KEY", clouds.ACCOUNT_KEY)
+    return clouds.azure_location(azure_endpoint)

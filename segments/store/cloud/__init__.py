@@ -1,0 +1,1 @@
+"""Objects in Google Cloud Storage and Azure Blob Storage."""

@@ -1,0 +1,213 @@
+"""The object store over a bucket of Google Cloud Storage or a container of Azure Blob Storage."""
+
+import functools
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import google_crc32c
+
+from segments.errors import (
+    ObjectExists,
+    ObjectMissing,
+    StoreError,
+    StoreUnavailable,
+    StoreUnusable,
+)
+from segments.keys import check_key
+from segments.location import StoreLocation
+from segments.store.cloud.clients import requests_of
+from segments.store.cloud.requests import CloudRequests, StoredObject, WriteConflict
+from segments.store.interface import ObjectInfo
+from segments.store.probe import PROBE_KEY, probe_put_if_absent
+from segments.store.range_reader import RangeReader
+from segments.store.retry import Failures, Tries
+from segments.store.timeouts import DEFAULT_TIMEOUTS, PROBE_SECS, RequestTimeouts
+from segments.store.upload_body import PART_BYTES, UploadBody, crc_text
+
+DELETES_AT_ONCE = 16
+COMPARE_BYTES = 8 << 20
+
+# Azure takes a backslash for a slash, and lists by the units of UTF-16.
+_AZURE_CHANGES = re.compile("[\\\\\U00010000-\U0010ffff]")
+
+T = TypeVar("T")
+
+_FAILURES: Failures[StoreUnavailable] = Failures(
+    (StoreUnavailable,), lambda _: True, lambda error: isinstance(error, WriteConflict)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CloudStore:
+    """The object store over one bucket or container, below a base path."""
+
+    location: StoreLocation
+    timeouts: RequestTimeouts = DEFAULT_TIMEOUTS
+
+    def put_if_absent(self, key: str, body: bytes | memoryview) -> None:
+        """Write an object unless the key has one."""
+        self._write(key, UploadBody.of_bytes(bytes(body)))
+
+    def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> None:
+        """Write an object that is in pieces unless the key has one."""
+        self._write(key, UploadBody.of_bytes(b"".join(pieces)))
+
+    def put_file_if_absent(self, key: str, path: Path) -> None:
+        """Write a local file's content as an object unless the key has one."""
+        self._write(key, UploadBody.of_file(path))
+
+    def get(self, key: str) -> bytes:
+        """Read an object whole and check it against the checksum that was put with it."""
+        return self._of_object(key, lambda: self._read_whole(key))
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """Read bytes from start on; fewer than length only at the object's end."""
+        if length <= 0:
+            return b""
+        return self._of_object(key, lambda: self._read_range(key, start, length))
+
+    def head(self, key: str) -> ObjectInfo:
+        """Read an object's size and time."""
+        found = self._of_object(key, lambda: self._requests.stat(self._name(key)))
+        return ObjectInfo(key, found.size_bytes, found.modified_at_nanos)
+
+    def list(self, prefix: str, start_after: str = "") -> Iterator[ObjectInfo]:
+        """List objects by key, a page of them a request."""
+        base = self._base
+        last, has_more = base + start_after if start_after else "", True
+        while has_more:
+            page, has_more = self._asked(functools.partial(self._page, base + prefix, last))
+            for item in page:
+                # A page begins at the name that the one before ended with.
+                if item.name > last or not last:
+                    key = item.name.removeprefix(base)
+                    yield ObjectInfo(key, item.size_bytes, item.modified_at_nanos)
+            last = page[-1].name if page else last
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects, several at a time."""
+        names = [self._name(key) for key in keys]
+        if not names:
+            return
+        with ThreadPoolExecutor(min(DELETES_AT_ONCE, len(names))) as pool:
+            for done in [pool.submit(self._delete, name) for name in names]:
+                done.result()
+
+    def open_input(self, key: str) -> io.IOBase:
+        """Open an object as a seekable binary file over range reads."""
+        return RangeReader(functools.partial(self.get_range, key), self.head(key).size_bytes)
+
+    def probe(self) -> None:
+        """Prove that the bucket can be reached and that neither kind of write overwrites."""
+        brief = replace(self.timeouts, deadline_secs=min(PROBE_SECS, self.timeouts.deadline_secs))
+        store = replace(self, timeouts=brief)
+        try:
+            store.now_nanos()
+            probe_put_if_absent(store)
+            store._probe_parts()
+        except StoreUnusable:
+            raise
+        except StoreError as error:
+            raise StoreUnusable(
+                f"{self.location.url()} failed the start-up check: {error}"
+            ) from error
+
+    def now_nanos(self) -> int:
+        """The server's clock, from the date of an answer; whole seconds."""
+        return self._asked(self._requests.now_nanos)
+
+    def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:  # noqa: ARG002
+        """Drop nothing: both clouds drop unfinished uploads by themselves, after a week."""
+        return 0
+
+    @property
+    def _requests(self) -> CloudRequests:
+        return requests_of(self.location, self.timeouts)
+
+    @property
+    def _base(self) -> str:
+        return f"{self.location.path}/" if self.location.path else ""
+
+    def _name(self, key: str) -> str:
+        if self.location.provider == "azure" and _AZURE_CHANGES.search(key):
+            raise ValueError("Azure keeps no key with a backslash or a character beyond U+FFFF")
+        return self._base + check_key(key)
+
+    def _asked(self, request: Callable[[], T]) -> T:
+        return Tries(self.timeouts, _FAILURES).run(request)
+
+    def _of_object(self, key: str, request: Callable[[], T]) -> T:
+        try:
+            return self._asked(request)
+        except ObjectMissing:
+            # The clouds answer a missing bucket alike.
+            self.now_nanos()
+            raise ObjectMissing(f"no object {key}") from None
+
+    def _write(self, key: str, content: UploadBody) -> None:
+        name, tries = self._name(key), Tries(self.timeouts, _FAILURES)
+        requests = self._requests
+        put = requests.put if content.size_bytes <= PART_BYTES else requests.put_parts
+        try:
+            tries.run(lambda: put(name, content))
+        except ObjectExists:
+            if not (tries.may_have_won and self._stands(key, content)):
+                raise ObjectExists(f"object {key} exists") from None
+        except ObjectMissing:
+            self.now_nanos()
+            raise StoreUnavailable(f"{self.location.url()} did not take {key}") from None
+
+    def _stands(self, key: str, content: UploadBody) -> bool:
+        """True if the object is exactly this content."""
+        try:
+            if self.head(key).size_bytes != content.size_bytes:
+                return False
+        except ObjectMissing:
+            return False
+        with content.open() as source:
+            start = 0
+            while piece := source.read(COMPARE_BYTES):
+                if self.get_range(key, start, len(piece)) != piece:
+                    return False
+                start += len(piece)
+        return True
+
+    def _read_whole(self, key: str) -> bytes:
+        stored = self._requests.read(self._name(key))
+        # Another program's object says nothing of itself.
+        if stored.crc is not None and crc_text(google_crc32c.value(stored.body)) != stored.crc:
+            raise StoreUnavailable(f"the bytes of {key} are not those that were put")
+        return stored.body
+
+    def _read_range(self, key: str, start: int, length: int) -> bytes:
+        name = self._name(key)
+        body = self._requests.read_range(name, start, length)
+        if len(body) != length:
+            size_bytes = self._requests.stat(name).size_bytes
+            expected = max(0, min(length, size_bytes - start))
+            if len(body) != expected:
+                raise StoreUnavailable(
+                    f"{key} gave {len(body)} bytes from {start} on, not {expected}"
+                )
+        return body
+
+    def _page(self, prefix: str, start_at: str) -> tuple[Sequence[StoredObject], bool]:
+        return self._requests.page(prefix, start_at)
+
+    def _delete(self, name: str) -> None:
+        self._asked(lambda: self._requests.delete(name))
+
+    def _probe_parts(self) -> None:
+        content, name = UploadBody.of_bytes(b"overwritten"), self._name(PROBE_KEY)
+        try:
+            self._asked(lambda: self._requests.put_parts(name, content))
+        except ObjectExists:
+            return
+        raise StoreUnusable(
+            "the object store ignores the condition of an upload in parts and so overwrites objects"
+        )

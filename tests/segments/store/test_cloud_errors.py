@@ -1,0 +1,82 @@
+"""Failures of other clouds' stores, each told in a sentence that says who must act."""
+
+from dataclasses import replace
+
+import pytest
+
+from segments.errors import StoreUnavailable, StoreUnusable
+from segments.location import StoreLocation
+from segments.store.cloud import clients
+from segments.store.cloud.store import CloudStore
+from segments.store.timeouts import RequestTimeouts
+
+BRIEF = RequestTimeouts(connect_secs=0.5, silence_secs=0.5, deadline_secs=0.2, wait_secs_min=0.01)
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture(params=["gcs", "azure"])
+def location(request: pytest.FixtureRequest) -> StoreLocation:
+    found: StoreLocation = request.getfixturevalue(f"{request.param}_location")
+    return found
+
+
+def test_a_missing_bucket_is_for_an_operator(location: StoreLocation) -> None:
+    store = CloudStore(replace(location, bucket="absent"), BRIEF)
+
+    for act in (
+        store.probe,
+        lambda: store.get("key"),
+        lambda: store.put_if_absent("key", b""),
+        lambda: list(store.list("")),
+    ):
+        with pytest.raises(StoreUnusable, match=r"absent at .* does not exist"):
+            act()
+
+
+def test_a_server_that_is_away_is_tried_again_until_the_deadline(location: StoreLocation) -> None:
+    path = location.endpoint.split("/", 3)[3:]
+    store = CloudStore(replace(location, endpoint="/".join([NOBODY, *path])), BRIEF)
+
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        store.get("key")
+    with pytest.raises(StoreUnusable, match="failed the start-up check"):
+        store.probe()
+
+
+def test_refused_credentials_are_for_an_operator(
+    azure_location: StoreLocation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_KEY", "b3RoZXI=")
+    clients._requests.cache_clear()
+    try:
+        with pytest.raises(StoreUnusable, match="refused the credentials to list"):
+            CloudStore(replace(azure_location, path="other"), BRIEF).probe()
+    finally:
+        clients._requests.cache_clear()
+
+
+def test_without_credentials_it_says_where_they_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", f"{tmp_path}/absent.json")
+    store = CloudStore(StoreLocation.from_url("gs://bucket/without"), BRIEF)
+
+    with pytest.raises(StoreUnusable, match="GOOGLE_APPLICATION_CREDENTIALS"):
+        store.probe()
+
+
+@pytest.mark.parametrize(
+    ("url", "module"),
+    [
+        ("gs://bucket/nowhere", "segments.store.cloud.gcs"),
+        ("az://box/nowhere?account=logs1", "segments.store.cloud.azure"),
+    ],
+)
+def test_without_its_package_a_store_says_what_to_install(
+    url: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    location = StoreLocation.from_url(url)
+
+    with pytest.raises(StoreUnusable, match=rf'pip install "segplane\[{location.provider}\]"'):
+        CloudStore(location, BRIEF).probe()

@@ -84,7 +84,7 @@ class GetIngestStreamsRequest(_message.Message):
     omit_merged_entries: _builtins.bool
     """With paged: leave out entries that have merged everything committed, and all checkpoints, where
     every unmerged baby segment is stamped with datasets that have entries. Entries that may be
-    removed now are in the reply, up to 2,000 of a stream. Of the catalog each page has the datasets
+    removed now are in the reply, up to 500 of a stream. Of the catalog each page has the datasets
     of its entries, and no token_routing; catalog_since_seq is of no account.
     """
     @_builtins.property

@@ -28,7 +28,7 @@ HISTORY = [30_000, pytest.param(300_000, marks=(pytest.mark.slow, pytest.mark.ti
 HOUR_NANOS = 3_600_000_000_000
 AGES = Ages(86_400.0, 2_100.0, 86_400.0, 604_800.0, 2_592_000.0, 2_592_000.0, 7e6, 604_800.0)
 # A page of streams with an entry and a head each, and what a rule looks up for them.
-RULE_ROWS_MAX = 5 * lifetimes.STREAMS_AT_ONCE
+RULE_ROWS_MAX = 5 * lifetimes.KEYS_AT_ONCE
 # A page of a walk through a whole table.
 PAGE_ROWS = 2_000
 FILL = (
@@ -111,8 +111,9 @@ def first_pages() -> Iterator[None]:
         lifetimes._entry_pages,
         lifetimes._checkpoint_pages,
         lifetimes._period_pages,
+        lifetimes._usage_pages,
     ):
-        pages.last_id = UUID(int=0)
+        pages.last = (UUID(int=0), UUID(int=0))
 
 
 def key_of(tx: Transaction, name: str) -> int:

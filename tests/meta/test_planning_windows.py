@@ -1,12 +1,18 @@
 """Planning goes through all segments of a dataset, a window of them a transaction."""
 
+from types import SimpleNamespace
+from typing import cast
 from uuid import UUID
 
+import grpc
 import pytest
 from sqlalchemy import text
 
+from meta.commits.transactions import Transactions
+from meta.services.merging.janitor import JanitorServicer
 from meta.store.merging import merge_planning
 from meta.store.merging.merge_planning import CANDIDATES_MAX, DAY_NANOS, CandidateRow
+from meta.v1.janitor_pb2 import CreateMergeTasksRequest
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer
 from tests.support.meta.server import MetaServer
@@ -66,3 +72,40 @@ def test_a_window_ends_before_its_last_day(
     rows: list[CandidateRow], start_ns: int, following: int | None
 ) -> None:
     assert merge_planning.next_window(rows, start_ns) == following
+
+
+def test_a_call_that_ends_early_is_carried_on_by_the_next(
+    meta_server: MetaServer, catalog: CatalogDriver, writer: Writer
+) -> None:
+    names = [f"dataset-{number}" for number in range(5)]
+    for name in names:
+        writer.save_many(catalog.dataset(name), 8)
+    # Datasets without segments to merge are passed over.
+    catalog.dataset()
+    writer.save_many(catalog.dataset("single"), 1)
+    transactions = Transactions(meta_server.running.database)
+    janitor = JanitorServicer(transactions, meta_server.settings, plan_secs=0.0)
+    context = cast(grpc.ServicerContext, SimpleNamespace(time_remaining=lambda: 30.0))
+
+    planned = [
+        janitor.CreateMergeTasks(CreateMergeTasksRequest(), context).tasks_created
+        for _ in range(len(names) + 2)
+    ]
+
+    # The last ones find that nothing is left.
+    assert [tasks > 0 for tasks in planned] == [True] * 5 + [False] * 2
+
+
+def test_pages_of_datasets_to_plan_are_in_order_and_hold_each_once(
+    meta_server: MetaServer, catalog: CatalogDriver, writer: Writer
+) -> None:
+    for number in range(5):
+        writer.save_many(catalog.dataset(f"dataset-{number}"), 2)
+
+    keys: list[int] = []
+    with meta_server.running.database.read() as tx:
+        while page := merge_planning.plannable_datasets(tx, keys[-1] if keys else 0, 2):
+            keys += page
+
+    assert len(keys) == len(set(keys)) == 5
+    assert keys == sorted(keys)

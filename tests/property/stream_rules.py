@@ -173,7 +173,12 @@ class StreamRules(CatalogRules):
             self.meta.transactions.write(lambda tx: merged_offsets.raise_floors(tx, ids))
         if not rebases:
             return
-        self.meta.transactions.write(lambda tx: merged_offsets.rebase(tx, ids, 0.0))
+        keys = [
+            (UUID(stream.id), UUID(dataset_id))
+            for stream in self.model.streams.values()
+            for dataset_id in stream.entries
+        ]
+        self.meta.transactions.write(lambda tx: merged_offsets.rebase(tx, keys, 0.0))
         for stream in self.model.streams.values():
             for entry in stream.entries.values():
                 entry.stored = max(entry.stored, stream.deleted)

@@ -10,6 +10,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.planning.planner import Candidate, plan
+from meta.services.merging.dataset_turns import PLAN_SECS, DatasetTurns
 from meta.services.messages import checks, convert
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
@@ -45,20 +46,22 @@ class _PlannedWindow:
 class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     """JanitorService; see docs/contract.md."""
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+    def __init__(
+        self, transactions: Transactions, settings: Settings, plan_secs: float = PLAN_SECS
+    ) -> None:
         self._transactions = transactions
+        self._turns = DatasetTurns(transactions, plan_secs)
         self._settings = settings
         self._policy = settings.merge_policy
 
     def CreateMergeTasks(
         self, request: janitor_pb2.CreateMergeTasksRequest, context: grpc.ServicerContext
     ) -> janitor_pb2.CreateMergeTasksResponse:
-        """Plan merges and create their tasks, one window of a dataset a transaction."""
+        """Plan merges for a bounded time and create their tasks, a window of a dataset at once."""
         segment_filter = _segment_filter(request)
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
-        keys = self._dataset_keys(name)
         tasks_created = segments_included = 0
-        for key in keys:
+        for key in [self._dataset_key(name)] if name else self._turns.keys(context):
             start_ns: int | None = merge_planning.INT64_MIN
             while start_ns is not None:
                 window = partial(self._plan, key, segment_filter, start_ns)
@@ -75,12 +78,13 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
     ) -> janitor_pb2.RewriteAllSegmentsResponse:
         """Begin or continue a rewrite for a bounded time; to be called until `all_planned`."""
         name = _optional_name(request.dataset_name, request.HasField("dataset_name"))
-        keys = self._dataset_keys(name)
-        # The id, because the name may belong to another dataset at the next call.
-        dataset_filter = "" if name is None else str(keys[0])
-        rewrite = self._transactions.write(lambda tx: rewrite_all.resume(tx, dataset_filter, keys))
-        created, left = 0, list(keys)
         deadline = time.monotonic() + min(REWRITE_SECS, context.time_remaining() / 2)
+        only = None if name is None else self._dataset_key(name)
+        # The id, because the name may belong to another dataset at the next call.
+        dataset_filter = "" if only is None else str(only)
+        rewrite = self._transactions.write(lambda tx: rewrite_all.resume(tx, dataset_filter, only))
+        left = self._transactions.read(lambda tx: rewrite_all.datasets_left(tx, only, rewrite))
+        created = 0
         while left and time.monotonic() < deadline:
             more = self._transactions.write(lambda tx: self._rewrite(tx, left[0], rewrite))
             created += more
@@ -184,13 +188,8 @@ class JanitorServicer(janitor_pb2_grpc.JanitorServiceServicer):
         created, _ = merge_planning.create_tasks(tx, groups, TaskKind.REWRITE, merges_added=0)
         return created
 
-    def _dataset_keys(self, name: str | None) -> list[int]:
-        def work(tx: Transaction) -> list[int]:
-            if name is not None:
-                return [datasets.get(tx, name).key]
-            return [dataset.key for dataset in datasets.list_live(tx)]
-
-        return self._transactions.read(work)
+    def _dataset_key(self, name: str) -> int:
+        return self._transactions.read(lambda tx: datasets.get(tx, name).key)
 
 
 def _optional_name(name: str, is_set: bool) -> str | None:

@@ -7,22 +7,23 @@ the floors that make such reads answer VERSION_EXPIRED.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from uuid import UUID
 
 from sqlalchemy import TextClause, text
 
 from meta.store.deletion import dataset_deletion, retention
+from meta.store.deletion.expiry_pages import Pages
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets
 from meta.store.versions.clock import ago
 
 ROWS_MAX = 5_000
-STREAMS_AT_ONCE = 1_000
+# Entries, or tokens of streams, or datasets, of a rule that goes through all of them.
+KEYS_AT_ONCE = 1_000
 # Any number, the same in every release; each rule takes it for one transaction.
 LOCK_KEY = 7_310_579_241_902_115
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 REMEMBERED_MONTHS = 13
-_FIRST_ID, _AGE_AGO = UUID(int=0), ago(":age")
+_AGE_AGO = ago(":age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +51,14 @@ class ExpiryRule:
     has_more_pages: Callable[[], bool] = lambda: False
 
 
-@dataclass(slots=True)
-class _StreamPages:
-    """Pages over the ids of a statement, one a run, so that no run reads every stream.
-
-    Each process goes round by itself: what one has done, the next finds done.
-    """
-
-    statement: TextClause
-    most: int = STREAMS_AT_ONCE
-    last_id: UUID = _FIRST_ID
-
-    def next(self, tx: Transaction) -> list[UUID]:
-        """The next page; behind the last one the first comes again."""
-        values = {"last": self.last_id, "most": self.most}
-        ids = list(tx.execute(self.statement, values).scalars())
-        self.last_id = ids[-1] if len(ids) == self.most else _FIRST_ID
-        return ids
-
-    def is_within(self) -> bool:
-        """True if the last page was not the last one of all."""
-        return self.last_id != _FIRST_ID
-
-
-_STREAMS = text("SELECT id FROM ingest_streams WHERE id > :last ORDER BY id LIMIT :most")
+_ENTRIES = text("""
+    SELECT stream_id, dataset_id FROM stream_datasets
+    WHERE (stream_id, dataset_id) > (:last, :last_other) ORDER BY stream_id, dataset_id LIMIT :most
+""")
+_CARRIED = text("""
+    SELECT stream_id, token_id FROM stream_tokens
+    WHERE (stream_id, token_id) > (:last, :last_other) ORDER BY stream_id, token_id LIMIT :most
+""")
 _PENDING = text(
     "SELECT stream_id FROM stream_heads WHERE is_pending AND stream_id > :last"
     " ORDER BY stream_id LIMIT :most"
@@ -83,9 +68,7 @@ _CHECKPOINTS_AGO = ago("greatest(:age, coalesce(nullif(d.tombstone_grace_secs, 0
 _CHECKPOINTS = text(f"""
     WITH kept AS (
       SELECT e.stream_id, e.dataset_id, k.version
-      FROM unnest(cast(:ids AS uuid[])) AS page (id) CROSS JOIN LATERAL (
-        -- Not merged into the join, so that the page leads.
-        SELECT stream_id, dataset_id FROM stream_datasets WHERE stream_id = page.id OFFSET 0) e
+      FROM unnest(cast(:ids AS uuid[]), cast(:others AS uuid[])) AS e (stream_id, dataset_id)
       JOIN datasets d ON d.id = e.dataset_id CROSS JOIN LATERAL (
         SELECT c.version FROM offset_checkpoints c
         WHERE c.stream_id = e.stream_id AND c.dataset_id = e.dataset_id
@@ -122,13 +105,15 @@ _RAISE_HISTORY_FLOOR = text("UPDATE meta_state SET history_floor = greatest(hist
 # A period ends where the next one of its pair begins; nothing unmerged lies below the floor.
 _PERIODS = text(f"""
     DELETE FROM routing_periods WHERE ctid = ANY(ARRAY(
-      SELECT p.ctid FROM (
-        SELECT ctid, stream_id, lead(from_offset) OVER (
-          PARTITION BY stream_id, token_id ORDER BY from_offset) AS next_offset
-        FROM routing_periods WHERE stream_id = ANY(:ids)) p
-      JOIN ingest_streams s ON s.id = p.stream_id AND s.id = ANY(:ids)
+      SELECT p.ctid FROM unnest(cast(:ids AS uuid[]), cast(:others AS uuid[])) AS page (s, t)
+      CROSS JOIN LATERAL (
+        SELECT ctid, stream_id, lead(from_offset) OVER (ORDER BY from_offset) AS next_offset
+        FROM routing_periods WHERE stream_id = s AND token_id = t) p
+      JOIN ingest_streams s ON s.id = p.stream_id
       JOIN stream_heads h ON h.stream_id = s.id
-      WHERE p.next_offset - 1 <= coalesce({merged_offsets.lowest_in("s", "h")}, s.deleted_offset)
+      -- Few have a next one; the floor is looked up for those alone.
+      WHERE CASE WHEN p.next_offset IS NOT NULL THEN
+        p.next_offset - 1 <= coalesce({merged_offsets.lowest_in("s", "h")}, s.deleted_offset) END
       LIMIT :most))
 """)  # noqa: S608
 _LINEAGE_ENDS = text("""
@@ -174,19 +159,29 @@ _AUDIT = text(f"""
       SELECT ctid FROM audit_log WHERE at < {_AGE_AGO}
       ORDER BY at LIMIT :most))
 """)  # noqa: S608
+# From one dataset to the next along the index, a page of them.
 _USAGE = text("""
+    WITH RECURSIVE used AS (
+      (SELECT dataset_id FROM dataset_usage WHERE dataset_id > :last ORDER BY 1 LIMIT 1)
+      UNION ALL
+      SELECT (SELECT dataset_id FROM dataset_usage WHERE dataset_id > used.dataset_id
+              ORDER BY 1 LIMIT 1) FROM used WHERE used.dataset_id IS NOT NULL)
+    SELECT dataset_id FROM used WHERE dataset_id IS NOT NULL LIMIT :most
+""")
+_OLD_USAGE = text("""
     DELETE FROM dataset_usage WHERE ctid = ANY(ARRAY(
-      SELECT u.ctid FROM datasets d CROSS JOIN LATERAL (
-        SELECT ctid FROM dataset_usage WHERE dataset_id = d.id AND month < to_char(
+      SELECT u.ctid FROM unnest(cast(:ids AS uuid[])) AS id CROSS JOIN LATERAL (
+        SELECT ctid FROM dataset_usage WHERE dataset_id = id AND month < to_char(
           now() AT TIME ZONE 'UTC' - make_interval(months => :months), 'YYYY-MM')) u
       LIMIT :most))
 """)
 
 
-_pending_pages = _StreamPages(_PENDING, merged_offsets.HEADS_AT_ONCE)
-_entry_pages = _StreamPages(_STREAMS)
-_checkpoint_pages = _StreamPages(_STREAMS)
-_period_pages = _StreamPages(_STREAMS)
+_pending_pages = Pages(_PENDING, merged_offsets.HEADS_AT_ONCE)
+_entry_pages = Pages(_ENTRIES, KEYS_AT_ONCE)
+_checkpoint_pages = Pages(_ENTRIES, KEYS_AT_ONCE)
+_period_pages = Pages(_CARRIED, KEYS_AT_ONCE)
+_usage_pages = Pages(_USAGE, KEYS_AT_ONCE)
 
 
 def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
@@ -197,20 +192,27 @@ def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:
 
 
 def _raise_floors(tx: Transaction, _ages: Ages) -> int:
-    return merged_offsets.raise_floors(tx, _pending_pages.next(tx))
+    return merged_offsets.raise_floors(tx, _pending_pages.next(tx)["ids"])
 
 
 def _rebase_entries(tx: Transaction, ages: Ages) -> int:
-    return merged_offsets.rebase(tx, _entry_pages.next(tx), ages.baby_row / 4)
+    page = _entry_pages.next(tx)
+    keys = list(zip(page["ids"], page["others"], strict=True))
+    return merged_offsets.rebase(tx, keys, ages.baby_row / 4)
 
 
 def _remove_checkpoints(tx: Transaction, ages: Ages) -> int:
-    ids = _checkpoint_pages.next(tx)
-    return _count(tx, _CHECKPOINTS, {"ids": ids, "age": ages.checkpoint, "grace": ages.grace})
+    page = _checkpoint_pages.next(tx)
+    return _count(tx, _CHECKPOINTS, {"age": ages.checkpoint, "grace": ages.grace, **page})
 
 
 def _remove_periods(tx: Transaction, _ages: Ages) -> int:
-    return _count(tx, _PERIODS, {"ids": _period_pages.next(tx)})
+    return _count(tx, _PERIODS, _period_pages.next(tx))
+
+
+def _remove_usage(tx: Transaction, _ages: Ages) -> int:
+    values = {"ids": _usage_pages.next(tx)["ids"], "months": REMEMBERED_MONTHS}
+    return _count(tx, _OLD_USAGE, values)
 
 
 def _remove_removals(tx: Transaction, ages: Ages) -> int:
@@ -258,7 +260,7 @@ FREQUENT: tuple[ExpiryRule, ...] = (
 )
 SLOW: tuple[ExpiryRule, ...] = (
     ExpiryRule("checkpoints", _remove_checkpoints),
-    ExpiryRule("entries", _rebase_entries, merged_offsets.ENTRIES_AT_ONCE),
+    ExpiryRule("entries", _rebase_entries),
     ExpiryRule("babies", lambda tx, ages: _count(tx, _BABIES, {"age": ages.baby_row})),
     ExpiryRule("removals", _remove_removals),
     ExpiryRule("empty_registrations", _remove_empty_registrations),
@@ -273,5 +275,5 @@ SLOW: tuple[ExpiryRule, ...] = (
         lambda tx, ages: dataset_deletion.purge(tx, ages.dataset_grace),
         dataset_deletion.SEGMENTS_AT_ONCE,
     ),
-    ExpiryRule("usage", lambda tx, _: _count(tx, _USAGE, {"months": REMEMBERED_MONTHS})),
+    ExpiryRule("usage", _remove_usage),
 )

@@ -47,19 +47,25 @@ _DUE_BEFORE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
 # costs a look at its oldest tombstone. Row comparisons, because equality would let the planner walk
 # another index over the tombstones of every dataset.
 _DUE = text(f"""
-    WITH oldest AS MATERIALIZED (
+    WITH RECURSIVE buried AS (
+        -- From one dataset with tombstones to the next along the index: others cost nothing.
+        (SELECT dataset_key, tombstone_at FROM segments WHERE tombstone_version IS NOT NULL
+         ORDER BY dataset_key, tombstone_at LIMIT 1)
+        UNION ALL
+        SELECT s.dataset_key, s.tombstone_at FROM buried CROSS JOIN LATERAL (
+            SELECT dataset_key, tombstone_at FROM segments
+            WHERE dataset_key > buried.dataset_key AND tombstone_version IS NOT NULL
+            ORDER BY dataset_key, tombstone_at LIMIT 1) s
+    ), oldest AS MATERIALIZED (
         SELECT d.key, d.id, {_DUE_BEFORE} AS due_before, ARRAY(
             SELECT version FROM pins p
             WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned, (
             SELECT min(version) FROM pins p WHERE p.dataset_key = d.key
               AND p.expires_at > {NOW} AND p.holds_changes) AS changes_from,
             b.braked_at IS NOT NULL AND d.deleted_at IS NULL AS is_braked, b.released_version
-        FROM datasets d LEFT JOIN deletion_brakes b ON b.dataset_key = d.key CROSS JOIN LATERAL (
-            SELECT dataset_key, tombstone_at FROM segments
-            WHERE (dataset_key, tombstone_at) >= (d.key, '-infinity')
-              AND tombstone_version IS NOT NULL
-            ORDER BY dataset_key, tombstone_at LIMIT 1) s
-        WHERE s.dataset_key = d.key AND s.tombstone_at < {_DUE_BEFORE}
+        FROM buried s JOIN datasets d ON d.key = s.dataset_key
+          LEFT JOIN deletion_brakes b ON b.dataset_key = d.key
+        WHERE s.tombstone_at < {_DUE_BEFORE}
         ORDER BY s.tombstone_at)
     SELECT s.id, o.id, s.prefix, s.object_name,
            (extract(epoch FROM s.tombstone_at) * 1000000000)::bigint,

@@ -67,16 +67,34 @@ FILTERED = """
          OR s.created_at >= now() - make_interval(secs => :max_age))
 """
 # The conditions of segments_small_index, word by word.
+_IS_SMALL = """s.tombstone_version IS NULL AND s.quarantined_at IS NULL
+      AND s.compressed_size_bytes < 268435456"""
+_IS_FREE = "NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)"
+# From one dataset with small segments to the next along the index: the others cost nothing.
+_DATASETS = text(f"""
+    WITH RECURSIVE small AS (
+      (SELECT s.dataset_key AS key FROM segments s
+       WHERE s.dataset_key > :after AND {_IS_SMALL} ORDER BY 1 LIMIT 1)
+      UNION ALL
+      SELECT (SELECT s.dataset_key FROM segments s
+              WHERE s.dataset_key > small.key AND {_IS_SMALL} ORDER BY 1 LIMIT 1)
+      FROM small WHERE small.key IS NOT NULL)
+    SELECT small.key FROM small
+    WHERE EXISTS (SELECT FROM datasets d WHERE d.key = small.key AND d.deleted_at IS NULL)
+    -- Two at least, or there is nothing to merge.
+      AND (SELECT count(*) FROM (
+      SELECT FROM segments s WHERE s.dataset_key = small.key AND {_IS_SMALL} AND {_IS_FREE}
+      LIMIT 2) c) = 2
+    -- In the order of the recursion, which ends with the limit.
+    LIMIT :most
+""")  # noqa: S608
 _CANDIDATES = text(f"""
     SELECT s.id, s.dataset_key, s.start_ns, s.end_ns,
            (extract(epoch FROM s.created_at) * 1000000000)::bigint,
            s.compressed_size_bytes, s.merge_count
     FROM segments s
     WHERE s.dataset_key = :key AND s.start_ns >= :start_ns
-      AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
-      AND s.compressed_size_bytes < 268435456
-      AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
-      AND {FILTERED}
+      AND {_IS_SMALL} AND {_IS_FREE} AND {FILTERED}
     ORDER BY s.start_ns, s.id LIMIT :most
 """)  # noqa: S608
 # NO KEY UPDATE: one planning at a time, without blocking registrations.
@@ -92,6 +110,11 @@ _NOW = text("SELECT (extract(epoch FROM now()) * 1000000000)::bigint")
 def lock_dataset(tx: Transaction, dataset_key: int) -> bool:
     """Plan a live dataset alone; False if it was deleted."""
     return tx.execute(_LOCK_DATASET, {"key": dataset_key}).one_or_none() is not None
+
+
+def plannable_datasets(tx: Transaction, after: int, most: int) -> list[int]:
+    """The next keys of live datasets with segments that could be merged, in order."""
+    return list(tx.execute(_DATASETS, {"after": after, "most": most}).scalars())
 
 
 def candidates(

@@ -34,34 +34,42 @@ _OF_VERSION = """
     WHERE s.dataset_key = :key AND s.tombstone_version IS NULL AND s.quarantined_at IS NULL
       AND s.created_at <= :started_at AND s.created_version <= :version
 """
-_IS_ANY_LEFT = text(f"SELECT EXISTS (SELECT 1 {_OF_VERSION})")
+_IS_UNPLANNED = "NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)"
 _UNPLANNED = text(f"""
-    SELECT s.id {_OF_VERSION}
-      AND NOT EXISTS (SELECT FROM merge_task_inputs i WHERE i.segment_id = s.id)
-    ORDER BY s.created_at, s.id LIMIT :most
-""")  # noqa: S608
+    SELECT s.id {_OF_VERSION} AND {_IS_UNPLANNED} ORDER BY s.created_at, s.id LIMIT :most
+""")
+_IN_DATASETS = f"""
+    FROM datasets d WHERE d.deleted_at IS NULL
+      AND (cast(:only AS integer) IS NULL OR d.key = :only)
+      AND EXISTS (SELECT {_OF_VERSION.replace(":key", "d.key")}"""
+_IS_ANY_LEFT = text(f"SELECT EXISTS (SELECT {_IN_DATASETS}))")
+_DATASETS_LEFT = text(f"SELECT d.key {_IN_DATASETS} AND {_IS_UNPLANNED}) ORDER BY d.key")
 
 
-def resume(tx: Transaction, dataset_filter: str, dataset_keys: list[int]) -> Rewrite:
-    """The unfinished rewrite of this filter; a new one at the current version if there is none."""
+def resume(tx: Transaction, dataset_filter: str, only: int | None) -> Rewrite:
+    """The unfinished rewrite of this filter; a new one at the current version if there is none.
+
+    `only` is the key of its dataset, None = all of them.
+    """
     row = tx.execute(_FIND, {"filter": dataset_filter}).one_or_none()
     if row is not None:
         rewrite = Rewrite(*row)
-        if any(_is_any_left(tx, key, rewrite) for key in dataset_keys):
+        if tx.execute(_IS_ANY_LEFT, _values(rewrite) | {"only": only}).scalar_one():
             return rewrite
     audit.note(tx, "RewriteAllSegments", dataset_filter, "a rewrite was begun")
     return Rewrite(*tx.execute(_BEGIN, {"filter": dataset_filter}).one())
 
 
+def datasets_left(tx: Transaction, only: int | None, rewrite: Rewrite) -> list[int]:
+    """Keys of the live datasets with segments of the rewrite that are in no task."""
+    return list(tx.execute(_DATASETS_LEFT, _values(rewrite) | {"only": only}).scalars())
+
+
 def unplanned(tx: Transaction, dataset_key: int, rewrite: Rewrite) -> list[UUID]:
     """Some of a dataset's segments of the rewrite that are in no task."""
-    values = _values(dataset_key, rewrite) | {"most": SEGMENTS_AT_ONCE}
+    values = _values(rewrite) | {"key": dataset_key, "most": SEGMENTS_AT_ONCE}
     return list(tx.execute(_UNPLANNED, values).scalars())
 
 
-def _is_any_left(tx: Transaction, dataset_key: int, rewrite: Rewrite) -> bool:
-    return bool(tx.execute(_IS_ANY_LEFT, _values(dataset_key, rewrite)).scalar_one())
-
-
-def _values(dataset_key: int, rewrite: Rewrite) -> dict[str, object]:
-    return {"key": dataset_key, "version": rewrite.version, "started_at": rewrite.started_at}
+def _values(rewrite: Rewrite) -> dict[str, object]:
+    return {"version": rewrite.version, "started_at": rewrite.started_at}

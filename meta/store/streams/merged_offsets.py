@@ -24,7 +24,6 @@ from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
 
 HEADS_AT_ONCE = 200
-ENTRIES_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +189,19 @@ _REBASE = text(f"""
         WHERE b.stream_id = p.stream_id AND b."offset" = p.deleted_offset),
         e.merged_ingest_time_nanos)
     FROM (
-      SELECT e.stream_id, e.dataset_id, s.deleted_offset
-      FROM ingest_streams s JOIN stream_datasets e ON e.stream_id = s.id
-      WHERE s.id = ANY(:ids) AND e.merged_offset < s.deleted_offset AND NOT EXISTS (
-        SELECT FROM baby_segments b
-        WHERE b.stream_id = e.stream_id AND b."offset" = e.merged_offset + 1
-          AND b.reaped_at >= {ago(":age")})
-      LIMIT :most FOR UPDATE OF e SKIP LOCKED) p
+      SELECT due.stream_id, due.dataset_id, s.deleted_offset
+      FROM unnest(cast(:streams AS uuid[]), cast(:datasets AS uuid[])) AS page (s, d)
+        -- Looked up, so that the page leads.
+        CROSS JOIN LATERAL (SELECT * FROM ingest_streams WHERE id = page.s OFFSET 0) s
+        CROSS JOIN LATERAL (
+          SELECT stream_id, dataset_id FROM stream_datasets x
+          WHERE x.stream_id = page.s AND x.dataset_id = page.d
+            AND x.merged_offset < s.deleted_offset AND NOT EXISTS (
+              SELECT FROM baby_segments b
+              WHERE b.stream_id = x.stream_id AND b."offset" = x.merged_offset + 1
+                AND b.reaped_at >= {ago(":age")})
+          OFFSET 0) due
+      FOR UPDATE OF due SKIP LOCKED) p
     WHERE e.stream_id = p.stream_id AND e.dataset_id = p.dataset_id
 """)  # noqa: S608
 
@@ -247,10 +252,11 @@ def raise_floors(tx: Transaction, stream_ids: Sequence[UUID]) -> int:
     return list(tx.execute(_RAISE, {"ids": ids}).scalars()).count(False)
 
 
-def rebase(tx: Transaction, stream_ids: Sequence[UUID], age_secs: float) -> int:
-    """Store the reaped offset for entries that are far behind it; returns how many.
+def rebase(tx: Transaction, keys: Sequence[tuple[UUID, UUID]], age_secs: float) -> int:
+    """Store the reaped offset for those of some entries that are far behind it; returns how many.
 
     A server of release 0.2.0 reads stored offsets, and would look for what is reaped and forgotten.
     """
-    values = {"ids": list(stream_ids), "age": age_secs, "most": ENTRIES_AT_ONCE}
+    streams, datasets = [key[0] for key in keys], [key[1] for key in keys]
+    values = {"streams": streams, "datasets": datasets, "age": age_secs}
     return tx.execute(_REBASE, values).rowcount

@@ -13,7 +13,7 @@ from sqlalchemy import ARRAY, Uuid, bindparam, text
 
 from meta.store.engine.pool import Transaction
 
-EXAMINED_MAX = 2_000
+EXAMINED_MAX = 500
 _POSITIONS_MAX = 10_000
 _NIL = UUID(int=0)
 _IS_ROUTED = " OR ".join(

@@ -36,7 +36,8 @@ class TwoDatasets:
         with database.write() as tx:
             merged_offsets.raise_floors(tx, ids)
         with database.write() as tx:
-            merged_offsets.rebase(tx, ids, 0.0)
+            keys = [(UUID(self.stream), UUID(dataset)) for dataset in (self.web, self.app)]
+            merged_offsets.rebase(tx, keys, 0.0)
 
     def count(self, statement: str) -> int:
         with self.server.running.database.read() as tx:

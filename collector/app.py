@@ -16,6 +16,7 @@ from aiohttp import web
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health_aio
 
+from collector.attribute_bounds import AttributeBounds
 from collector.auth import TokenCache
 from collector.buffer import Buffer, MemoryBudget
 from collector.config import Settings, split_bind
@@ -235,6 +236,11 @@ def _limits(settings: Settings) -> IntakeLimits:
             bytes_per_sec=settings.token_bytes_per_sec_max,
             exports_in_flight=settings.token_concurrent_exports_max,
             memory_bytes=settings.token_buffer_size_bytes_max,
+        ),
+        AttributeBounds(
+            attributes_max=settings.attributes_max,
+            name_bytes_max=settings.attribute_name_bytes_max,
+            value_bytes_max=settings.attribute_value_bytes_max,
         ),
     )
 

@@ -28,6 +28,9 @@ class Settings(ProcessSettings):
     collector_id: str
     export_size_bytes_max: int
     export_records_max: int
+    attributes_max: int
+    attribute_name_bytes_max: int
+    attribute_value_bytes_max: int
     buffer_size_bytes_max: int
     token_buffer_size_bytes_max: int
     token_cache_secs: float
@@ -57,6 +60,10 @@ def load(env: Environment) -> Settings:
         collector_id=env.text("ID", "") or _stable_id(env.text("STATE_DIR", ""), grpc_bind),
         export_size_bytes_max=env.integer("EXPORT_SIZE_BYTES_MAX", 16 * MIB, low=1024),
         export_records_max=env.integer("EXPORT_RECORDS_MAX", 500_000, low=1),
+        # 0 = without a bound.
+        attributes_max=env.integer("ATTRIBUTES_MAX", 1024),
+        attribute_name_bytes_max=env.integer("ATTRIBUTE_NAME_BYTES_MAX", 8 * 1024),
+        attribute_value_bytes_max=env.integer("ATTRIBUTE_VALUE_BYTES_MAX", 64 * 1024),
         buffer_size_bytes_max=env.integer("BUFFER_SIZE_BYTES_MAX", 256 * MIB, low=MIB),
         token_buffer_size_bytes_max=env.integer("TOKEN_BUFFER_SIZE_BYTES_MAX", 128 * MIB, low=MIB),
         # A revocation must hold within 5 s, so a token is never trusted for longer.

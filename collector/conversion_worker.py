@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO, Literal
 
+from collector.attribute_bounds import AttributeBounds, cut
 from collector.export import TooManyRecords, read_facts
 from collector.otlp_json import to_protobuf
 from collector.partial_success import PartialSuccess, reject_damaged, reject_outside
@@ -27,9 +28,9 @@ MEMORY_BYTES_MAX = 2 * 1024**3
 NICENESS = 5
 
 
-Conversion = Literal["json", "damaged", "window"]
-Limit = int | tuple[int, int]
-"""Records that an export may have, or the window of event times."""
+Conversion = Literal["json", "damaged", "window", "attributes"]
+Limit = int | tuple[int, int] | AttributeBounds
+"""Records that an export may have, the window of event times, or bounds on attributes."""
 Request = tuple[Conversion | Literal["facts"], Signal, bytes, Limit]
 Result = PartialSuccess | PayloadFacts
 Reply = Result | Refusal | int
@@ -39,6 +40,7 @@ _CONVERSIONS: dict[str, Callable[[Signal, bytes, Any], Result]] = {
     "json": to_protobuf,
     "damaged": lambda signal, body, _: reject_damaged(signal, body),
     "window": reject_outside,
+    "attributes": cut,
     "facts": read_facts,
 }
 

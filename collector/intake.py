@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from collector import export as dedupe
+from collector.attribute_bounds import AttributeBounds, may_exceed
 from collector.auth import TokenCache
 from collector.buffer import OVERHEAD_BYTES, Buffer, Charge, MemoryBudget, PendingExport
 from collector.conversion import ConversionPool
@@ -24,7 +25,7 @@ from collector.partial_success import PartialSuccess
 from collector.refusal import Refusal, Refused, unavailable
 from collector.token_limits import Activities, Quotas, TokenActivity, TokenLimits
 from meta.errors import Code
-from meta.metrics import OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
+from meta.metrics import CUT_ATTRIBUTES, OUT_OF_WINDOW_RECORDS, REJECTED_RECORDS
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
@@ -99,6 +100,7 @@ class IntakeLimits:
     export_timeout_secs: float
     concurrent_exports_max: int
     token: TokenLimits
+    attributes: AttributeBounds
 
 
 @dataclass(slots=True, eq=False)
@@ -231,6 +233,7 @@ class Intake:
         await self._activities.turn(admission.token.token_id, size_bytes)
         valid, facts = await self._read(admission, converted or PartialSuccess(payload, 0))
         valid, facts = await self._inside_window(admission, valid, facts)
+        valid = await self._within_bounds(admission, valid, facts)
         # Validation may have taken a while, and nothing is flushed after the last flush.
         self._require_open()
         # Over the payload as sent, so that a resend of a damaged export has the same digest.
@@ -241,6 +244,9 @@ class Intake:
             told = dedupe.warning(signal, facts.num_records, self.digests.keep_secs)
             valid = replace(valid, warning=told)
         count_taken(signal, outcome, len(payload))
+        for cut, number in zip(("dropped", "shortened"), valid.cut, strict=True):
+            if number:
+                CUT_ATTRIBUTES.labels(signal, cut).inc(number)
         if valid.num_rejected:
             REJECTED_RECORDS.labels(signal).inc(valid.num_rejected)
         return valid
@@ -275,6 +281,18 @@ class Intake:
         cause = f"{valid.cause}; {inside.cause}" if valid.num_rejected else inside.cause
         facts = await self._facts(admission, inside.payload)
         return PartialSuccess(inside.payload, num_rejected, cause), facts
+
+    async def _within_bounds(
+        self, admission: AdmittedExport, valid: PartialSuccess, facts: PayloadFacts
+    ) -> PartialSuccess:
+        """Cut attributes beyond the collector's bounds; records and their facts stay."""
+        bounds, signal, payload = self.limits.attributes, admission.signal, valid.payload
+        if facts.part_bytes_max <= bounds.part_bytes_min:
+            return valid
+        if len(payload) <= AT_ONCE_BYTES_MAX and not may_exceed(signal, payload, bounds):
+            return valid
+        cut = await self._convert("attributes", admission, payload, bounds)
+        return replace(valid, payload=cut.payload, warning=cut.warning, cut=cut.cut)
 
     async def _convert(
         self,

@@ -29,8 +29,8 @@ from segments.signals import TRAITS, Signal
 # Bounds the time that one damaged export may take.
 FIELDS_MAX = 100_000
 # Field number of the next level's messages, in the order of the levels.
-_CHILDREN = (1, 2, 2)
-_RECORD = len(_CHILDREN)
+CHILDREN = (1, 2, 2)
+RECORD = len(CHILDREN)
 # Of a metric: its kinds of data, and in each the data points.
 _METRIC_DATA = (5, 7, 9, 10, 11)
 _DATA_POINTS = 1
@@ -42,17 +42,18 @@ _TIME_END = 1 << 63
 class PartialSuccess:
     """The valid part of an export, how many of its records were rejected, and why.
 
-    A `warning` is about the part that was not rejected.
+    A `warning` is about the part that was not rejected; `cut` counts attributes of it.
     """
 
     payload: bytes = field(repr=False)
     num_rejected: int = 0
     cause: str = "not valid OTLP, such as text that is not UTF-8"
     warning: str = ""
+    cut: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class WireField:
     """One field on the wire; `body` is the content of a length-delimited one, else empty."""
 
     number: int
@@ -72,11 +73,13 @@ def reject_outside(signal: Signal, payload: bytes, window: tuple[int, int]) -> P
 
 def reject_damaged(signal: Signal, payload: bytes) -> PartialSuccess:
     """Remove what does not parse; raises Refused if the frames are broken."""
-    filter_ = _DamageFilter(signal)
+    filter_ = RecordFilter(signal)
     return PartialSuccess(filter_.valid_part(0, payload) or b"", filter_.num_rejected)
 
 
-class _DamageFilter:
+class RecordFilter:
+    """Splits an export into records and leaves out those that do not parse."""
+
     def __init__(self, signal: Signal, fields_max: int = FIELDS_MAX) -> None:
         self.num_rejected = 0
         self._signal = signal
@@ -86,16 +89,16 @@ class _DamageFilter:
         """Return the message without its damaged parts; None if nothing of it is valid."""
         if self._parses(level, body):
             return body
-        if level == _RECORD:
+        if level == RECORD:
             self.num_rejected += self._count(level, body)
             return None
-        own, children = self._split(body, _CHILDREN[level])
+        own, children = self.split(body, CHILDREN[level])
         if not self._parses(level, own):
             self.num_rejected += sum(self._count(level + 1, child) for child in children)
             return None
         kept = (self.valid_part(level + 1, child) for child in children)
-        framed = (_framed(_CHILDREN[level], child) for child in kept if child is not None)
-        return own + b"".join(framed)
+        parts = (framed(CHILDREN[level], child) for child in kept if child is not None)
+        return own + b"".join(parts)
 
     def _parses(self, level: int, body: bytes) -> bool:
         try:
@@ -106,44 +109,46 @@ class _DamageFilter:
 
     def _count(self, level: int, body: bytes) -> int:
         """Records in a message of a level; data points where they are metrics."""
-        if level < _RECORD:
-            children = self._split(body, _CHILDREN[level])[1]
+        if level < RECORD:
+            children = self.split(body, CHILDREN[level])[1]
             return sum(self._count(level + 1, child) for child in children)
         if self._signal != "metrics":
             return 1
         return sum(
-            len(self._split(data.body, _DATA_POINTS)[1])
-            for data in self._fields(body)
+            len(self.split(data.body, _DATA_POINTS)[1])
+            for data in self.fields(body)
             if data.number in _METRIC_DATA and data.body is not None
         )
 
-    def _split(self, body: bytes, number: int) -> tuple[bytes, list[bytes]]:
+    def split(self, body: bytes, number: int) -> tuple[bytes, list[bytes]]:
         """Part a message into its own fields and the contents of one repeated message field."""
         own: list[bytes] = []
         children: list[bytes] = []
-        for part in self._fields(body):
+        for part in self.fields(body):
             if part.number == number and part.body is not None:
                 children.append(part.body)
             else:
                 own.append(part.whole)
         return b"".join(own), children
 
-    def _fields(self, body: bytes) -> Iterator[_Field]:
+    def fields(self, body: bytes) -> Iterator[WireField]:
+        """The fields of a message; raises Refused where its frames are broken."""
         try:
             for number, start, content, end in protowire.fields(body, has_groups=False):
                 self._fields_left -= 1
                 if self._fields_left < 0:
                     raise malformed(f"export is damaged, and has more than {FIELDS_MAX} fields")
-                yield _Field(number, body[start:end], body[content:end] if content else None)
+                yield WireField(number, body[start:end], body[content:end] if content else None)
         except protowire.MalformedWire as error:
             raise _broken() from error
 
 
-def _framed(number: int, body: bytes) -> bytes:
+def framed(number: int, body: bytes) -> bytes:
+    """Return a length-delimited field."""
     return protowire.length_prefix(number, len(body)) + body
 
 
-class _WindowFilter(_DamageFilter):
+class _WindowFilter(RecordFilter):
     def __init__(self, signal: Signal, window: tuple[int, int]) -> None:
         # The number of records is bounded already.
         super().__init__(signal, sys.maxsize)
@@ -151,11 +156,11 @@ class _WindowFilter(_DamageFilter):
 
     def valid_part(self, level: int, body: bytes) -> bytes | None:
         """Return the message without the records outside the window."""
-        if level < _RECORD:
-            own, children = self._split(body, _CHILDREN[level])
+        if level < RECORD:
+            own, children = self.split(body, CHILDREN[level])
             kept = (self.valid_part(level + 1, child) for child in children)
-            framed = (_framed(_CHILDREN[level], child) for child in kept if child is not None)
-            return own + b"".join(framed)
+            parts = (framed(CHILDREN[level], child) for child in kept if child is not None)
+            return own + b"".join(parts)
         if self._signal == "metrics":
             return self._points_inside(body)
         if self._is_inside(event_time(self._signal, body)):

@@ -116,8 +116,7 @@ PINS = Gauge(
 )
 PIN_HELD_BYTES = Gauge(
     "segplane_pin_held_bytes",
-    "Compressed bytes of tombstoned segments that pins hold, as of their last renewals; what two"
-    " pins hold counts twice. A rise: storage that is not freed.",
+    "Compressed bytes that pins hold, twice for two pins. A rise: storage that is not freed.",
     registry=META,
 )
 PIN_AGE_SECONDS = Gauge(
@@ -127,8 +126,7 @@ PIN_AGE_SECONDS = Gauge(
 )
 EXPORTS = Counter(
     "segplane_collector_exports_total",
-    "OTLP exports by signal and outcome. A rise of an outcome other than accepted, duplicate or"
-    " empty: exporters are refused for the reason that the outcome names.",
+    "OTLP exports by outcome. A rise of others than accepted, duplicate, empty: they are refused.",
     ["signal", "outcome"],
     registry=COLLECTOR,
 )
@@ -140,15 +138,19 @@ EXPORT_BYTES = Counter(
 )
 REJECTED_RECORDS = Counter(
     "segplane_collector_rejected_records_total",
-    "Malformed log records, spans and data points left out of accepted exports (partial success)."
-    " A rise: a sender produces malformed records.",
+    "Malformed records left out of accepted exports. A rise: a sender produces malformed records.",
     ["signal"],
+    registry=COLLECTOR,
+)
+CUT_ATTRIBUTES = Counter(
+    "segplane_collector_cut_attributes_total",
+    "Attributes beyond the collector's bounds, dropped or shortened. A rise: a sender's are large.",
+    ["signal", "cut"],
     registry=COLLECTOR,
 )
 OUT_OF_WINDOW_RECORDS = Counter(
     "segplane_collector_out_of_window_records_total",
-    "Log records, spans and data points rejected because their event is too old or too far ahead"
-    " for their dataset. A rise: a sender's clock is wrong, or it sends old data.",
+    "Records rejected as too old or too far ahead. A rise: wrong clock of a sender, or old data.",
     ["signal"],
     registry=COLLECTOR,
 )
@@ -167,8 +169,7 @@ THROTTLED_EXPORTS = Counter(
 )
 USAGE_AGE_SECONDS = Gauge(
     "segplane_collector_usage_age_seconds",
-    "Age of the usage figures that the latest export's quota was checked against. A rise: meta is"
-    " slow or does not answer, and quotas are enforced late.",
+    "Age of the usage that a quota was checked by. A rise: meta is slow, quotas are enforced late.",
     registry=COLLECTOR,
 )
 FLUSH_SECONDS = Histogram(
@@ -208,8 +209,7 @@ NURSERY_SHARDS = Gauge(
 )
 NURSERY_BYTES_READ = Counter(
     "segplane_nursery_bytes_read_total",
-    "Bytes of baby segments read. More than twice what collectors write: jobs fail and are"
-    " repeated, or nurseries race for the same streams.",
+    "Bytes of babies read. Above twice what collectors write: jobs are repeated, nurseries race.",
     registry=NURSERY,
 )
 NURSERY_SEGMENTS = Counter(

@@ -7,6 +7,7 @@ and shows the times of all records in one list. It is made of the installed offi
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from operator import attrgetter
 from typing import Any, cast
 
@@ -77,11 +78,9 @@ class Times:
     def _joined(self, paths: tuple[str, ...]) -> list[int]:
         if self._message is None:
             return []
-        times: list[int] = []
-        for path in paths:
-            # Sliced, since that makes a list at once.
-            times += attrgetter(path)(self._message)[:]
-        return times
+        # Sliced, since that makes a list at once.
+        lists = [attrgetter(path)(self._message)[:] for path in paths]
+        return lists[0] if len(lists) == 1 else list(chain(*lists))
 
 
 def checked(signal: Signal, payload: bytes) -> Times:

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dsegments/v1/otlp_counts.proto\x12\x0bsegments.v1\">\n\x0cRecordCounts\x12.\n\tresources\x18\x01 \x03(\x0b\x32\x1b.segments.v1.ResourceCounts\":\n\x0eResourceCounts\x12(\n\x06scopes\x18\x02 \x03(\x0b\x32\x18.segments.v1.ScopeCounts\"\x1e\n\x0bScopeCounts\x12\x0f\n\x07records\x18\x02 \x03(\x0c\"C\n\x0bPointCounts\x12\x34\n\tresources\x18\x01 \x03(\x0b\x32!.segments.v1.ResourceMetricCounts\"F\n\x14ResourceMetricCounts\x12.\n\x06scopes\x18\x02 \x03(\x0b\x32\x1e.segments.v1.ScopeMetricCounts\"?\n\x11ScopeMetricCounts\x12*\n\x07metrics\x18\x02 \x03(\x0b\x32\x19.segments.v1.MetricCounts\"\x9a\x02\n\x0cMetricCounts\x12.\n\x05gauge\x18\x05 \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12,\n\x03sum\x18\x07 \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12\x32\n\thistogram\x18\t \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12>\n\x15\x65xponential_histogram\x18\n \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12\x30\n\x07summary\x18\x0b \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x42\x06\n\x04\x64\x61ta\"\'\n\x10MetricDataCounts\x12\x13\n\x0b\x64\x61ta_points\x18\x01 \x03(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dsegments/v1/otlp_counts.proto\x12\x0bsegments.v1\">\n\x0cRecordCounts\x12.\n\tresources\x18\x01 \x03(\x0b\x32\x1b.segments.v1.ResourceCounts\"L\n\x0eResourceCounts\x12\x10\n\x08resource\x18\x01 \x01(\x0c\x12(\n\x06scopes\x18\x02 \x03(\x0b\x32\x18.segments.v1.ScopeCounts\"-\n\x0bScopeCounts\x12\r\n\x05scope\x18\x01 \x01(\x0c\x12\x0f\n\x07records\x18\x02 \x03(\x0c\"C\n\x0bPointCounts\x12\x34\n\tresources\x18\x01 \x03(\x0b\x32!.segments.v1.ResourceMetricCounts\"X\n\x14ResourceMetricCounts\x12\x10\n\x08resource\x18\x01 \x01(\x0c\x12.\n\x06scopes\x18\x02 \x03(\x0b\x32\x1e.segments.v1.ScopeMetricCounts\"N\n\x11ScopeMetricCounts\x12\r\n\x05scope\x18\x01 \x01(\x0c\x12*\n\x07metrics\x18\x02 \x03(\x0b\x32\x19.segments.v1.MetricCounts\"\x9a\x02\n\x0cMetricCounts\x12.\n\x05gauge\x18\x05 \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12,\n\x03sum\x18\x07 \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12\x32\n\thistogram\x18\t \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12>\n\x15\x65xponential_histogram\x18\n \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x12\x30\n\x07summary\x18\x0b \x01(\x0b\x32\x1d.segments.v1.MetricDataCountsH\x00\x42\x06\n\x04\x64\x61ta\"\'\n\x10MetricDataCounts\x12\x13\n\x0b\x64\x61ta_points\x18\x01 \x03(\x0c\"#\n\rResourceSizes\x12\x12\n\nattributes\x18\x01 \x03(\x0c\" \n\nScopeSizes\x12\x12\n\nattributes\x18\x03 \x03(\x0c\"\x1e\n\x08LogSizes\x12\x12\n\nattributes\x18\x06 \x03(\x0c\"o\n\tSpanSizes\x12\x12\n\nattributes\x18\t \x03(\x0c\x12\'\n\x06\x65vents\x18\x0b \x03(\x0b\x32\x17.segments.v1.EventSizes\x12%\n\x05links\x18\r \x03(\x0b\x32\x16.segments.v1.LinkSizes\" \n\nEventSizes\x12\x12\n\nattributes\x18\x03 \x03(\x0c\"\x1f\n\tLinkSizes\x12\x12\n\nattributes\x18\x04 \x03(\x0c\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,17 +34,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RECORDCOUNTS']._serialized_start=46
   _globals['_RECORDCOUNTS']._serialized_end=108
   _globals['_RESOURCECOUNTS']._serialized_start=110
-  _globals['_RESOURCECOUNTS']._serialized_end=168
-  _globals['_SCOPECOUNTS']._serialized_start=170
-  _globals['_SCOPECOUNTS']._serialized_end=200
-  _globals['_POINTCOUNTS']._serialized_start=202
-  _globals['_POINTCOUNTS']._serialized_end=269
-  _globals['_RESOURCEMETRICCOUNTS']._serialized_start=271
-  _globals['_RESOURCEMETRICCOUNTS']._serialized_end=341
-  _globals['_SCOPEMETRICCOUNTS']._serialized_start=343
-  _globals['_SCOPEMETRICCOUNTS']._serialized_end=406
-  _globals['_METRICCOUNTS']._serialized_start=409
-  _globals['_METRICCOUNTS']._serialized_end=691
-  _globals['_METRICDATACOUNTS']._serialized_start=693
-  _globals['_METRICDATACOUNTS']._serialized_end=732
+  _globals['_RESOURCECOUNTS']._serialized_end=186
+  _globals['_SCOPECOUNTS']._serialized_start=188
+  _globals['_SCOPECOUNTS']._serialized_end=233
+  _globals['_POINTCOUNTS']._serialized_start=235
+  _globals['_POINTCOUNTS']._serialized_end=302
+  _globals['_RESOURCEMETRICCOUNTS']._serialized_start=304
+  _globals['_RESOURCEMETRICCOUNTS']._serialized_end=392
+  _globals['_SCOPEMETRICCOUNTS']._serialized_start=394
+  _globals['_SCOPEMETRICCOUNTS']._serialized_end=472
+  _globals['_METRICCOUNTS']._serialized_start=475
+  _globals['_METRICCOUNTS']._serialized_end=757
+  _globals['_METRICDATACOUNTS']._serialized_start=759
+  _globals['_METRICDATACOUNTS']._serialized_end=798
+  _globals['_RESOURCESIZES']._serialized_start=800
+  _globals['_RESOURCESIZES']._serialized_end=835
+  _globals['_SCOPESIZES']._serialized_start=837
+  _globals['_SCOPESIZES']._serialized_end=869
+  _globals['_LOGSIZES']._serialized_start=871
+  _globals['_LOGSIZES']._serialized_end=901
+  _globals['_SPANSIZES']._serialized_start=903
+  _globals['_SPANSIZES']._serialized_end=1014
+  _globals['_EVENTSIZES']._serialized_start=1016
+  _globals['_EVENTSIZES']._serialized_end=1048
+  _globals['_LINKSIZES']._serialized_start=1050
+  _globals['_LINKSIZES']._serialized_end=1081
 # @@protoc_insertion_point(module_scope)

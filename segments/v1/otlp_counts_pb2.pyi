@@ -50,7 +50,10 @@ class ResourceCounts(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    RESOURCE_FIELD_NUMBER: _builtins.int
     SCOPES_FIELD_NUMBER: _builtins.int
+    resource: _builtins.bytes
+    """resource."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeCounts]:
         """scope_logs or scope_spans."""
@@ -58,11 +61,12 @@ class ResourceCounts(_message.Message):
     def __init__(
         self,
         *,
+        resource: _builtins.bytes = ...,
         scopes: _abc.Iterable[Global___ScopeCounts] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["scopes", b"scopes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource", "scopes", b"scopes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -74,7 +78,10 @@ class ScopeCounts(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    SCOPE_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
+    scope: _builtins.bytes
+    """scope."""
     @_builtins.property
     def records(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """log_records or spans."""
@@ -82,11 +89,12 @@ class ScopeCounts(_message.Message):
     def __init__(
         self,
         *,
+        scope: _builtins.bytes = ...,
         records: _abc.Iterable[_builtins.bytes] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["records", b"records", "scope", b"scope"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -122,7 +130,10 @@ class ResourceMetricCounts(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    RESOURCE_FIELD_NUMBER: _builtins.int
     SCOPES_FIELD_NUMBER: _builtins.int
+    resource: _builtins.bytes
+    """resource."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScopeMetricCounts]:
         """scope_metrics."""
@@ -130,11 +141,12 @@ class ResourceMetricCounts(_message.Message):
     def __init__(
         self,
         *,
+        resource: _builtins.bytes = ...,
         scopes: _abc.Iterable[Global___ScopeMetricCounts] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["scopes", b"scopes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["resource", b"resource", "scopes", b"scopes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -146,7 +158,10 @@ class ScopeMetricCounts(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    SCOPE_FIELD_NUMBER: _builtins.int
     METRICS_FIELD_NUMBER: _builtins.int
+    scope: _builtins.bytes
+    """scope."""
     @_builtins.property
     def metrics(self) -> _containers.RepeatedCompositeFieldContainer[Global___MetricCounts]:
         """metrics."""
@@ -154,11 +169,12 @@ class ScopeMetricCounts(_message.Message):
     def __init__(
         self,
         *,
+        scope: _builtins.bytes = ...,
         metrics: _abc.Iterable[Global___MetricCounts] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["metrics", b"metrics"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["metrics", b"metrics", "scope", b"scope"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -237,3 +253,159 @@ class MetricDataCounts(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MetricDataCounts: _TypeAlias = MetricDataCounts  # noqa: Y015
+
+@_typing.final
+class ResourceSizes(_message.Message):
+    """Resource: its attributes as bytes, to count and measure them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """attributes."""
+
+    def __init__(
+        self,
+        *,
+        attributes: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResourceSizes: _TypeAlias = ResourceSizes  # noqa: Y015
+
+@_typing.final
+class ScopeSizes(_message.Message):
+    """InstrumentationScope."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """attributes."""
+
+    def __init__(
+        self,
+        *,
+        attributes: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScopeSizes: _TypeAlias = ScopeSizes  # noqa: Y015
+
+@_typing.final
+class LogSizes(_message.Message):
+    """LogRecord."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """attributes."""
+
+    def __init__(
+        self,
+        *,
+        attributes: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LogSizes: _TypeAlias = LogSizes  # noqa: Y015
+
+@_typing.final
+class SpanSizes(_message.Message):
+    """Span."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    EVENTS_FIELD_NUMBER: _builtins.int
+    LINKS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """attributes."""
+
+    @_builtins.property
+    def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___EventSizes]:
+        """events."""
+
+    @_builtins.property
+    def links(self) -> _containers.RepeatedCompositeFieldContainer[Global___LinkSizes]:
+        """links."""
+
+    def __init__(
+        self,
+        *,
+        attributes: _abc.Iterable[_builtins.bytes] | None = ...,
+        events: _abc.Iterable[Global___EventSizes] | None = ...,
+        links: _abc.Iterable[Global___LinkSizes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "events", b"events", "links", b"links"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SpanSizes: _TypeAlias = SpanSizes  # noqa: Y015
+
+@_typing.final
+class EventSizes(_message.Message):
+    """Span.Event."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """attributes."""
+
+    def __init__(
+        self,
+        *,
+        attributes: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EventSizes: _TypeAlias = EventSizes  # noqa: Y015
+
+@_typing.final
+class LinkSizes(_message.Message):
+    """Span.Link."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """attributes."""
+
+    def __init__(
+        self,
+        *,
+        attributes: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LinkSizes: _TypeAlias = LinkSizes  # noqa: Y015

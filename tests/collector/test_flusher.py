@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from collector.attribute_bounds import AttributeBounds
 from collector.auth import TokenCache
 from collector.buffer import Buffer, MemoryBudget
 from collector.config import Settings, load
@@ -57,7 +58,8 @@ async def working(
     flusher = Flusher(settings, ingestion, tokens, buffer, digests)
     quotas = Quotas(ingestion, settings.usage_cache_secs)
     budget = MemoryBudget(10**8, 10**8)
-    limits = IntakeLimits(10**7, 10**5, 10.0, 100, TokenLimits(0, 100, 10**8))
+    token_limits = TokenLimits(0, 100, 10**8)
+    limits = IntakeLimits(10**7, 10**5, 10.0, 100, token_limits, AttributeBounds())
     pools = ConversionPool(1), ConversionPool(1)
     intake = Intake(tokens, quotas, budget, buffer, digests, *pools, limits, is_open=True)
     flushing = asyncio.create_task(flusher.run())

@@ -119,11 +119,11 @@ def plan(segments: Iterable[SegmentFound], babies: Iterable[BabyFound]) -> Rebui
     dataset_ids = tuple(sorted(stamped | by_dataset.keys()))
     for dataset_id in dataset_ids:
         own = by_dataset.get(dataset_id, [])
-        history = _history(dataset_id, own, tails, runs)
+        history = settle_dataset(dataset_id, own, tails, runs)
         dropped += history.dropped
         warnings += history.warnings
         chosen = [found for found in own if found.key in history.live_keys]
-        live += [LiveSegment(found, _merge_count(found)) for found in chosen]
+        live += [LiveSegment(found, merge_count_of(found)) for found in chosen]
         newest = _newest(chosen)
         for stream_id, offset in history.merged_offsets.items():
             # Without the baby itself, a time that is not too early.
@@ -155,13 +155,13 @@ def _numbered(segments: Iterable[SegmentFound]) -> tuple[PromotedColumn, ...]:
     return tuple(dict.fromkeys(column for column in columns if column.field_id is not None))
 
 
-def _history(
+def settle_dataset(
     dataset_id: str,
     found: Sequence[SegmentFound],
     tails: Mapping[str, Tail],
     runs: Mapping[str, Sequence[BabyFound]],
 ) -> History:
-    """One dataset's segments: first what merges prove, then the batches that no merge took in."""
+    """Choose a dataset's segments: what merges prove first, then batches that no merge took in."""
     merged = [one for one in found if isinstance(parse_key(one.key), AttemptKey)]
     proven_ids = {b.batch_id for one in merged for b in one.footer.batches}
     raw = [one for one in found if isinstance(parse_key(one.key), MergedKey)]
@@ -243,7 +243,8 @@ def _unusable(found: SegmentFound) -> str:
     return ""
 
 
-def _merge_count(found: SegmentFound) -> int:
+def merge_count_of(found: SegmentFound) -> int:
+    """Guess how often the rows of a segment were merged, by the number of its batches."""
     if isinstance(parse_key(found.key), MergedKey):
         return 0
     # Days of one part may be apart.

@@ -82,7 +82,7 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
     migrations.upgrade(database)
     catalog = tables.Catalog(
         {UUID(dataset_id): name for dataset_id, name in names.items()},
-        tuple(_segment(one) for one in rebuilt.segments),
+        tuple(segment_row(one) for one in rebuilt.segments),
         tuple(_stream(one) for one in rebuilt.streams),
         {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
         {
@@ -113,7 +113,8 @@ def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
     )
 
 
-def _segment(live: LiveSegment) -> tables.RestoredSegment:
+def segment_row(live: LiveSegment) -> tables.RestoredSegment:
+    """Return the row of a segment that is in the bucket."""
     found = live.found
     prefix, name = split_key(found.key)
     facts = segment_facts(found.content) if found.content else None

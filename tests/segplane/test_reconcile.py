@@ -2,89 +2,39 @@
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
-from janitor import jobs
-from janitor.config import Settings as JanitorSettings
-from janitor.jobs import Tools
-from meta.client import MetaClient, location
 from meta.config import Settings
 from meta.errors import StreamStopped
-from meta.process import Shutdown
-from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
-from meta.store.recovery import restored_streams
-from meta.v1.ingestion_pb2 import DownloadConfigRequest
-from meta.v1.operations_pb2 import ReleaseDeletionHoldRequest
-from segments.store.open import open_store
+from meta.store.recovery import restored_streams, unknown_streams
 from segplane.__main__ import app
-from segplane.fsck import catalog_check
-from segplane.recovery import reconcile
-from segplane.recovery.reconcile import StreamOutcome
+from segplane.recovery import unknown_babies
 from tests.support.meta import backups
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts
+from tests.support.reconciling import (
+    assert_sound,
+    command,
+    release_and_collect,
+    run,
+    running,
+    with_lifetimes,
+)
 
 
 @pytest.fixture
 def meta_settings(meta_settings: Settings) -> Settings:
-    """Let every object be old enough for an orphan."""
-    Path("/", meta_settings.location.path).mkdir()
-    lifetimes = replace(meta_settings.lifetimes, orphan_min_age=0.0)
-    return replace(meta_settings, lifetimes=lifetimes)
-
-
-@contextmanager
-def running(settings: Settings, database_url: str = "") -> Iterator[Tools]:
-    """Run a meta in this process; gives a janitor's tools."""
-    url = database_url or settings.database.url
-    started = server.start(replace(settings, database=replace(settings.database, url=url)))
-    try:
-        address = f"127.0.0.1:{started.port}"
-        with MetaClient(address) as client:
-            reply = client.ingestion.DownloadConfig(DownloadConfigRequest(worker_id="test"))
-            at = location(reply.cloud_object_prefix.bucket)
-            yield Tools(client, open_store(at), at, JanitorSettings(address), Shutdown(), "test")
-    finally:
-        started.stop(2.0)
-
-
-def command(settings: Settings, database_url: str, *arguments: str) -> Result:
-    """Run the command beside the servers."""
-    options = ("--database-url", database_url, "--object-store-url", settings.location.url())
-    return CliRunner().invoke(app, ["catalog", "reconcile", *options, *arguments])
-
-
-def adopt(tools: Tools, database_url: str) -> list[StreamOutcome]:
-    """Bring back what is unknown."""
-    database = Database(DatabaseSettings(url=database_url))
-    try:
-        return list(reconcile.adopt_streams(database, tools.store, is_dry_run=False))
-    finally:
-        database.close()
+    return with_lifetimes(meta_settings)
 
 
 @pytest.fixture(autouse=True)
 def _no_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The collectors of these tests do not write by themselves."""
-    monkeypatch.setattr(reconcile, "QUIET_SECS", 0.0)
-
-
-def assert_sound(tools: Tools) -> None:
-    """No invariant is violated, and a janitor's pass deletes nothing that is live."""
-    report = catalog_check.check(tools.meta, is_deep=True, orphan_age_secs=86_400)
-    assert report.violations == []
-
-
-def release_and_collect(tools: Tools) -> None:
-    tools.meta.operations.ReleaseDeletionHold(ReleaseDeletionHoldRequest())
-    for _ in range(2):
-        jobs.collect_orphans(tools)
+    monkeypatch.setattr(unknown_babies, "QUIET_SECS", 0.0)
 
 
 def test_streams_that_a_restored_database_does_not_know_come_back(
@@ -158,7 +108,8 @@ def test_a_flush_that_was_written_to_another_stream_comes_back_once(
         fresh.send("again")
         nursery(tools.meta).cycle()
 
-        outcomes = {outcome.stream_id: outcome for outcome in adopt(tools, empty_database_url)}
+        streams = run(tools, empty_database_url).streams
+        outcomes = {outcome.stream_id: outcome for outcome in streams}
         nursery(tools.meta).cycle()
 
         back, left = outcomes[lost.stream_id], outcomes[mixed.stream_id]
@@ -194,19 +145,29 @@ def test_a_reconciliation_may_die_anywhere_and_two_do_not_run_at_once(
         for collector in collectors:
             collector.client = tools.meta
         database = Database(DatabaseSettings(url=empty_database_url))
-        first = reconcile.adopt_streams(database, tools.store, is_dry_run=False)
-        next(first)
-        refused = command(meta_settings, empty_database_url)
+        with unknown_streams.sole_run(database) as is_sole:
+            assert is_sole
+            refused = command(meta_settings, empty_database_url)
         assert refused.exit_code == 1
-        assert "runs" in refused.output
-        # Killed between two transactions, and within one.
-        first.close()
+        assert "another" in refused.output
+        # Killed within a transaction, and between two.
         with monkeypatch.context() as patched:
             patched.setattr(restored_streams, "write_streams", None)
             with pytest.raises(TypeError):
-                adopt(tools, empty_database_url)
+                run(tools, empty_database_url)
+        assert not any(collector.info() for collector in collectors)
+        write, calls = restored_streams.write_streams, iter((True, False))
+
+        def die_later(*args: Any, **options: Any) -> None:
+            assert next(calls)
+            write(*args, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(restored_streams, "write_streams", die_later)
+            with pytest.raises(AssertionError):
+                run(tools, empty_database_url)
         assert sum(collector.info() is not None for collector in collectors) == 1
-        assert len(adopt(tools, empty_database_url)) == 2
+        assert len(run(tools, empty_database_url).streams) == 2
         database.close()
         nursery(tools.meta).cycle()
 
@@ -221,7 +182,7 @@ def test_a_stream_that_was_written_just_now_and_another_bucket_are_left(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reconcile, "QUIET_SECS", 60.0)
+    monkeypatch.setattr(unknown_babies, "QUIET_SECS", 60.0)
     with running(meta_settings) as tools:
         dataset_id = dataset(tools.meta)
         backups.dump(meta_settings.database.url, tmp_path / "dump")

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, func, text, update
+from sqlalchemy import Row, bindparam, delete, func, text, update
 
 from meta.store.access import server_state
 from meta.store.deletion import deletion_brakes
@@ -171,12 +172,28 @@ def confirm(tx: Transaction, segment_ids: Sequence[UUID], *, grace_secs: float) 
     )
     if live or early:
         return Confirmation(live_ids=live, early_ids=early)
+    if rows:
+        _forget(tx, rows)
+    return Confirmation(deleted=len(rows))
+
+
+def forget_missing(tx: Transaction, segment_ids: Sequence[UUID], horizon: int) -> None:
+    """Forget buried segments whose objects went before the database came back from a backup.
+
+    Versions below the horizon expire: those that show the segments cannot be read.
+    """
+    rows = tx.execute(_LOCK, {"ids": list(segment_ids), "grace": 0}).all()
+    if rows:
+        keys = sorted({row.dataset_key for row in rows})
+        tx.execute(_RAISE_HORIZON, [{"dataset": key, "horizon": horizon} for key in keys])
+        _forget(tx, rows)
+
+
+def _forget(tx: Transaction, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
     ids = [row.id for row in rows]
-    if ids:
-        object_keys.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
-        tx.execute(_RELEASE_REPLACEMENTS, {"ids": ids})
-        tx.execute(_REMOVE, {"ids": ids})
-        # What they were made of is remembered while a successor lives.
-        tx.execute(_END_LINEAGE, {"ids": ids})
-        stats.add(tx, [stats.Change(row.dataset_key, all_segments=-1) for row in rows])
-    return Confirmation(deleted=len(ids))
+    object_keys.mark_deleted(tx, [join_key(row.prefix, row.object_name) for row in rows])
+    tx.execute(_RELEASE_REPLACEMENTS, {"ids": ids})
+    tx.execute(_REMOVE, {"ids": ids})
+    # What they were made of is remembered while a successor lives.
+    tx.execute(_END_LINEAGE, {"ids": ids})
+    stats.add(tx, [stats.Change(row.dataset_key, all_segments=-1) for row in rows])

@@ -138,6 +138,13 @@ def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
     return has_default
 
 
+def date_segments(tx: Transaction, written: Sequence[tuple[RestoredSegment, UUID]]) -> None:
+    """Give segments, by their ids, the times at which their objects were written."""
+    dates = [{"segment": i, "at": moment(segment.created_at_nanos)} for segment, i in written]
+    if dates:
+        tx.execute(_DATE_SEGMENT, dates)
+
+
 def _write_segments(
     tx: Transaction,
     restored: Sequence[RestoredSegment],
@@ -149,8 +156,7 @@ def _write_segments(
     segments.raise_refusal(claims)
     segments.insert(tx, claims, version, merge_count=merge_count)
     claimed = [(segment, claim.segment_id) for segment, claim in zip(restored, claims, strict=True)]
-    dates = [{"segment": i, "at": moment(segment.created_at_nanos)} for segment, i in claimed]
-    tx.execute(_DATE_SEGMENT, dates)
+    date_segments(tx, claimed)
     rows = []
     for segment, segment_id in claimed:
         for stream_id, first, last in segment.spans:

@@ -6,6 +6,7 @@ collector writes it from then on.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
@@ -16,6 +17,7 @@ from meta.store.recovery import rebuild, restored_streams
 from meta.store.recovery.restored_streams import RestoredStream
 from meta.store.streams import stream_datasets
 from meta.store.versions import versions
+from meta.store.versions.versions import Version
 
 COLLECTOR = "reconciled with the bucket"
 BABIES_AT_ONCE = 1_000
@@ -86,19 +88,21 @@ def adopt(tx: Transaction, stream: RestoredStream) -> tuple[UUID, ...]:
     stamped = {entry.dataset_id for entry in stream.entries}
     there = frozenset(tx.execute(_DATASETS, {"ids": list(stamped)}).scalars())
     live = stream_datasets.lock_live_datasets(tx, stamped)
-    restored_streams.write_babies(tx, [stream])
-    now_nanos = tx.execute(_NOW).scalar_one()
     audit.note(tx, "segplane catalog reconcile", str(stream.id), f"{len(stream.babies)} babies")
+    restored_streams.write_babies(tx, [stream])
     version = versions.allocate(tx)
     new = tuple(sorted(stamped - there))
     for dataset_id in new:
         rebuild.insert_dataset(tx, dataset_id, f"reconciled-{dataset_id}", version)
     kept = tuple(e for e in stream.entries if e.dataset_id in live or e.dataset_id in new)
-    row = RestoredStream(
-        stream.id, stream.committed_offset, stream.deleted_offset, kept, stream.babies
-    )
-    restored_streams.write_streams(
-        tx, [row], version, collector=COLLECTOR, stopped_at_nanos=now_nanos
-    )
+    write(tx, replace(stream, entries=kept), version)
     tx.execute(_RETIRE_EMPTY, {"id": stream.id})
     return new
+
+
+def write(tx: Transaction, stream: RestoredStream, version: Version) -> None:
+    """Write a stream whose babies are written, ended now."""
+    now_nanos = tx.execute(_NOW).scalar_one()
+    restored_streams.write_streams(
+        tx, [stream], version, collector=COLLECTOR, stopped_at_nanos=now_nanos
+    )

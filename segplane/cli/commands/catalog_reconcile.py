@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ from segplane.stack.running_postgres import running_url
 
 if TYPE_CHECKING:
     from meta.store.engine.pool import Database
-    from segplane.recovery.reconcile import StreamOutcome
+    from segplane.recovery.reconcile import Report
 
 NEXT_STEP = """
 Nothing is left. Wait until the nurseries have merged what came back (`segplane streams list`), run
@@ -53,16 +53,9 @@ def reconcile(
         store = open_store(StoreLocation.from_url(store_url))
     except (PostgresError, ValueError) as error:
         raise usage(str(error)) from None
-    outcomes: list[StreamOutcome] = []
     with _opened(url) as database:
         try:
-            reconciling.check_bucket(database, store)
-            for outcome in reconciling.adopt_streams(
-                database, store, is_dry_run=is_dry_run, progress=_say
-            ):
-                outcomes.append(outcome)
-                if len(outcomes) % 100 == 0:
-                    _say(f"{len(outcomes)} streams")
+            report = reconciling.run(database, store, is_dry_run=is_dry_run, progress=_say)
         except reconciling.ReconcileRefused as error:
             complain(str(error))
             raise typer.Exit(EXIT_REFUSED) from None
@@ -72,10 +65,10 @@ def reconcile(
             complain(f"the object store cannot be read: {error}")
             raise typer.Exit(EXIT_REFUSED) from None
     if as_json:
-        print(json.dumps(_as_json(outcomes, is_dry_run=is_dry_run), indent=2))
+        print(json.dumps({"dry_run": is_dry_run, **asdict(report)}, indent=2))
     else:
-        _print(outcomes, is_dry_run=is_dry_run)
-    if any(outcome.reason for outcome in outcomes):
+        _print(report, is_dry_run=is_dry_run)
+    if not report.is_complete:
         raise typer.Exit(EXIT_REFUSED)
 
 
@@ -97,33 +90,37 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _print(outcomes: Sequence["StreamOutcome"], *, is_dry_run: bool) -> None:
-    back = [outcome for outcome in outcomes if not outcome.reason]
-    left = [outcome for outcome in outcomes if outcome.reason]
-    verb = "would come back" if is_dry_run else "came back"
+def _print(report: "Report", *, is_dry_run: bool) -> None:
+    back = [stream for stream in report.streams if not stream.reason]
+    left = [stream for stream in report.streams if stream.reason]
+    segments = report.segments
+    new = [*(i for stream in back for i in stream.new_dataset_ids), *segments.new_dataset_ids]
     print_facts(
         (
-            (f"streams that {verb}", len(back)),
-            ("their babies", sum(outcome.babies for outcome in back)),
-            ("their records", sum(outcome.records for outcome in back)),
-            ("babies acknowledged elsewhere", sum(outcome.repeated for outcome in back)),
-            ("new datasets", sum(len(outcome.new_dataset_ids) for outcome in back)),
+            ("streams that come back", len(back)),
+            ("their babies", sum(stream.babies for stream in back)),
+            ("records in them", sum(stream.records for stream in back)),
+            ("babies acknowledged elsewhere", sum(stream.repeated for stream in back)),
+            ("segments that come back", len(segments.returned)),
+            ("records in those", segments.records),
+            ("segments that they replace", len(segments.replaced)),
+            ("segments held elsewhere", len(segments.garbage)),
+            ("hidden or replaced later", len(segments.hidden)),
+            ("new datasets", len(new)),
             ("streams left", len(left)),
+            ("segments left", len(segments.left)),
         )
     )
-    for outcome in back:
-        for dataset_id in outcome.new_dataset_ids:
-            print(f"dataset {dataset_id} is called reconciled-{dataset_id}")
-    for outcome in left:
+    for dataset_id in new:
+        print(f"dataset {dataset_id} is called reconciled-{dataset_id}")
+    for stream in left:
         print(
-            f"left: stream {outcome.stream_id}, {outcome.babies} babies,"
-            f" {outcome.records} records: {outcome.reason}"
+            f"left: stream {stream.stream_id}, {stream.babies} babies,"
+            f" {stream.records} records: {stream.reason}"
         )
+    for key, reason in sorted(segments.left.items()):
+        print(f"left: {key}: {reason}")
     if is_dry_run:
         print("Nothing was changed.")
-    elif not left:
+    elif report.is_complete:
         print(NEXT_STEP.strip())
-
-
-def _as_json(outcomes: Sequence["StreamOutcome"], *, is_dry_run: bool) -> dict[str, object]:
-    return {"dry_run": is_dry_run, "streams": [asdict(outcome) for outcome in outcomes]}

@@ -1,0 +1,277 @@
+"""Brings back merged segments that a restored database does not know and whose babies are gone.
+
+A pass reads what unknown segments were made of, and looks which of those babies are in live
+segments or still in the bucket. Everything that has to come back is registered in one transaction.
+What is held elsewhere is declared garbage, if it is older than the restore.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from uuid import UUID
+
+from meta.commits.transactions import Transactions
+from meta.store.recovery import lost_segments, unknown_streams
+from meta.store.recovery.lost_segments import Returned, ReturnedStream
+from meta.store.recovery.rebuild import RestoredSegment
+from segments.errors import CorruptObject, ObjectMissing
+from segments.keys import DATASETS_ROOT, AttemptKey, MergedKey, parse_key
+from segments.markers import read_markers
+from segments.rebuild.inventory import find_segment
+from segments.rebuild.lost import Choice, choose_lost
+from segments.rebuild.plan import BabyFound, LiveSegment, SegmentFound, merge_count_of
+from segments.store.interface import ObjectStore
+from segplane.recovery.rebuild import segment_row
+from segplane.recovery.returned_streams import Planned, TailOf, read_babies, streams_of
+from segplane.recovery.unknown_babies import Tail
+
+KEYS_AT_ONCE = 1_000
+# Of the store's clock against the database's.
+_SKEW_NANOS = 60 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentsOutcome:
+    """Keys of segments that came back, took another's place, or are garbage; and what is left.
+
+    `left` are reasons by key. `hidden` were hidden or replaced after the backup, as markers in the
+    bucket say.
+    """
+
+    returned: tuple[str, ...] = ()
+    records: int = 0
+    replaced: tuple[str, ...] = ()
+    garbage: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
+    new_dataset_ids: tuple[str, ...] = ()
+    # The unknown streams that came back with segments.
+    streams: Mapping[str, Tail] = field(default_factory=dict)
+
+
+def return_segments(
+    transactions: Transactions,
+    store: ObjectStore,
+    tail_of: TailOf,
+    *,
+    is_dry_run: bool,
+    progress: Callable[[str], None],
+) -> SegmentsOutcome:
+    """Bring lost segments back. Raises MetaError (RaceLost: run it again), StoreError."""
+    by_dataset, hidden = _unknown(transactions, store)
+    left: dict[str, str] = {}
+    datasets: list[Planned] = []
+    for dataset_id, keys in sorted(by_dataset.items()):
+        progress(f"dataset {dataset_id}: {len(keys)} segments are not known")
+        planned = _plan(transactions, store, dataset_id, keys, left)
+        if planned is not None:
+            datasets.append(planned)
+    datasets = _without_doubtful(datasets)
+    left.update({f.key: d.choice.reason for d in datasets if d.choice.reason for f in d.lost})
+    kept = [d for d in datasets if not d.choice.reason]
+    returning = [d for d in kept if d.choice.chosen]
+    streams, refused = streams_of(transactions, store, returning, tail_of)
+    if refused:
+        left.update({s.key: refused for d in returning for s in d.choice.chosen})
+        returning = []
+    new = tuple(d.dataset_id for d in returning if not _is_known(transactions, d.dataset_id))
+    returned = _returned(returning, streams)
+    garbage = _garbage(transactions, kept, left)
+    if not is_dry_run:
+        for dataset_id in new:
+            _add_dataset(transactions, dataset_id)
+        if returned.segments:
+            transactions.write(lambda tx: lost_segments.bring_back(tx, returned))
+        rest = iter(garbage)
+        while batch := list(islice(rest, KEYS_AT_ONCE)):
+            _condemn(transactions, batch)
+    replaced_ids = set(returned.replaced_ids)
+    return SegmentsOutcome(
+        tuple(one.new.object_key for one in returned.segments),
+        sum(one.new.number_of_events for one in returned.segments),
+        tuple(k for d in returning for k, i in d.live_ids.items() if i in replaced_ids),
+        tuple(garbage),
+        tuple(hidden),
+        left,
+        new,
+        {str(s.id): tail_of(str(s.id)) for s in returned.streams if s.before is None},
+    )
+
+
+def _unknown(
+    transactions: Transactions, store: ObjectStore
+) -> tuple[dict[str, list[str]], list[str]]:
+    """The keys of unknown merged segments by dataset, and those that markers take out."""
+    by_dataset: dict[str, list[str]] = {}
+    hidden: list[str] = []
+    markers = read_markers(store)
+    keys = (info.key for info in store.list(DATASETS_ROOT))
+    while batch := list(islice(keys, KEYS_AT_ONCE)):
+        unknown = _unknown_keys(transactions, batch)
+        for key in unknown:
+            name = parse_key(key)
+            if markers.reason(key, batch):
+                hidden.append(key)
+            elif isinstance(name, MergedKey | AttemptKey):
+                by_dataset.setdefault(name.dataset_id, []).append(key)
+    return by_dataset, hidden
+
+
+def _plan(
+    transactions: Transactions,
+    store: ObjectStore,
+    dataset_id: str,
+    keys: Sequence[str],
+    left: dict[str, str],
+) -> Planned | None:
+    lost: list[SegmentFound] = []
+    for key in keys:
+        try:
+            found = find_segment(store, store.head(key))
+        except (CorruptObject, ObjectMissing) as error:
+            left[key] = f"unreadable: {error}"
+            continue
+        if found.footer.dataset_id != dataset_id or not found.footer.batches:
+            left[key] = "its footer does not say what it was made of"
+        elif not found.footer.ranges:
+            left[key] = "it holds a payload of the quarantine: replay it again"
+        else:
+            lost.append(found)
+    # Before the segments: what is merged meanwhile counts as not merged, and is left for once.
+    ids = sorted({span.stream_id for found in lost for span in found.footer.ranges})
+    states = transactions.read(lambda tx: lost_segments.read_states(tx, ids))
+    merged = {s: state.merged.get(dataset_id, -1) for s, state in states.items()}
+    rows = transactions.read(lambda tx: lost_segments.live_keys(tx, dataset_id))
+    if rows is None:
+        left.update({found.key: "its dataset is deleted" for found in lost})
+        return None
+    live: list[SegmentFound] = []
+    missing: dict[UUID, Sequence[tuple[str, int, int]]] = {}
+    for row in rows:
+        try:
+            live.append(find_segment(store, store.head(row.object_key)))
+        except ObjectMissing:
+            missing[row.id] = _spans(transactions, row.id)
+        except CorruptObject as error:
+            left.update({found.key: f"{row.object_key}: {error}" for found in lost})
+            return None
+    present = _present(store, lost)
+    choice = choose_lost(dataset_id, live, lost, present, merged)
+    live_ids = {row.object_key: row.id for row in rows}
+    return Planned(dataset_id, tuple(lost), choice, tuple(live), live_ids, missing)
+
+
+def _present(store: ObjectStore, lost: Sequence[SegmentFound]) -> dict[str, dict[int, BabyFound]]:
+    """The babies with records that are there, among those that unknown segments are of.
+
+    One without records, in a place whose records a segment holds, is what a collector has put since
+    the restore in the place of a baby that was deleted.
+    """
+    bounds: dict[str, tuple[int, int]] = {}
+    for span in (span for found in lost for span in found.footer.ranges):
+        low, high = bounds.get(span.stream_id, (span.start, span.end))
+        bounds[span.stream_id] = min(low, span.start), max(high, span.end)
+    present: dict[str, dict[int, BabyFound]] = {}
+    for stream_id, (low, high) in bounds.items():
+        present[stream_id] = {
+            baby.offset: baby
+            for baby in read_babies(store, stream_id, low, high)
+            if baby.num_records
+        }
+    return present
+
+
+def _without_doubtful(datasets: Sequence[Planned]) -> list[Planned]:
+    """Choose nothing that shares a stream with a choice that cannot be made.
+
+    A baby holds records of several datasets, and comes back with all of them or not at all.
+    """
+    kept = list(datasets)
+    while True:
+        doubtful = {
+            span.stream_id
+            for d in kept
+            if d.choice.reason
+            for found in d.lost
+            for span in found.footer.ranges
+        }
+        connected = [not d.choice.reason and not doubtful.isdisjoint(d.choice.ends) for d in kept]
+        if not any(connected):
+            return kept
+        choice = Choice(reason="a stream of it cannot be reconciled in another dataset")
+        kept = [replace(d, choice=choice) if c else d for d, c in zip(kept, connected, strict=True)]
+
+
+def _garbage(
+    transactions: Transactions, datasets: Iterable[Planned], left: dict[str, str]
+) -> list[str]:
+    """The unknown segments whose records are held elsewhere, and that nobody is about to register.
+
+    What neither comes back nor is held elsewhere is left.
+    """
+    restored_at = transactions.read(unknown_streams.restored_at_nanos)
+    garbage: list[str] = []
+    for dataset in datasets:
+        chosen = {found.key for found in dataset.choice.chosen}
+        for found in dataset.lost:
+            if found.key in chosen or found.key in left:
+                continue
+            if found.key not in dataset.choice.held:
+                left[found.key] = "some of its babies are gone, and others were merged anew"
+            elif restored_at and found.modified_at_nanos < restored_at - _SKEW_NANOS:
+                garbage.append(found.key)
+    return garbage
+
+
+def _returned(returning: Sequence[Planned], streams: Sequence[ReturnedStream]) -> Returned:
+    rows: list[RestoredSegment] = []
+    links: list[tuple[UUID, str]] = []
+    for dataset in returning:
+        for found in dataset.choice.chosen:
+            rows.append(segment_row(LiveSegment(found, merge_count_of(found))))
+            links += [(old, found.key) for old in _replaced_by(dataset, found)]
+    replaced = {old for old, _ in links}
+    missing = {segment_id for dataset in returning for segment_id in dataset.missing}
+    return Returned(
+        tuple(rows),
+        tuple(streams),
+        tuple(sorted(replaced)),
+        tuple(links),
+        tuple(sorted(replaced & missing)),
+    )
+
+
+def _replaced_by(dataset: Planned, found: SegmentFound) -> Iterator[UUID]:
+    """The live segments that were merged into a returned one."""
+    batches = {(batch.batch_id, batch.part) for batch in found.footer.batches}
+    for other in dataset.live:
+        own = {(batch.batch_id, batch.part) for batch in other.footer.batches}
+        if other.key in dataset.choice.replaced_keys and not own.isdisjoint(batches):
+            yield dataset.live_ids[other.key]
+    for segment_id, spans in dataset.missing.items():
+        if any(
+            span.stream_id == stream_id and span.start <= last and first <= span.end
+            for stream_id, first, last in spans
+            for span in found.footer.ranges
+        ):
+            yield segment_id
+
+
+def _is_known(transactions: Transactions, dataset_id: str) -> bool:
+    return transactions.read(lambda tx: lost_segments.is_known_dataset(tx, dataset_id))
+
+
+def _add_dataset(transactions: Transactions, dataset_id: str) -> None:
+    transactions.write(lambda tx: lost_segments.add_dataset(tx, dataset_id))
+
+
+def _condemn(transactions: Transactions, keys: Sequence[str]) -> None:
+    transactions.write(lambda tx: lost_segments.condemn(tx, keys))
+
+
+def _unknown_keys(transactions: Transactions, keys: Sequence[str]) -> tuple[str, ...]:
+    return transactions.read(lambda tx: lost_segments.unknown_keys(tx, keys))
+
+
+def _spans(transactions: Transactions, segment_id: UUID) -> list[tuple[str, int, int]]:
+    return transactions.read(lambda tx: lost_segments.spans_of(tx, segment_id))

@@ -1,0 +1,135 @@
+"""Streams of segments that come back: their new offsets, and the babies to commit up to them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+from meta.commits.transactions import Transactions
+from meta.store.recovery import lost_segments
+from meta.store.recovery.lost_segments import ReturnedStream, StreamState
+from segments.errors import ObjectMissing
+from segments.keys import BabyKey, baby_prefix, parse_key
+from segments.rebuild.inventory import baby_found, decoded
+from segments.rebuild.lost import Choice, Offsets
+from segments.rebuild.plan import BabyFound, SegmentFound
+from segments.store.interface import ObjectStore
+from segplane.recovery.rebuild import baby_row
+from segplane.recovery.unknown_babies import Tail
+
+# Reads the babies of an unknown stream that come back with it.
+TailOf: TypeAlias = Callable[[str], Tail]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One dataset's unknown segments and the choice among them."""
+
+    dataset_id: str
+    lost: tuple[SegmentFound, ...]
+    choice: Choice
+    live: tuple[SegmentFound, ...]
+    # Ids of live segments by key; those whose objects are gone with the babies they are of.
+    live_ids: Mapping[str, UUID]
+    missing: Mapping[UUID, Sequence[tuple[str, int, int]]]
+
+
+def read_babies(store: ObjectStore, stream_id: str, low: int, high: int) -> Iterator[BabyFound]:
+    """Read the babies of a stream that are there, in order, between two offsets."""
+    for info in store.list(baby_prefix(stream_id)):
+        key = parse_key(info.key)
+        if not isinstance(key, BabyKey) or key.offset < low:
+            continue
+        if key.offset > high:
+            return
+        try:
+            yield baby_found(info, decoded(store, info.key))
+        except ObjectMissing:
+            continue
+
+
+class _StreamLeft(Exception):
+    """A stream cannot be brought to the offsets of its segments; the message is the reason."""
+
+
+def streams_of(
+    transactions: Transactions,
+    store: ObjectStore,
+    returning: Sequence[Planned],
+    tail_of: TailOf,
+) -> tuple[list[ReturnedStream], str]:
+    """The streams of the segments that come back; a reason if one cannot be brought to it."""
+    ends: dict[str, dict[str, int]] = {}
+    gone: dict[str, int] = {}
+    for dataset in returning:
+        for stream_id, end in dataset.choice.ends.items():
+            ends.setdefault(stream_id, {})[dataset.dataset_id] = end
+            last = dataset.choice.gone.get(stream_id, -1)
+            gone[stream_id] = max(gone.get(stream_id, -1), last)
+    states = transactions.read(lambda tx: lost_segments.read_states(tx, sorted(ends)))
+    try:
+        for dataset in returning:
+            _check_reaped(dataset, states)
+        return [
+            _known_stream(store, s, states[s], gone[s], own)
+            if s in states
+            else _unknown_stream(s, gone[s], own, tail_of)
+            for s, own in sorted(ends.items())
+        ], ""
+    except _StreamLeft as error:
+        return [], str(error)
+
+
+def _check_reaped(dataset: Planned, states: Mapping[str, StreamState]) -> None:
+    """Raise _StreamLeft where the backup itself says that records were merged and deleted."""
+    live = Offsets([*dataset.live])
+    for found in dataset.choice.chosen:
+        for span in found.footer.ranges:
+            state = states.get(span.stream_id)
+            if state is None:
+                continue
+            reaped = min(state.deleted, state.merged.get(dataset.dataset_id, state.deleted))
+            for offset in range(span.start, min(span.end, reaped) + 1):
+                is_missing = any(
+                    stream_id == span.stream_id and first <= offset <= last
+                    for spans in dataset.missing.values()
+                    for stream_id, first, last in spans
+                )
+                if not is_missing and not live.hold(span.stream_id, offset):
+                    raise _StreamLeft(
+                        f"{found.key} holds baby {offset} of stream {span.stream_id}, which was"
+                        " merged and deleted before the backup, and is in no live segment"
+                    )
+
+
+def _known_stream(
+    store: ObjectStore, stream_id: str, state: StreamState, gone: int, ends: Mapping[str, int]
+) -> ReturnedStream:
+    committed = max(state.committed, gone, *ends.values())
+    if state.is_retired or committed > (committed if state.stopped is None else state.stopped):
+        raise _StreamLeft(f"stream {stream_id} had ended before the backup")
+    above = max(state.committed, gone)
+    babies = list(read_babies(store, stream_id, above + 1, committed))
+    if len(babies) != committed - above:
+        raise _StreamLeft(f"stream {stream_id} lacks babies between {above} and {committed}")
+    deleted = max(state.deleted, gone)
+    rows = tuple(map(baby_row, babies))
+    return ReturnedStream(UUID(stream_id), state, committed, deleted, rows, ends)
+
+
+def _unknown_stream(
+    stream_id: str, gone: int, ends: Mapping[str, int], tail_of: TailOf
+) -> ReturnedStream:
+    tail = tail_of(stream_id)
+    if tail.reason:
+        raise _StreamLeft(f"stream {stream_id}: {tail.reason}")
+    babies = tail.babies
+    if babies and babies[0].offset != gone + 1:
+        raise _StreamLeft(f"stream {stream_id} lacks the baby {gone + 1}")
+    committed = gone + len(babies)
+    if committed < max(ends.values()):
+        raise _StreamLeft(f"stream {stream_id} ends at {committed}, before its segments do")
+    stamped = {d for baby in babies for d in baby.dataset_ids or ()}
+    merged = {**dict.fromkeys(sorted(stamped), gone), **ends}
+    rows = tuple(map(baby_row, babies))
+    return ReturnedStream(UUID(stream_id), None, committed, gone, rows, merged)

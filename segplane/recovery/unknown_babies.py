@@ -1,0 +1,166 @@
+"""Babies of streams that a restored database does not know, as far as they were acknowledged.
+
+A collector whose stream is unknown writes what was not acknowledged to another one. So the end of a
+stream whose exports are all acknowledged elsewhere, by their digests, is left out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import TypeVar
+from uuid import UUID
+
+from meta.commits.transactions import Transactions
+from meta.store.recovery import unknown_streams
+from segments.baby import Baby
+from segments.errors import ObjectMissing
+from segments.keys import baby_key, baby_prefix
+from segments.rebuild.inventory import baby_found, decoded
+from segments.rebuild.plan import BabyFound
+from segments.store.interface import ObjectInfo, ObjectStore
+
+THREADS = 8
+AT_ONCE = 256
+# A collector that meets NotFound has written elsewhere by then.
+QUIET_SECS = 60.0
+_NIL = str(UUID(int=0))
+_SKEW_NANOS = 60 * 10**9
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class _Share(Enum):
+    """The exports of a baby that other babies hold which were committed since the restore."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+    NO_EXPORTS = "no exports"
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The babies of a stream that come back, from the first that is there to the last.
+
+    `repeated` are those at its end whose exports are all acknowledged in other streams. With a
+    reason the stream is left.
+    """
+
+    babies: tuple[BabyFound, ...]
+    repeated: int = 0
+    reason: str = ""
+
+
+class UnknownBabies:
+    """Reads unknown streams; knows the digests of what was acknowledged since the restore."""
+
+    def __init__(
+        self, transactions: Transactions, store: ObjectStore, stream_ids: Sequence[str]
+    ) -> None:
+        since = _rewritten_since(transactions, stream_ids)
+        self._store = store
+        self._acknowledged = _digests_since(transactions, store, since)
+
+    @property
+    def num_acknowledged(self) -> int:
+        """The number of exports that were acknowledged since the restore."""
+        return len(self._acknowledged)
+
+    def read(self, stream_id: str) -> Tail:
+        """Read a stream to its stop message or its first hole: nothing beyond was acknowledged."""
+        babies: list[BabyFound] = []
+        shares: list[_Share] = []
+        for baby, share in _each(self._read_one, self._store.list(baby_prefix(stream_id))):
+            if babies and baby.offset != babies[-1].offset + 1:
+                break
+            babies.append(baby)
+            shares.append(share)
+            if baby.is_stop:
+                break
+        newest = max((baby.modified_at_nanos for baby in babies), default=0)
+        if newest > self._store.now_nanos() - int(QUIET_SECS * 1e9):
+            reason = f"it was written in the last {QUIET_SECS:.0f} s; run again"
+            return Tail(tuple(babies), reason=reason)
+        end = _end(shares)
+        if end is None:
+            reason = "its end holds exports that were acknowledged elsewhere, among others"
+            return Tail(tuple(babies), reason=reason)
+        return Tail(tuple(babies[:end]), len(babies) - end)
+
+    def _read_one(self, info: ObjectInfo) -> tuple[BabyFound, _Share]:
+        baby = decoded(self._store, info.key)
+        return baby_found(info, baby), _share(_digests(baby), self._acknowledged)
+
+
+def _rewritten_since(transactions: Transactions, stream_ids: Sequence[str]) -> int:
+    """The time, in nanoseconds, since which a collector may have written a flush a second time."""
+    restored_at = transactions.read(unknown_streams.restored_at_nanos)
+    # A version 7 UUID begins with its time in milliseconds.
+    created = min((UUID(s).int >> 80 for s in stream_ids), default=2**47) * 10**6
+    since = created if restored_at is None else restored_at
+    return max(0, min(since, 2**62) - _SKEW_NANOS)
+
+
+def _digests_since(transactions: Transactions, store: ObjectStore, since: int) -> frozenset[bytes]:
+    digests: set[bytes] = set()
+    page: list[tuple[str, int]] = [(_NIL, -1)]
+    while page:
+        last = page[-1]
+        page = _committed_since(transactions, since, last)
+        for some in _each(lambda place: _digests_of(store, baby_key(*place)), page):
+            digests.update(some)
+    return frozenset(digests)
+
+
+def _committed_since(
+    transactions: Transactions, since: int, after: tuple[str, int]
+) -> list[tuple[str, int]]:
+    return transactions.read(lambda tx: unknown_streams.committed_since(tx, since, after))
+
+
+def _share(digests: Sequence[bytes], acknowledged: frozenset[bytes]) -> _Share:
+    repeated = sum(digest in acknowledged for digest in digests)
+    if not digests:
+        return _Share.NO_EXPORTS
+    return _Share.ALL if repeated == len(digests) else _Share.SOME if repeated else _Share.NONE
+
+
+def _end(shares: Sequence[_Share]) -> int | None:
+    """Count the babies that were acknowledged in the stream itself; None where that cannot be told.
+
+    A collector wrote its last flushes elsewhere, all of each. Equal bytes further up are another
+    export of the same content.
+    """
+    end = len(shares)
+    for index in range(len(shares) - 1, -1, -1):
+        if shares[index] is _Share.SOME:
+            return None
+        if shares[index] is _Share.NONE:
+            break
+        if shares[index] is _Share.ALL:
+            end = index
+    return end
+
+
+def _digests(baby: Baby | None) -> tuple[bytes, ...]:
+    if baby is None:
+        return ()
+    return tuple(export.digest for part in baby.parts for export in part.exports if export.digest)
+
+
+def _digests_of(store: ObjectStore, key: str) -> tuple[bytes, ...]:
+    try:
+        return _digests(decoded(store, key))
+    except ObjectMissing:
+        return ()
+
+
+def _each(read: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Read objects concurrently, some ahead, in order."""
+    rest = iter(items)
+    with ThreadPoolExecutor(THREADS) as pool:
+        while batch := list(islice(rest, AT_ONCE)):
+            yield from pool.map(read, batch)

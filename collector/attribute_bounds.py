@@ -20,7 +20,15 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.partial_success import CHILDREN, RECORD, PartialSuccess, RecordFilter, framed
 from segments.signals import Signal
-from segments.v1.otlp_counts_pb2 import LogSizes, RecordCounts, ResourceSizes, ScopeSizes, SpanSizes
+from segments.v1.otlp_counts_pb2 import (
+    EventSizes,
+    LinkSizes,
+    LogSizes,
+    RecordCounts,
+    ResourceSizes,
+    ScopeSizes,
+    SpanSizes,
+)
 
 # Parts up to this size are not examined, unless a bound is smaller: what they hold is bounded, and
 # nearly all are smaller.
@@ -98,7 +106,8 @@ def _log_lists(record: bytes) -> Iterator[Sequence[bytes]]:
 def _span_lists(record: bytes) -> Iterator[Sequence[bytes]]:
     sizes = SpanSizes.FromString(record)
     yield sizes.attributes
-    for part in (*sizes.events, *sizes.links):
+    parts: tuple[EventSizes | LinkSizes, ...] = (*sizes.events, *sizes.links)
+    for part in parts:
         yield part.attributes
 
 
@@ -169,7 +178,7 @@ class _Cutter:
                     self._cut_lists(part)
 
     def _cut_list(self, attributes: Any) -> int:
-        kept = []
+        kept: list[KeyValue] = []
         for attribute in attributes:
             if len(kept) == (self._bounds.attributes_max or _UNBOUNDED):
                 break

@@ -34,7 +34,7 @@ def logs(*attributes: KeyValue) -> LogsData:
 
 
 def within(data: Message, signal: Signal = "logs", bounds: AttributeBounds = BOUNDS) -> Any:
-    """What is kept of an export, after the same checks as a collector makes."""
+    """Return what a collector keeps of an export, by the same checks."""
     payload = data.SerializeToString()
     if read_facts(signal, payload).part_bytes_max <= bounds.part_bytes_min:
         return data

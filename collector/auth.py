@@ -21,7 +21,8 @@ from meta.process.failed_attempts import FailedAttempts
 
 log = structlog.get_logger()
 
-TOKENS_MAX = 10_000
+# As many as there may be. Unknown ones are anybody's, so fewer of them are kept.
+TOKENS_MAX, UNKNOWN_MAX = 100_000, 10_000
 TOKEN_CHARS_MAX = 256
 CHECK_LATER = "ingest token cannot be checked now"
 UNKNOWN = Refused(Refusal(Code.UNAUTHENTICATED, "ingest token is missing, unknown or revoked"))
@@ -134,6 +135,6 @@ class TokenCache:
             validations.pop(token_secret, None)
         validations = self._unknown if token is None else self._valid
         validations[token_secret] = validation
-        if len(validations) > TOKENS_MAX:
+        if len(validations) > (TOKENS_MAX if token is not None else min(TOKENS_MAX, UNKNOWN_MAX)):
             validations.popitem(last=False)
         return validation

@@ -24,8 +24,8 @@ from segments.location import StoreLocation
 
 GRACE_FLOOR_SECS = 300.0
 # What fits into one reply of gRPC's default size, names of 255 four-byte characters included.
-DATASETS_MAX = 1_000
-TOKENS_MAX = 2_500
+DATASETS_MAX = 100_000
+TOKENS_MAX = 100_000
 GRACE_OVER_CURSOR_SECS = 300.0
 DEFAULT_LOCATION = StoreLocation.from_url(Path("segplane-data/objects").absolute().as_uri())
 # Least values with SEGPLANE_PROFILE=production. A write may take this long until it is registered.

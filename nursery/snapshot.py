@@ -85,10 +85,10 @@ def _stream(
     is_stopped = info.HasField("stopped_offset")
     merged = {entry.dataset_id: entry.merged_offset for entry in info.datasets}
     if info.merged_entries_omitted:
-        # Every stamp has an entry then, and those that are not listed have merged everything.
-        for baby in info.unmerged_babies:
-            for dataset_id in baby.dataset_ids:
-                merged.setdefault(dataset_id, info.committed_offset)
+        # Entries that are not listed have merged everything. A foreign stamp has none.
+        stamps = {stamp for baby in info.unmerged_babies for stamp in baby.dataset_ids}
+        for dataset_id in stamps.difference(info.foreign_dataset_ids):
+            merged.setdefault(dataset_id, info.committed_offset)
     stream = IngestStream(
         stream_id=info.stream_id,
         committed_offset=info.committed_offset,

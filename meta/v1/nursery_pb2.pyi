@@ -83,9 +83,10 @@ class GetIngestStreamsRequest(_message.Message):
     """
     omit_merged_entries: _builtins.bool
     """With paged: leave out entries that have merged everything committed, and all checkpoints, where
-    every unmerged baby segment is stamped with datasets that have entries. Entries that may be
+    every unmerged baby segment has stamps. Entries that may be
     removed now are in the reply, up to 500 of a stream. Of the catalog each page has the datasets
-    of its entries, and no token_routing; catalog_since_seq is of no account.
+    of its entries, and no token_routing; catalog_since_seq is of no account. After a stream with
+    all its entries, pages of all live datasets follow.
     """
     @_builtins.property
     def waiting_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -233,6 +234,7 @@ class IngestStreamInfo(_message.Message):
     REAPABLE_OFFSET_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
     MERGED_ENTRIES_OMITTED_FIELD_NUMBER: _builtins.int
+    FOREIGN_DATASET_IDS_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
     """Stream id."""
     stopped_at_nanos: _builtins.int
@@ -259,7 +261,8 @@ class IngestStreamInfo(_message.Message):
     """
     merged_entries_omitted: _builtins.bool
     """With omit_merged_entries: the stream has entries, and those that are not in `datasets` have
-    merged up to committed_offset.
+    merged up to committed_offset, or have yet to pass a baby segment with a stamp that is among
+    foreign_dataset_ids.
     """
     @_builtins.property
     def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix:
@@ -272,6 +275,13 @@ class IngestStreamInfo(_message.Message):
     @_builtins.property
     def unmerged_babies(self) -> _containers.RepeatedCompositeFieldContainer[Global___BabySegmentInfo]:
         """Committed babies above the smallest merged offset, lowest first, at most 1,000."""
+
+    @_builtins.property
+    def foreign_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """With merged_entries_omitted: stamps of unmerged baby segments for whose datasets the stream has
+        no entry. A nursery reads these baby segments for the quarantine, and moves the entries past
+        them; `datasets` has up to 1,000 of these at a time.
+        """
 
     def __init__(
         self,
@@ -289,10 +299,11 @@ class IngestStreamInfo(_message.Message):
         reapable_offset: _builtins.int = ...,
         principal: _builtins.str = ...,
         merged_entries_omitted: _builtins.bool = ...,
+        foreign_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "last_activity_nanos", b"last_activity_nanos", "merged_entries_omitted", b"merged_entries_omitted", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "foreign_dataset_ids", b"foreign_dataset_ids", "last_activity_nanos", b"last_activity_nanos", "merged_entries_omitted", b"merged_entries_omitted", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__stopped_at_nanos: _TypeAlias = _typing.Literal["stopped_at_nanos"]  # noqa: Y015
     _WhichOneofArgType__stopped_at_nanos: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos"]  # noqa: Y015

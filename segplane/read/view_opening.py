@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from meta.client import MetaClient
 from meta.errors import NotFound
+from meta.v1 import catalog_pb2
 from segplane.read.bounds import Moment, time_bounds
 from segplane.read.connection import connect
 from segplane.read.errors import ReadError, ViewRefused, meta_refusals
-from segplane.read.lookup import all_datasets, view_names
+from segplane.read.lookup import view_names
 from segplane.read.opening import open_dataset, version_at
 from segplane.read.view import OpenView
 
@@ -97,9 +98,17 @@ def view_state(client: MetaClient, name: str, columns: Sequence[str] | None) -> 
     return only_columns(state, columns)
 
 
+def _is_dataset(client: MetaClient, name: str) -> bool:
+    try:
+        client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name))
+    except NotFound:
+        return False
+    return True
+
+
 def _missing(client: MetaClient, name: str) -> str:
     with meta_refusals(client):
-        if any(dataset.name == name for dataset in all_datasets(client)):
+        if _is_dataset(client, name):
             return f"{name!r} is a dataset and no view: open_dataset reads it"
         closest = get_close_matches(name, view_names(client), n=1)
     hint = f"did you mean {closest[0]!r}?" if closest else "`segplane views list` lists them"

@@ -50,6 +50,12 @@ ELSEWHERE = {
     "`ListUnmergedBabies`: routing of unstamped baby segments, of a page": [
         "meta/test_unmerged_babies_routing.py::test_one_period_more_than_a_page_holds_is_refused"
     ],
+    "live datasets": ["meta/test_installation_limits.py::test_one_dataset_more_is_refused"],
+    "ingest tokens": ["meta/test_installation_limits.py::test_one_token_more_is_refused"],
+    "entries, and tokens, of a stream that takes baby segments without stamps": [
+        "meta/test_unstamped_commits.py::"
+        "test_a_baby_without_stamps_is_refused_on_a_stream_with_more_entries_than_a_page"
+    ],
     "removals since `since_seq`": [
         "meta/test_reply_pages.py::test_more_removals_than_fit_are_forgotten"
     ],

@@ -14,10 +14,10 @@ ROWS = {
     "are case-sensitive, 1 to 255 characters": "characters of a name",
     "not, are at most 2^43 bytes": "bytes of a segment or baby segment",
     "is 100, more than 1,000 counts": "`limit` of a catalog list",
-    "again. - At most 1,000 live": "live datasets",
+    "again. - At most 100,000 live": "live datasets",
     "**SaveSegments** registers up to 1,000 complete": "`SaveSegments.segments`",
     "it `num_records` (at most 2^31-1": "events of a segment, records of a baby segment",
-    "dataset. - At most 2,500 tokens": "ingest tokens",
+    "dataset. - At most 100,000 tokens": "ingest tokens",
     "(OperationsService) takes up to 1,000 such": "`RegisterMergedSegments.registrations`",
     "registrations with up to 1,000 segments": (
         "segments of all registrations of `RegisterMergedSegments`"
@@ -28,6 +28,9 @@ ROWS = {
     "missing ones, at most 1,000": "`GetSegmentsByIds.segment_ids`",
     "a range (at most 1,000": "offsets of `GetCommittedFlushes`",
     "by default, at most 10,000 or": "`ExplainMergePlan.limit`",
+    "stream with more than 5,000 entries": (
+        "entries, and tokens, of a stream that takes baby segments without stamps"
+    ),
     "**GetUsage** returns up to 1,000 datasets": "`GetUsage.dataset_ids`",
     "`tasks_max` (16, up to 1,000": "`CreateRewriteJob.tasks_max`",
     "page has at most 1,000": "`ListUnmergedBabies.limit`",
@@ -59,6 +62,7 @@ NO_LIMITS = {
     "or more, at most 4 merges",
     "In total at most 5 times",
     "alone) and at most 3.5 MiB",
+    "page has up to 1,000",
 }
 
 

@@ -154,10 +154,11 @@ def test_a_poll_examines_a_bounded_number_of_entries_for_removal(
 
     with scene.server.running.database.read() as tx:
         first, second, third = (removable.find(tx, [UUID(scene.stream)]) for _ in range(3))
-        entries, whole = merged_offsets.read_unmerged(tx, [UUID(scene.stream)], first)
+        entries = merged_offsets.read_unmerged(tx, [UUID(scene.stream)], first)
+        passed = merged_offsets.read_passed(tx, [UUID(scene.stream)])
 
     assert len(first) == len(entries) == EXAMINED_MAX
-    assert not whole
+    assert not passed.whole
     # Those behind come next, and then the first ones again.
     assert len(second) == surplus
     assert not set(second) & set(first)

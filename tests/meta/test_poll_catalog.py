@@ -57,7 +57,9 @@ def test_a_layout_that_changed_comes_with_the_next_poll(
     assert list(after.datasets[0].sharding_fields) == [field]
 
 
-@pytest.mark.parametrize("since", [0, 1], ids=["all", "changed"])
+@pytest.mark.parametrize(
+    "since", [pytest.param(0, marks=pytest.mark.slow), 1], ids=["all", "changed"]
+)
 def test_the_routing_of_tokens_comes_in_pages(
     meta_server: MetaServer, dataset: str, since: int
 ) -> None:
@@ -106,5 +108,5 @@ def test_a_stream_with_more_unmerged_entries_than_fit_comes_with_its_first_babie
     assert page.ByteSize() <= GRPC_DEFAULT_BYTES
     assert 1 <= len(info.unmerged_babies) < BABIES
     stamps = {dataset_id for baby in info.unmerged_babies for dataset_id in baby.dataset_ids}
-    assert {entry.dataset_id for entry in info.datasets} == stamps
-    assert {known.id for known in page.datasets} == stamps
+    assert stamps <= {entry.dataset_id for entry in info.datasets}
+    assert {known.id for known in page.datasets} == {e.dataset_id for e in info.datasets}

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 
 import grpc
 import pytest
-from sqlalchemy import text
 
 from meta.errors import ReplyTooLarge
 from meta.store.catalog import datasets as dataset_rows
@@ -26,18 +25,13 @@ from tests.support.meta.full_server import (
     CONTRACT_DATASETS,
     CONTRACT_TOKENS,
     GRPC_DEFAULT_BYTES,
-    LONGEST_NAME,
     PROMOTED_COLUMNS,
+    fill_bare_datasets,
     fill_datasets,
     fill_streams,
     fill_tokens,
 )
 from tests.support.meta.server import MetaServer
-
-BARE_DATASETS = text(
-    "INSERT INTO datasets (id, name) SELECT gen_random_uuid(), :name || lpad(n::text, 8, '0')"
-    " FROM generate_series(1, :count) n"
-)
 
 
 @pytest.fixture
@@ -111,12 +105,12 @@ def test_tokens_are_listed_page_by_page(full: MetaServer) -> None:
 
 
 # A little more than fits by its size, and so many that they are not read at all.
-@pytest.mark.parametrize("count", [4_000, 100_000])
+@pytest.mark.parametrize("count", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_more_than_fits_into_a_reply_is_refused_with_what_to_call_instead(
     meta_server: MetaServer, dataset: str, count: int
 ) -> None:
     with meta_server.running.database.write() as tx:
-        tx.execute(BARE_DATASETS, {"name": LONGEST_NAME, "count": count})
+        fill_bare_datasets(tx, count)
         fill_tokens(tx, count, dataset)
     client = meta_server.client
 

@@ -1,12 +1,10 @@
 """Pages of polls and offsets: filters, malformed pages, removals, and limits of the settings."""
 
-from dataclasses import replace
 from uuid import UUID
 
 import pytest
 from sqlalchemy import text
 
-from meta import config
 from meta.errors import CursorInvalid, InvalidArgument, ReplyTooLarge, VersionExpired
 from meta.store.catalog import datasets as dataset_rows
 from meta.store.versions import versions
@@ -171,8 +169,3 @@ def test_offsets_at_the_limit_come_in_one_reply(full: MetaServer, dataset: str) 
 
     assert len(reply.offsets) == 60_000
     assert reply.ByteSize() <= GRPC_DEFAULT_BYTES
-
-
-def test_limits_are_those_of_the_settings(meta_settings: config.Settings) -> None:
-    assert replace(meta_settings).datasets_max <= CONTRACT_DATASETS
-    assert replace(meta_settings).tokens_max <= CONTRACT_TOKENS

@@ -15,6 +15,7 @@ from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
 from meta.services.messages import checks, convert, reply_bounds
 from meta.services.streams.stream_callers import StreamCallers
+from meta.services.streams.unstamped_commits import UnstampedCommits
 from meta.store.access import token_secrets
 from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import dataset_layouts, datasets
@@ -65,6 +66,7 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         self._settings = settings
         self._hasher = TokenHasher(settings.peppers)
         self._callers = StreamCallers(transactions)
+        self._unstamped = UnstampedCommits(transactions)
         self._committer: Committer[OffsetCommit, Committed, Execute] = Committer(
             name="commit_offset",
             batches_max=settings.database.commit_batches,
@@ -150,6 +152,8 @@ class IngestionServicer(ingestion_pb2_grpc.IngestionServiceServicer):
         """Acknowledge the baby segment at one offset."""
         commit = _commit(request)
         await self._callers.check(commit.stream_id)
+        if not commit.dataset_ids and commit.num_records:
+            await self._unstamped.check(commit.stream_id, commit.offset)
         answer = await self._committer.submit(commit)
         reply = ingestion_pb2.CommitOffsetResponse(committed_offset=answer.committed_offset)
         reply.deleted_dataset_ids.extend(map(str, answer.deleted_dataset_ids))

@@ -23,6 +23,8 @@ class Page:
     def __init__(self, reply: nursery_pb2.GetIngestStreamsResponse) -> None:
         self.reply = reply
         self.room_bytes = convert.REPLY_BYTES_MAX - reply.ByteSize() - _CURSOR_BYTES
+        # Whether one of its streams has all entries.
+        self.has_whole = False
         # Datasets that the page has because entries on it are theirs.
         self.dataset_ids: set[str] = set()
 
@@ -49,16 +51,26 @@ class StreamItem:
         own = (self.known.get(entry.dataset_id) for entry in self.info.datasets)
         return [self.info, *self.periods, *(info for info in own if info is not None)]
 
-    def shorten(self) -> None:
-        """Leave out the second half of the baby segments, and what is of them alone."""
-        babies = self.info.unmerged_babies
-        del babies[len(babies) // 2 :]
-        self.periods = _needed(self.periods, babies)
+    def shorten(self) -> bool:
+        """Leave out half of the baby segments and of the entries that none of the rest needs.
+
+        Returns false once nothing is left to leave out. A stream with all its entries keeps them.
+        """
+        babies, entries = self.info.unmerged_babies, self.info.datasets
+        if len(babies) > 1:
+            del babies[len(babies) // 2 :]
+            self.periods = _needed(self.periods, babies)
+        elif not self.info.merged_entries_omitted:
+            return False
         if self.info.merged_entries_omitted:
             stamps = {dataset_id for baby in babies for dataset_id in baby.dataset_ids}
-            entries = [entry for entry in self.info.datasets if entry.dataset_id in stamps]
-            del self.info.datasets[:]
-            self.info.datasets.extend(entries)
+            needed = [entry for entry in entries if entry.dataset_id in stamps]
+            others = [entry for entry in entries if entry.dataset_id not in stamps]
+            if len(babies) == 1 and not others:
+                return False
+            del entries[:]
+            entries.extend([*needed, *others[: len(others) // 2]])
+        return True
 
     def add_to(self, page: Page) -> None:
         """Add it; a dataset that is on the page already is not added again."""

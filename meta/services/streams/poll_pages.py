@@ -24,7 +24,7 @@ from meta.store.catalog.datasets import Dataset
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets, stream_reads, tokens
-from meta.store.streams.merged_offsets import EntryRow
+from meta.store.streams.merged_offsets import EntryRow, Passed
 from meta.store.streams.removable_entries import RemovableEntries
 from meta.store.streams.stream_reads import NO_ID, StreamRow, StreamScope
 from meta.store.versions import versions
@@ -40,6 +40,8 @@ STREAMS_PER_READ = 2_000
 DATASETS_PER_READ = 500
 TOKENS_PER_READ = 5_000
 _POSITION = struct.Struct("!qB16s")
+# Beside the section.
+_HAS_WHOLE = 0x80
 _FIELD = "page_cursor"
 
 
@@ -49,6 +51,8 @@ class PagePosition(NamedTuple):
     seq: int
     section: int = 0
     last_id: UUID = NO_ID
+    # Whether a page before has a stream with all its entries, whose datasets follow.
+    has_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +89,11 @@ class Pages:
         page = Page(reply)
         while place.section < len(self._sections):
             next_place = self._sections[place.section](tx, asked, place, page)
+            has_whole = place.has_whole or page.has_whole
             if next_place is not None:
-                reply.next_page_cursor = _encode(next_place, asked)
+                reply.next_page_cursor = _encode(next_place._replace(has_whole=has_whole), asked)
                 return
-            place = PagePosition(place.seq, place.section + 1)
+            place = PagePosition(place.seq, place.section + 1, has_whole=has_whole)
 
     def _add_streams(
         self,
@@ -105,9 +110,9 @@ class Pages:
             )
             if not rows:
                 return None
-            entries, omitting = self._entries(tx, rows, asked.scope)
+            entries, passed = self._entries(tx, rows, asked.scope)
             fitting = self._fitting(rows, entries, page.room_bytes)
-            added = self._add_fitting(tx, rows[:fitting], entries, omitting, page)
+            added = self._add_fitting(tx, rows[:fitting], entries, passed, page)
             if added:
                 after = rows[added - 1].id
             if added < len(rows):
@@ -117,14 +122,14 @@ class Pages:
 
     def _entries(
         self, tx: Transaction, rows: Sequence[StreamRow], scope: StreamScope
-    ) -> tuple[Sequence[EntryRow], frozenset[UUID] | None]:
-        """The entries of streams, and the streams whose merged entries are left out."""
+    ) -> tuple[Sequence[EntryRow], Passed | None]:
+        """The entries of streams, and what all of them have to pass; None = all are asked for."""
         ids = [row.id for row in rows]
         if not scope.omits_merged:
             return merged_offsets.read(tx, ids), None
-        removable = self._removable.find(tx, ids)
-        entries, whole = merged_offsets.read_unmerged(tx, ids, removable)
-        return entries, frozenset(row.id for row in rows if row.has_entries and row.id not in whole)
+        behind = [row.id for row in rows if row.merged_floor < row.committed_offset]
+        passed = merged_offsets.read_passed(tx, behind) if behind else Passed()
+        return merged_offsets.read_unmerged(tx, ids, self._removable.find(tx, ids)), passed
 
     def _fitting(
         self, rows: Sequence[StreamRow], entries: Sequence[EntryRow], room_bytes: int
@@ -144,34 +149,38 @@ class Pages:
         tx: Transaction,
         rows: Sequence[StreamRow],
         entries: Sequence[EntryRow],
-        omitting: frozenset[UUID] | None,
+        passed: Passed | None,
         page: Page,
     ) -> int:
         """Add streams until the page is full; returns how many.
 
-        `omitting` are those whose merged entries are left out; None = all entries are asked for.
+        `passed` is None where all entries are asked for.
         """
         ids = {row.id for row in rows}
         own = [entry for entry in entries if entry.stream_id in ids]
-        detail = DETAIL if omitting is None else UNMERGED_DETAIL
+        detail = DETAIL if passed is None else UNMERGED_DETAIL
         infos = replies.build_streams(tx, self._location, rows, own, detail)
         history: dict[str, list[nursery_pb2.RoutingPeriod]] = {}
         for period in replies.periods(stream_reads.read_periods(tx, rows)):
             history.setdefault(period.stream_id, []).append(period)
         known: dict[str, DatasetInfo] = {}
-        if omitting is not None:
-            own_ids = {entry.dataset_id for entry in own}
+        if passed is not None:
+            own_ids = {entry.dataset_id for entry in own if entry.stream_id not in passed.whole}
             known = self._dataset_infos(tx, datasets.list_some(tx, own_ids))
         for count, (row, info) in enumerate(zip(rows, infos, strict=True)):
-            info.merged_entries_omitted = row.id in (omitting or ())
-            item = StreamItem(info, history.get(info.stream_id, []), known)
+            if passed is not None and row.has_entries and row.id not in passed.whole:
+                info.merged_entries_omitted = True
+                info.foreign_dataset_ids.extend(map(str, passed.foreign.get(row.id, ())))
+            is_whole = passed is not None and row.id in passed.whole
+            item = StreamItem(info, history.get(info.stream_id, []), {} if is_whole else known)
             if not page.has_room(*item.messages()):
                 if page.reply.streams:
                     return count
                 # One stream above the bound: its first babies do for now.
-                while not page.has_room(*item.messages()) and len(info.unmerged_babies) > 1:
-                    item.shorten()
+                while not page.has_room(*item.messages()) and item.shorten():
+                    pass
             item.add_to(page)
+            page.has_whole |= is_whole
         return len(infos)
 
     def _dataset_infos(self, tx: Transaction, rows: Collection[Dataset]) -> dict[str, DatasetInfo]:
@@ -189,10 +198,10 @@ class Pages:
         page: Page,
     ) -> PagePosition | None:
         after = place.last_id
-        if asked.scope.omits_merged:
+        if asked.scope.omits_merged and not place.has_whole:
             return None
         # -1: also what never changed since it was created by release 0.1.0.
-        since = asked.catalog_since or -1
+        since = -1 if asked.scope.omits_merged else asked.catalog_since or -1
         while True:
             rows = datasets.list_changed(tx, since, after, DATASETS_PER_READ)
             for row, info in zip(rows, self._dataset_infos(tx, rows).values(), strict=True):
@@ -225,7 +234,8 @@ class Pages:
 
 
 def _encode(place: PagePosition, asked: PageRequest) -> str:
-    packed = _POSITION.pack(place.seq, place.section, place.last_id.bytes)
+    section = place.section | (_HAS_WHOLE if place.has_whole else 0)
+    packed = _POSITION.pack(place.seq, section, place.last_id.bytes)
     return cursors.encode(packed, _bound_to(packed, asked))
 
 
@@ -233,7 +243,8 @@ def _decode(asked: PageRequest) -> PagePosition:
     packed, digest = cursors.split(asked.cursor, _POSITION.size, _FIELD)
     cursors.check(digest, _bound_to(packed, asked), _FIELD)
     seq, section, last_id = _POSITION.unpack(packed)
-    return PagePosition(seq, section, UUID(bytes=last_id))
+    has_whole = bool(section & _HAS_WHOLE)
+    return PagePosition(seq, section & ~_HAS_WHOLE, UUID(bytes=last_id), has_whole)
 
 
 def _bound_to(packed: bytes, asked: PageRequest) -> bytes:

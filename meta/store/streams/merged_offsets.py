@@ -14,8 +14,8 @@ message that MarkStreamStopped commits has no object, and counts for none.
 may be its own. It is raised behind the lock of the head, under which entries are created.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
@@ -24,6 +24,8 @@ from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
 
 HEADS_AT_ONCE = 200
+# Entries of a stream that a poll has because they have to pass a foreign stamp.
+PASSING_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,18 @@ class EntryRow:
     merged_offset: int
     merged_ingest_time_nanos: int
     created_at_nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Streams with unmerged baby segments that every entry has to pass.
+
+    `whole` have some without stamps, which may be of any entry. `foreign` are stamps of datasets
+    without an entry, by stream: a nursery reads these baby segments for the quarantine alone.
+    """
+
+    whole: frozenset[UUID] = frozenset()
+    foreign: Mapping[UUID, tuple[UUID, ...]] = field(default_factory=dict)
 
 
 # Facts of zero alone prove nothing: a collector may have left them out.
@@ -112,7 +126,7 @@ _HELD = f"""
           WHERE b.stream_id = s.id AND b."offset" = h.committed_offset) AS committed_at
       FROM ingest_streams s JOIN stream_heads h ON h.stream_id = s.id WHERE s.id = ANY(:streams)
     ), held AS MATERIALIZED (
-      SELECT b.stream_id, b."offset", e.dataset_id, e.merged_offset
+      SELECT b.stream_id, b."offset", stamp.id AS stamp, e.dataset_id, e.merged_offset
       FROM bounds k CROSS JOIN LATERAL (
           SELECT * FROM baby_segments b
           WHERE b.stream_id = k.id AND b."offset" > k.floor AND {_HAS_OBJECT} OFFSET 0) b
@@ -147,10 +161,15 @@ _READ = text(f"""{_HELD}, entries AS (
 """).bindparams(  # noqa: S608
     bindparam("streams", type_=ARRAY(Uuid)), bindparam("datasets", type_=ARRAY(Uuid))
 )
-_READ_UNMERGED = text(f"""{_HELD}, keys AS (
+_READ_UNMERGED = text(f"""{_HELD}, passed AS MATERIALIZED (
+      SELECT stream_id, max("offset") AS last, bool_or(stamp IS NULL) AS is_whole
+      FROM held WHERE dataset_id IS NULL GROUP BY stream_id
+    ), keys AS (
       SELECT stream_id, dataset_id FROM stamped
-      UNION SELECT e.stream_id, e.dataset_id FROM (SELECT DISTINCT stream_id FROM anyones) a
-        JOIN stream_datasets e ON e.stream_id = a.stream_id
+      UNION SELECT e.stream_id, e.dataset_id FROM passed p CROSS JOIN LATERAL (
+          SELECT stream_id, dataset_id FROM stream_datasets
+          WHERE stream_id = p.stream_id AND (p.is_whole OR merged_offset < p.last)
+          ORDER BY dataset_id LIMIT CASE WHEN NOT p.is_whole THEN {PASSING_MAX} END) e
       UNION SELECT s, d FROM unnest(:named_streams, :named_datasets) AS named (s, d)
     ), entries AS (
       SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}
@@ -159,13 +178,17 @@ _READ_UNMERGED = text(f"""{_HELD}, keys AS (
           WHERE stream_id = q.stream_id AND dataset_id = q.dataset_id OFFSET 0) e
         LEFT JOIN stamped o ON o.stream_id = e.stream_id AND o.dataset_id = e.dataset_id
     )
-    SELECT {_COLUMNS}, EXISTS (SELECT FROM anyones a WHERE a.stream_id = e.stream_id)
-    FROM entries e ORDER BY stream_id, dataset_id
+    SELECT {_COLUMNS} FROM entries e ORDER BY stream_id, dataset_id
 """).bindparams(  # noqa: S608
     bindparam("streams", type_=ARRAY(Uuid)),
     bindparam("named_streams", type_=ARRAY(Uuid)),
     bindparam("named_datasets", type_=ARRAY(Uuid)),
 )
+_READ_PASSED = text(f"""{_HELD}
+    SELECT stream_id, bool_or(stamp IS NULL),
+      coalesce(array_agg(DISTINCT stamp) FILTER (WHERE stamp IS NOT NULL), '{{}}')
+    FROM held WHERE dataset_id IS NULL GROUP BY stream_id
+""").bindparams(bindparam("streams", type_=ARRAY(Uuid)))  # noqa: S608
 _LOWEST = text(f"SELECT {lowest('cast(:stream AS uuid)')}")
 _LOCK_PENDING = text("""
     SELECT stream_id FROM stream_heads WHERE stream_id = ANY(:ids) AND is_pending
@@ -216,19 +239,26 @@ def read(
 
 def read_unmerged(
     tx: Transaction, stream_ids: Iterable[UUID], named: Sequence[tuple[UUID, UUID]] = ()
-) -> tuple[list[EntryRow], frozenset[UUID]]:
+) -> list[EntryRow]:
     """The entries with something to merge, and those that are named.
 
-    Also the streams all of whose entries are among them: something has to be passed by every one.
+    All of a stream in `Passed.whole`; some of those that have to pass a foreign stamp.
     """
     values = {
         "streams": list(stream_ids),
         "named_streams": [stream_id for stream_id, _ in named],
         "named_datasets": [dataset_id for _, dataset_id in named],
     }
-    rows = tx.execute(_READ_UNMERGED, values).all()
-    whole = frozenset([row[0] for row in rows if row[5]])
-    return [EntryRow(*row[:5]) for row in rows], whole
+    return [EntryRow(*row) for row in tx.execute(_READ_UNMERGED, values)]
+
+
+def read_passed(tx: Transaction, stream_ids: Iterable[UUID]) -> Passed:
+    """Unmerged baby segments that every entry of their stream has to pass."""
+    rows = tx.execute(_READ_PASSED, {"streams": list(stream_ids)}).all()
+    return Passed(
+        frozenset(stream_id for stream_id, is_whole, _ in rows if is_whole),
+        {stream_id: tuple(foreign) for stream_id, _, foreign in rows},
+    )
 
 
 def of_stream(

@@ -29,6 +29,18 @@ def fill_datasets(tx: Transaction, count: int) -> None:
     )
 
 
+def fill_bare_datasets(tx: Transaction, count: int) -> None:
+    """Add datasets with the longest names and nothing else."""
+    tx.execute(
+        text(
+            "INSERT INTO datasets (id, name)"
+            " SELECT gen_random_uuid(), :name || lpad(n::text, 8, '0')"
+            " FROM generate_series(1, :count) n"
+        ),
+        {"name": LONGEST_NAME, "count": count},
+    )
+
+
 def fill_tokens(tx: Transaction, count: int, dataset_id: str) -> None:
     """Add tokens with the longest names; they are known from the first version on."""
     tx.execute(

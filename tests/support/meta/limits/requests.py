@@ -138,27 +138,6 @@ def live_datasets(world: World, n: int) -> Iterator[None]:
         world.execute("DELETE " + made)
 
 
-@of("live datasets")
-def _(world: World, n: int) -> None:
-    with live_datasets(world, n - 1):
-        dataset = world.catalog.dataset()
-        world.client.catalog.DeleteDataset(cat.DeleteDatasetRequest(id=dataset))
-
-
-@of("ingest tokens")
-def _(world: World, n: int) -> None:
-    try:
-        world.execute(
-            "INSERT INTO ingest_tokens (id, name, digest, hint) SELECT gen_random_uuid(),"
-            " 'filler ' || k, convert_to(k::text, 'UTF8'), '' FROM generate_series(1, :n - 1 -"
-            " (SELECT count(*) FROM ingest_tokens)) k",
-            n=n,
-        )
-        world.catalog.token(world.dataset)
-    finally:
-        world.execute("DELETE FROM ingest_tokens WHERE name LIKE 'filler %'")
-
-
 @of("`GetUsage.dataset_ids`")
 def _(world: World, n: int) -> None:
     with live_datasets(world, min(n, 1_000)):

@@ -88,6 +88,7 @@ def run(
         if not is_sole:
             raise ReconcileRefused("another `segplane catalog reconcile` of this database runs")
         check_bucket(transactions, store)
+        restored_at = transactions.read(unknown_streams.restored_at_nanos)
         stream_ids = _unknown_ids(transactions, store)
         progress(f"{len(stream_ids)} unknown streams")
         babies = UnknownBabies(transactions, store, stream_ids)
@@ -103,7 +104,10 @@ def run(
         )
         for stream_id, tail in segments.streams.items():
             outcomes[stream_id] = _outcome(stream_id, tail)
-    return Report(tuple(outcomes.values()), segments)
+        report = Report(tuple(outcomes.values()), segments)
+        if restored_at is not None and report.is_complete and not is_dry_run:
+            transactions.write(lambda tx: witness_state.note_reconciled(tx, restored_at))
+    return report
 
 
 def _unknown_ids(transactions: Transactions, store: ObjectStore) -> list[str]:

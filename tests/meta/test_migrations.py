@@ -169,3 +169,20 @@ def test_the_rows_of_0_1_0_are_consistent(meta_server: MetaServer) -> None:
         operations_pb2.FINDING_KIND_OBJECT_MISSING,
         operations_pb2.FINDING_KIND_BABY_MISSING,
     }
+
+
+@pytest.mark.parametrize(("gap_end", "is_restored"), [(2**32, True), (0, False)])
+def test_a_database_that_was_held_after_a_failover_counts_as_restored(
+    empty_database_url: str, gap_end: int, is_restored: bool
+) -> None:
+    database = Database(DatabaseSettings(url=empty_database_url))
+    migrations.upgrade(database, revision="0040")
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute("UPDATE meta_state SET deletion_held = true, gap_end = %s", (gap_end,))
+
+    migrations.upgrade(database)
+
+    with psycopg.connect(empty_database_url) as connection:
+        row = connection.execute("SELECT restored_at IS NOT NULL FROM witness_state").fetchone()
+    database.close()
+    assert row == (is_restored,)

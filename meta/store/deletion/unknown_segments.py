@@ -62,10 +62,11 @@ _IS_HIDDEN = text("""
 """)
 # After a restore a collector commits offsets anew whose babies were merged and reaped after the
 # backup. Rows then say that the dataset has merged them, but the segment alone has their records.
-# The hour is for the difference of the store's clock.
+# Once the restore is reconciled, none is left. The hour is for the difference of the store's clock.
 _IS_FROM_BEFORE_RESTORE = text("""
     SELECT EXISTS (SELECT FROM witness_state
-                   WHERE restored_at > timestamptz 'epoch' - interval '1 hour'
+                   WHERE restored_at IS DISTINCT FROM reconciled_at
+                     AND restored_at > timestamptz 'epoch' - interval '1 hour'
                                        + (:nanos / 1000) * interval '1 microsecond')
 """)
 _HOLDERS = text("""

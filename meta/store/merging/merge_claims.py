@@ -16,6 +16,7 @@ from meta.store.merging.merge_tasks import MergeTaskRow
 from meta.store.segments import stats
 from meta.store.segments.segments import ROW_COLUMNS, SegmentRow
 from meta.store.versions.clock import ago
+from meta.store.versions.witness_state import IS_AWAITED
 
 # Claims of dead tasks (split, cancelled) after which a poll is answered with no task.
 TRIES_MAX = 20
@@ -58,6 +59,7 @@ def _claim_statement(condition: str, order: str) -> TextClause:
         WITH chosen AS MATERIALIZED (
             SELECT id, claimed_at FROM merge_tasks
             WHERE state = 1 AND {condition} AND {merge_tasks.IS_OF_LIVE}
+              AND NOT {IS_AWAITED}
             ORDER BY {order} LIMIT cardinality(:workers) FOR UPDATE SKIP LOCKED
         ), placed AS MATERIALIZED (
             SELECT id, claimed_at, row_number() OVER () AS place FROM chosen
@@ -87,6 +89,7 @@ _FRESH = {
 }
 _COUNT_HELD = text(
     f"SELECT count(*) FROM (SELECT FROM merge_tasks WHERE state = 1 AND {merge_tasks.IS_OF_LIVE}"  # noqa: S608
+    f" AND NOT {IS_AWAITED}"
     " AND free_at < statement_timestamp() ORDER BY free_at LIMIT :most) AS held"
 )
 _INPUTS = text(f"""

@@ -10,6 +10,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_tasks
 from meta.store.merging.merge_tasks import TaskKind
 from meta.store.tables import datasets
+from meta.store.versions.witness_state import IS_AWAITED
 
 # A transaction plans a window of so many.
 CANDIDATES_MAX = 50_000
@@ -94,7 +95,7 @@ _CANDIDATES = text(f"""
            s.compressed_size_bytes, s.merge_count
     FROM segments s
     WHERE s.dataset_key = :key AND s.start_ns >= :start_ns
-      AND {_IS_SMALL} AND {_IS_FREE} AND {FILTERED}
+      AND {_IS_SMALL} AND {_IS_FREE} AND {FILTERED} AND NOT {IS_AWAITED}
     ORDER BY s.start_ns, s.id LIMIT :most
 """)  # noqa: S608
 # NO KEY UPDATE: one planning at a time, without blocking registrations.

@@ -63,6 +63,8 @@ witness_state = Table(
     Column("superseded_by", BigInteger),
     Column("restored_at", DateTime(timezone=True)),
     Column("restored_reason", Text, nullable=False, server_default=text("''")),
+    # The restored_at of a restore that was reconciled with the bucket.
+    Column("reconciled_at", DateTime(timezone=True)),
     CheckConstraint("id = 1", name="one_witness"),
 )
 

@@ -36,6 +36,12 @@ class WitnessStatus:
         return self.deletion_held and self.restored_at_nanos > 0
 
 
+# True from a restore until it is reconciled with the bucket.
+IS_UNRECONCILED = (
+    "EXISTS (SELECT FROM witness_state WHERE restored_at IS DISTINCT FROM reconciled_at)"
+)
+# True where that is awaited: segments that were merged meanwhile could not be told from lost ones.
+IS_AWAITED = f"({IS_UNRECONCILED} AND (SELECT deletion_held FROM meta_state))"  # noqa: S608
 _COLUMNS = f"""
     m.version, coalesce(m.ceiling, 0), ({HAS_ROOM} AND m.ceiling IS NOT NULL) IS TRUE,
     w.history, w.number, w.tick, w.term, w.next_term, w.superseded_by
@@ -88,6 +94,10 @@ _STATUS = text(f"""
 _CLEAR_SUPERSEDED = text("""
     UPDATE witness_state SET superseded_by = NULL, term = NULL, next_term = NULL
     WHERE superseded_by IS NOT NULL
+""")
+_NOTE_RECONCILED = text("""
+    UPDATE witness_state SET reconciled_at = restored_at
+    WHERE (extract(epoch FROM restored_at) * 1000000000)::bigint = :restored_at
 """)
 _STOP = text("UPDATE meta_state SET incarnation = NULL, deletion_held = true")
 
@@ -155,6 +165,11 @@ def supersede(tx: Transaction, history: int) -> None:
     """Stop for good: another database has begun a newer history in the bucket."""
     tx.execute(_SUPERSEDE, {"history": history})
     tx.execute(_STOP)
+
+
+def note_reconciled(tx: Transaction, restored_at_nanos: int) -> None:
+    """Record that nothing of a restore is left to bring back, unless there was another one."""
+    tx.execute(_NOTE_RECONCILED, {"restored_at": restored_at_nanos})
 
 
 def take_over(tx: Transaction) -> bool:

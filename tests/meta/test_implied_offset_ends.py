@@ -240,6 +240,33 @@ def test_a_baby_without_facts_waits_until_every_entry_has_passed_it(scene: TwoDa
     assert scene.findings() == []
 
 
+def test_the_last_baby_without_facts_is_no_stop_message(scene: TwoDatasets) -> None:
+    request = ingestion_pb2.CommitOffsetRequest(stream_id=scene.stream, committed_offset=0)
+    scene.nursery.client.ingestion.CommitOffset(request)
+
+    scene.nursery.stop(scene.stream, 0)
+
+    assert scene.merged() == (-1, -1)
+    with pytest.raises(NotDrained):
+        scene.nursery.reap(scene.stream, 0)
+
+
+def test_a_stop_message_of_an_earlier_release_is_read_before_it_is_passed(
+    scene: TwoDatasets,
+) -> None:
+    """Its row is that of a baby segment without stamps and facts, so it may be one."""
+    scene.nursery.stop(scene.stream, 0)
+    assert scene.merged() == (0, 0)
+    scene.execute("UPDATE baby_segments SET dataset_ids = NULL WHERE stream_id = :stream")
+
+    assert scene.merged() == (-1, -1)
+    for dataset in (scene.web, scene.app):
+        scene.nursery.register(dataset, (scene.stream, -1, 0))
+
+    scene.nursery.reap(scene.stream, 0)
+    assert scene.findings() == []
+
+
 def test_a_poll_looks_up_stamps_and_reads_no_idle_entries(scene: TwoDatasets) -> None:
     for offset in range(20):
         scene.collector.commit(scene.stream, offset, scene.web)

@@ -51,10 +51,9 @@ class Passed:
     foreign: Mapping[UUID, tuple[UUID, ...]] = field(default_factory=dict)
 
 
-# Facts of zero alone prove nothing: a collector may have left them out.
-_HAS_OBJECT = """(b.dataset_ids IS NOT NULL OR b.num_records > 0 OR b.size_bytes > 0 OR b.end_ns > 0
-    OR b."offset" IS DISTINCT FROM (
-      SELECT z.stopped_offset FROM ingest_streams z WHERE z.id = b.stream_id))"""
+# The stop message that MarkStreamStopped commits has stamps, of no dataset; a commit without stamps
+# has none.
+_HAS_OBJECT = "coalesce(cardinality(b.dataset_ids), 1) > 0"
 # Of every entry of its stream. A look-up a stamp here and below: joins would read all entries for
 # each baby.
 _IS_ANYONES = """(b.dataset_ids IS NULL OR EXISTS (

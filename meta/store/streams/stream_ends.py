@@ -68,7 +68,8 @@ def stop(tx: Transaction, stream_id: UUID, end: Stop) -> None:
         )
     if end.final_offset > head.committed_offset:
         facts = {"start_ns": 0, "end_ns": 0, "size_bytes": 0, "num_records": 0}
-        values = {"stream_id": stream_id, "offset": end.final_offset}
+        # No stamps at all would say that it may hold records of any dataset.
+        values = {"stream_id": stream_id, "offset": end.final_offset, "dataset_ids": []}
         tx.execute(_STOP_MESSAGE, {**values, **facts})
         streams.advance(tx, stream_id, end.final_offset)
     streams.stop(tx, stream_id, end)

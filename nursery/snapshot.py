@@ -101,6 +101,7 @@ def _stream(
         periods=periods,
         # An entry is a live dataset's, so a layout that is not here is not here yet.
         waiting=frozenset(e.dataset_id for e in info.datasets if not is_mergeable(e.dataset_id)),
+        bases={e.dataset_id: e.base_offset for e in info.datasets if e.HasField("base_offset")},
         omits_merged=info.merged_entries_omitted,
     )
     return StreamInfo(

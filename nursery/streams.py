@@ -1,7 +1,7 @@
 """Ingest streams as the planner needs them: offsets, baby segments, routing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from segplane.dataplane.babies.reads import Period
 
@@ -35,6 +35,8 @@ class IngestStream:
     is_stopped: bool = False
     periods: tuple[Period, ...] = ()
     waiting: frozenset[str] = frozenset()
+    # The offsets at which entries began, where that is not the beginning of the stream.
+    bases: Mapping[str, int] = field(default_factory=dict)
     # Entries that have merged all that is committed may be missing in `merged`.
     omits_merged: bool = False
 
@@ -42,6 +44,16 @@ class IngestStream:
     def merged_floor(self) -> int:
         """The smallest merged offset; -1 without entries."""
         return min(self.merged.values(), default=self.committed_offset if self.omits_merged else -1)
+
+    def entry_bases(self) -> Mapping[str, int]:
+        """The offset at which each entry began."""
+        return {dataset_id: self.bases.get(dataset_id, -1) for dataset_id in self.merged}
+
+    def _merged_of(self, dataset_id: str, baby: BabyFacts) -> int | None:
+        """The merged offset of a dataset; None if its entry, if it has one, began later."""
+        if self.bases.get(dataset_id, -1) >= baby.offset:
+            return None
+        return self.merged.get(dataset_id)
 
     def mergeable(self) -> Mapping[str, int]:
         """Merged offset of each dataset that can be merged now."""
@@ -70,14 +82,16 @@ class IngestStream:
         """
         if not baby.dataset_ids:
             return frozenset(d for d, merged in self.mergeable().items() if merged < baby.offset)
-        merged = {d: self.merged.get(d) for d in baby.dataset_ids - self.waiting}
+        stamped = {d: self._merged_of(d, baby) for d in baby.dataset_ids}
+        merged = {d: m for d, m in stamped.items() if m is None or d not in self.waiting}
         wanting = frozenset(d for d, m in merged.items() if m is not None and m < baby.offset)
         return wanting if wanting or None in merged.values() else None
 
     def is_partly_merged(self, baby: BabyFacts) -> bool:
         """Whether a dataset of the baby has merged it, so that it has been read before."""
         dataset_ids = baby.dataset_ids or self.merged.keys()
-        return any(self.merged.get(d, -1) >= baby.offset for d in dataset_ids)
+        merged = (self._merged_of(dataset_id, baby) for dataset_id in dataset_ids)
+        return any(offset is not None and offset >= baby.offset for offset in merged)
 
 
 @dataclass(frozen=True, slots=True)

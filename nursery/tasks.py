@@ -193,7 +193,7 @@ def _task(
         reads=tuple(
             TaskRead(*r.baby_id, owners[r.baby_id] == index, r.read.baby.dataset_ids) for r in reads
         ),
-        routes=tuple(Routes(s.stream_id, s.merged, s.periods) for s in streams.values()),
+        routes=tuple(Routes(s.stream_id, s.entry_bases(), s.periods) for s in streams.values()),
     )
 
 

@@ -167,6 +167,7 @@ class IngestStreamDatasetInfo(_message.Message):
     CREATED_AT_NANOS_FIELD_NUMBER: _builtins.int
     CLOUD_MERGED_SEGMENTS_PREFIX_FIELD_NUMBER: _builtins.int
     OFFSET_CHECKPOINTS_FIELD_NUMBER: _builtins.int
+    BASE_OFFSET_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     merged_offset: _builtins.int
@@ -185,6 +186,10 @@ class IngestStreamDatasetInfo(_message.Message):
     """
     created_at_nanos: _builtins.int
     """When the entry was created, in nanoseconds since the Unix epoch, by the database's clock."""
+    base_offset: _builtins.int
+    """Offset at which the entry began, if that is above deleted_offset. Records of its dataset in a
+    baby segment at or below it are for the quarantine, as those of a dataset without an entry are.
+    """
     @_builtins.property
     def cloud_merged_segments_prefix(self) -> _common_pb2.CloudObjectPrefix:
         """Prefix of the dataset's merged segments: dataset/<dataset id>/merged."""
@@ -206,12 +211,15 @@ class IngestStreamDatasetInfo(_message.Message):
         created_at_nanos: _builtins.int = ...,
         cloud_merged_segments_prefix: _common_pb2.CloudObjectPrefix | None = ...,
         offset_checkpoints: _abc.Iterable[Global___OffsetCheckpoint] | None = ...,
+        base_offset: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cloud_merged_segments_prefix", b"cloud_merged_segments_prefix"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_base_offset", b"_base_offset", "base_offset", b"base_offset", "cloud_merged_segments_prefix", b"cloud_merged_segments_prefix"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cloud_merged_segments_prefix", b"cloud_merged_segments_prefix", "created_at_nanos", b"created_at_nanos", "dataset_id", b"dataset_id", "deleted_ingest_time_nanos", b"deleted_ingest_time_nanos", "deleted_offset", b"deleted_offset", "merged_ingest_time_nanos", b"merged_ingest_time_nanos", "merged_offset", b"merged_offset", "offset_checkpoints", b"offset_checkpoints"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_base_offset", b"_base_offset", "base_offset", b"base_offset", "cloud_merged_segments_prefix", b"cloud_merged_segments_prefix", "created_at_nanos", b"created_at_nanos", "dataset_id", b"dataset_id", "deleted_ingest_time_nanos", b"deleted_ingest_time_nanos", "deleted_offset", b"deleted_offset", "merged_ingest_time_nanos", b"merged_ingest_time_nanos", "merged_offset", b"merged_offset", "offset_checkpoints", b"offset_checkpoints"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__base_offset: _TypeAlias = _typing.Literal["base_offset"]  # noqa: Y015
+    _WhichOneofArgType__base_offset: _TypeAlias = _typing.Literal["_base_offset", b"_base_offset"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__base_offset) -> _WhichOneofReturnType__base_offset | None: ...
 
 Global___IngestStreamDatasetInfo: _TypeAlias = IngestStreamDatasetInfo  # noqa: Y015
 

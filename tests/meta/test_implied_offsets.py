@@ -138,19 +138,29 @@ def test_a_stamp_without_an_entry_has_to_be_passed_by_every_entry(scene: TwoData
     assert scene.merged() == (0, 0)
 
 
-def test_a_stamp_that_gets_an_entry_later_waits_for_that_one_alone(scene: TwoDatasets) -> None:
+def test_a_stamp_that_gets_an_entry_later_is_still_passed_by_every_entry(
+    scene: TwoDatasets,
+) -> None:
+    """Its records are for the quarantine, whether a nursery has begun with it or not."""
     catalog = CatalogDriver(scene.nursery.client)
     late = catalog.dataset("late")
     scene.collector.commit(scene.stream, 0, scene.web)
     scene.collector.commit(scene.stream, 1, late)
+    scene.nursery.merge(scene.web, scene.stream, -1, 1)
     scene.sweep()
 
     catalog.route(scene.token, logs=scene.web, traces=scene.app, metrics=late)
 
-    assert scene.merged() == (-1, 1)
-    assert scene.nursery.merged_offset(scene.stream, late) == 0
-    scene.nursery.merge(late, scene.stream, 0, 1)
+    assert scene.merged() == (1, 0)
     assert scene.nursery.merged_offset(scene.stream, late) == 1
+    entries = {e.dataset_id: e for e in scene.nursery.stream(scene.stream).datasets}
+    assert entries[late].base_offset == 1
+    assert not entries[scene.web].HasField("base_offset")
+    with pytest.raises(NotDrained):
+        scene.nursery.reap(scene.stream, 1)
+    scene.nursery.register(scene.app, (scene.stream, 0, 1))
+    scene.nursery.reap(scene.stream, 1)
+    assert scene.findings() == []
 
 
 def test_entries_that_receive_nothing_hold_up_no_reaping(scene: TwoDatasets) -> None:

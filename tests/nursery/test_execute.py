@@ -153,7 +153,7 @@ def test_a_missing_baby_stops_its_stream_and_no_other(store: ObjectStore, folder
             TaskRead(STREAM, 1, is_owner=True),
             TaskRead(other, 0, is_owner=True),
         ),
-        routes=(Routes(STREAM, {ONE: 0, TWO: -1}, ()), Routes(other, {ONE: -1}, ())),
+        routes=(Routes(STREAM, {ONE: -1, TWO: -1}, ()), Routes(other, {ONE: -1}, ())),
     )
 
     result = execute(wanted, store, ROOMY, folder)

@@ -79,3 +79,31 @@ def test_entries_pass_a_foreign_stamp_some_at_a_time(
     assert texts(collector, foreign.dataset_id) == []
     quarantined = [collector.store.get(i.key) for i in collector.store.list("quarantine/")]
     assert sum(b"foreign" in body for body in quarantined) == 1
+
+
+def test_a_route_that_comes_later_leaves_earlier_records_to_the_quarantine(
+    collector: CollectorDriver,
+) -> None:
+    """Before it, one entry has passed the baby unread, and another one has not."""
+    own, late = collector.dataset_id, dataset(collector.client)
+    collector.route(dataset(collector.client))
+    collector.route(own)
+    part = TokenPart(collector.token_id, "logs", (logs("early"),), late, 1, NOW, NOW)
+    baby = Baby((part,), BabyKind.DATA, b"f" * 16, NOW)
+    collector.store.put_if_absent(baby_key(collector.stream_id, 0), encode_baby(baby))
+    collector.next_offset = 1
+    collector.commit(baby)
+    collector.send("own")
+    nursery(collector.client, idle_advance_secs=3600.0).cycle()
+    assert texts(collector) == ["own"]
+    assert list(collector.store.list("quarantine/")) == []
+
+    collector.route(late)
+    collector.send("late")
+    driver = nursery(collector.client)
+    for _ in range(3):
+        driver.cycle()
+
+    assert texts(collector, late) == ["late"]
+    held = [info.key for info in collector.store.list("quarantine/") if "." not in info.key]
+    assert [b"early" in collector.store.get(key) for key in held] == [True]

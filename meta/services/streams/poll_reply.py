@@ -217,6 +217,7 @@ def _entry(
         deleted_ingest_time_nanos=stream.deleted_ingest_time_nanos,
         created_at_nanos=row.created_at_nanos,
         cloud_merged_segments_prefix=place,
+        base_offset=row.base_offset if row.base_offset > stream.deleted_offset else None,
     )
 
 

@@ -6,9 +6,9 @@ something, or the committed offset. That is computed when it is asked for, so an
 nothing costs no row, no version and no statement.
 
 A baby segment may hold records of the datasets that it is stamped with. One without stamps, or with
-a stamp of a dataset that has no entry, has to be read by a nursery before anything passes it: it
-counts for every entry of its stream, and each of them is moved past it by a registration. The stop
-message that MarkStreamStopped commits has no object, and counts for none.
+a stamp of a dataset that had no entry when it was committed, has to be read by a nursery before
+anything passes it: it counts for every entry of its stream, and each of them is moved past it by a
+registration. The stop message that MarkStreamStopped commits counts for none.
 
 `stream_heads.merged_floor` only shortens the search: at or below it every entry has merged all that
 may be its own. It is raised behind the lock of the head, under which entries are created.
@@ -37,6 +37,8 @@ class EntryRow:
     merged_offset: int
     merged_ingest_time_nanos: int
     created_at_nanos: int
+    # Nothing at or below it is merged from here, whatever is stamped there.
+    base_offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Passed:
     """Streams with unmerged baby segments that every entry has to pass.
 
     `whole` have some without stamps, which may be of any entry. `foreign` are stamps of datasets
-    without an entry, by stream: a nursery reads these baby segments for the quarantine alone.
+    that had no entry then, by stream: a nursery reads these baby segments for the quarantine alone.
     """
 
     whole: frozenset[UUID] = frozenset()
@@ -59,7 +61,8 @@ _HAS_OBJECT = "coalesce(cardinality(b.dataset_ids), 1) > 0"
 _IS_ANYONES = """(b.dataset_ids IS NULL OR EXISTS (
     SELECT FROM unnest(b.dataset_ids) AS stamp (id) WHERE (
       SELECT x.dataset_id FROM stream_datasets x
-      WHERE x.stream_id = b.stream_id AND x.dataset_id = stamp.id) IS NULL))"""
+      WHERE x.stream_id = b.stream_id AND x.dataset_id = stamp.id
+        AND x.base_offset < b."offset") IS NULL))"""
 # In nanoseconds, like the times that nurseries register.
 _SECONDS = "extract(epoch FROM date_trunc('second', {}))::bigint * 1000000000"
 _IS_UNMERGED = 'e.merged_offset < b."offset"'
@@ -133,7 +136,8 @@ _HELD = f"""
         -- A look-up a stamp: a join might read all entries.
         LEFT JOIN LATERAL (
           SELECT dataset_id, merged_offset FROM stream_datasets
-          WHERE stream_id = b.stream_id AND dataset_id = stamp.id OFFSET 0) e ON true
+          WHERE stream_id = b.stream_id AND dataset_id = stamp.id
+            AND base_offset < b."offset" OFFSET 0) e ON true
     ), stamped AS MATERIALIZED (
       SELECT stream_id, dataset_id, min("offset") AS first FROM held
       WHERE merged_offset < "offset" GROUP BY stream_id, dataset_id
@@ -149,7 +153,7 @@ _COLUMNS = f"""stream_id, dataset_id, merged,
             SELECT {_SECONDS.format("b.committed_at")} FROM baby_segments b
             WHERE b.stream_id = e.stream_id AND b."offset" = merged) END,
           merged_ingest_time_nanos) END,
-      (extract(epoch FROM created_at) * 1000000)::bigint * 1000"""  # noqa: S608
+      (extract(epoch FROM created_at) * 1000000)::bigint * 1000, base_offset"""  # noqa: S608
 _READ = text(f"""{_HELD}, entries AS (
       SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}
       FROM bounds k JOIN stream_datasets e ON e.stream_id = k.id
@@ -169,6 +173,8 @@ _READ_UNMERGED = text(f"""{_HELD}, passed AS MATERIALIZED (
           SELECT stream_id, dataset_id FROM stream_datasets
           WHERE stream_id = p.stream_id AND (p.is_whole OR merged_offset < p.last)
           ORDER BY dataset_id LIMIT CASE WHEN NOT p.is_whole THEN {PASSING_MAX} END) e
+      -- Where it has one, it began later: a nursery has to know where.
+      UNION SELECT stream_id, stamp FROM held WHERE dataset_id IS NULL AND stamp IS NOT NULL
       UNION SELECT s, d FROM unnest(:named_streams, :named_datasets) AS named (s, d)
     ), entries AS (
       SELECT e.*, k.committed_offset, k.committed_at, {_MERGED}

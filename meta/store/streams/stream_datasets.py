@@ -59,19 +59,12 @@ _FOREIGN = text(
     " AND NOT EXISTS (SELECT FROM stream_removals r WHERE r.stream_id = :stream"
     "  AND r.dataset_id = d AND r.removed_at > meta_ago(43200))"
 ).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
-# A baby that no nursery has read yet may bear the stamp already: the entry begins below it, or its
-# records would be neither merged nor quarantined. What is deleted has been read, though stored
-# offsets of idle entries may all be below it.
+# Earlier baby segments may bear the stamp. A nursery quarantines their records, which it may have
+# begun already: an entry that began below them would merge them too.
 _INSERT = text(
     "INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
-    " changed_version) SELECT s, d, base, base, 0 FROM unnest(cast(:streams AS uuid[]),"
+    " changed_version) SELECT s, d, o, o, 0 FROM unnest(cast(:streams AS uuid[]),"
     " cast(:datasets AS uuid[]), cast(:offsets AS bigint[])) AS new (s, d, o)"
-    " CROSS JOIN LATERAL (SELECT greatest((SELECT max(merged_offset) FROM stream_datasets e"
-    "  WHERE e.stream_id = s), (SELECT deleted_offset FROM ingest_streams i WHERE i.id = s))"
-    "  AS read_offset) r"
-    ' CROSS JOIN LATERAL (SELECT coalesce(min(b."offset") - 1, o) AS base FROM baby_segments b'
-    '  WHERE b.stream_id = s AND b."offset" > r.read_offset AND b."offset" <= o'
-    "  AND d = ANY(b.dataset_ids)) f"
     " ORDER BY s, d ON CONFLICT DO NOTHING RETURNING stream_id, dataset_id"
 )
 _STAMP = text(

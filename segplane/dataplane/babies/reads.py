@@ -42,10 +42,10 @@ class TaskRead:
 class Routes:
     """The routing of one stream's records.
 
-    A stamp is valid if it names a dataset of `merged`, the merged offset of each entry; `periods`
-    route babies without stamps.
+    A stamp is valid if it names a dataset of `bases` whose entry began at an offset below the baby
+    segment's; `periods` route babies without stamps.
     """
 
     stream_id: str
-    merged: Mapping[str, int]
+    bases: Mapping[str, int]
     periods: tuple[Period, ...]

@@ -143,7 +143,7 @@ def _stray_cause(dataset_id: str | None, routes: Routes, read: TaskRead) -> str:
         return ""
     if dataset_id is None:
         return "no_route"
-    if dataset_id not in routes.merged:
+    if routes.bases.get(dataset_id, read.offset) >= read.offset:
         return "no_entry"
     is_announced = not read.dataset_ids or dataset_id in read.dataset_ids
     # A dataset that the commit did not name is merged from here by no task, and its offset may

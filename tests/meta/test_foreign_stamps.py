@@ -92,7 +92,7 @@ def test_a_stamp_of_an_entry_that_was_retired_a_moment_ago_makes_it_again(
     assert records(collector.client, dataset) > 0
 
 
-def test_routing_that_comes_later_begins_below_a_foreign_stamp_that_nobody_has_read(
+def test_routing_that_comes_later_begins_above_a_foreign_stamp(
     collector: IngestionDriver,
     nursery: NurseryDriver,
     catalog: CatalogDriver,
@@ -106,4 +106,5 @@ def test_routing_that_comes_later_begins_below_a_foreign_stamp_that_nobody_has_r
 
     catalog.route(token, logs=dataset, traces=foreign)
 
-    assert nursery.merged_offset(stream, foreign) == 0
+    assert nursery.merged_offset(stream, foreign) == 1
+    assert nursery.merged_offset(stream, dataset) == -1

@@ -39,8 +39,13 @@ def test_a_record_is_in_exactly_one_dataset_whenever_its_routing_changes(
 
     assert all(one.first is None and not isinstance(one.second, Exception) for one in outcomes)
     for stream_id in streams:
-        wanted = new if stamp == "new" else _routed_to(scene, stream_id, 1)
-        assert wanted in _takers(scene, stream_id, 1)
+        taker = new if stamp == "new" else _routed_to(scene, stream_id, 1)
+        # A stamp that came before the route is for the quarantine: no entry passes it unread.
+        is_awaited_by_all = scene.merged_offset(stream_id, old) < 1
+        is_foreign = (
+            stamp == "new" and is_awaited_by_all and new not in _takers(scene, stream_id, 1)
+        )
+        assert is_foreign or taker in _takers(scene, stream_id, 1)
         assert _routed_to(scene, stream_id, 0) == old
         assert old in _takers(scene, stream_id, 0)
         assert new not in _takers(scene, stream_id, 0)

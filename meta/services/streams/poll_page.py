@@ -17,7 +17,7 @@ _CURSOR_BYTES = 128
 Item = TypeVar("Item", bound=Message)
 
 
-class Page:
+class PollPage:
     """A reply and the room that is left in it; weighing it anew for every item would be slow."""
 
     def __init__(self, reply: nursery_pb2.GetIngestStreamsResponse) -> None:
@@ -72,7 +72,7 @@ class StreamItem:
             entries.extend([*needed, *others[: len(others) // 2]])
         return True
 
-    def add_to(self, page: Page) -> None:
+    def add_to(self, page: PollPage) -> None:
         """Add it; a dataset that is on the page already is not added again."""
         page.add(page.reply.streams, self.info)
         for period in self.periods:

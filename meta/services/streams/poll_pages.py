@@ -17,7 +17,7 @@ from uuid import UUID
 from meta.errors import VersionExpired
 from meta.services.messages import convert, cursors
 from meta.services.streams import poll_reply as replies
-from meta.services.streams.poll_page import Page, StreamItem
+from meta.services.streams.poll_page import PollPage, StreamItem
 from meta.services.streams.poll_reply import BABIES_MAX, Detail
 from meta.store.catalog import dataset_layouts, datasets
 from meta.store.catalog.datasets import Dataset
@@ -86,7 +86,7 @@ class Pages:
             continuity.look_soon(tx.info)
             raise VersionExpired("the poll began before a failover; begin anew with since_seq 0")
         reply.response_seq = place.seq
-        page = Page(reply)
+        page = PollPage(reply)
         while place.section < len(self._sections):
             next_place = self._sections[place.section](tx, asked, place, page)
             has_whole = place.has_whole or page.has_whole
@@ -100,7 +100,7 @@ class Pages:
         tx: Transaction,
         asked: PageRequest,
         place: PagePosition,
-        page: Page,
+        page: PollPage,
     ) -> PagePosition | None:
         """Add streams; returns where the next page begins, None once all are there."""
         after = place.last_id
@@ -150,7 +150,7 @@ class Pages:
         rows: Sequence[StreamRow],
         entries: Sequence[EntryRow],
         passed: Passed | None,
-        page: Page,
+        page: PollPage,
     ) -> int:
         """Add streams until the page is full; returns how many.
 
@@ -195,7 +195,7 @@ class Pages:
         tx: Transaction,
         asked: PageRequest,
         place: PagePosition,
-        page: Page,
+        page: PollPage,
     ) -> PagePosition | None:
         after = place.last_id
         if asked.scope.omits_merged and not place.has_whole:
@@ -217,7 +217,7 @@ class Pages:
         tx: Transaction,
         asked: PageRequest,
         place: PagePosition,
-        page: Page,
+        page: PollPage,
     ) -> PagePosition | None:
         after = place.last_id
         if asked.scope.omits_merged:

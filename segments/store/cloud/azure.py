@@ -21,7 +21,7 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
-from segments.store.cloud.requests import StoredBody, StoredObject, WriteConflict
+from segments.store.cloud.requests import CloudObject, StoredBody, WriteConflict
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -98,12 +98,12 @@ class AzureRequests:
                     return b""
                 raise
 
-    def stat(self, name: str) -> StoredObject:
+    def stat(self, name: str) -> CloudObject:
         """Read an object's size and time."""
         with self._errors("stat"):
             return _stored(self._client.get_blob_client(name).get_blob_properties())
 
-    def page(self, prefix: str, start_at: str) -> tuple[Sequence[StoredObject], bool]:
+    def page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
         """List names from start_at on, in order."""
         options: dict[str, Any] = {"start_from": start_at} if start_at else {}
         with self._errors("list", is_bucket=True):
@@ -152,10 +152,10 @@ def _credential() -> Any:
     return given or DefaultAzureCredential()
 
 
-def _stored(blob: Any) -> StoredObject:
+def _stored(blob: Any) -> CloudObject:
     time = blob.last_modified
     nanos = int(time.timestamp()) * 1_000_000_000 + time.microsecond * 1_000
-    return StoredObject(blob.name, blob.size, nanos)
+    return CloudObject(blob.name, blob.size, nanos)
 
 
 def _answered(

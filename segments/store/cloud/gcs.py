@@ -25,7 +25,7 @@ from segments.errors import (
     StoreUnusable,
 )
 from segments.location import StoreLocation
-from segments.store.cloud.requests import StoredBody, StoredObject
+from segments.store.cloud.requests import CloudObject, StoredBody
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -102,14 +102,14 @@ class GcsRequests:
                     return b""
                 raise
 
-    def stat(self, name: str) -> StoredObject:
+    def stat(self, name: str) -> CloudObject:
         """Read an object's size and time."""
         blob = self._blob(name)
         with self._errors("stat"):
             blob.reload(retry=None, timeout=self._secs)
         return _stored(blob)
 
-    def page(self, prefix: str, start_at: str) -> tuple[Sequence[StoredObject], bool]:
+    def page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
         """List names from start_at on, in the order of their bytes."""
         with self._errors("list", is_bucket=True):
             names = self._client.list_blobs(
@@ -190,9 +190,9 @@ def _credentials(location: StoreLocation) -> Any:
     return credentials
 
 
-def _stored(blob: Any) -> StoredObject:
+def _stored(blob: Any) -> CloudObject:
     nanos = int(blob.updated.timestamp()) * 1_000_000_000 + blob.updated.microsecond * 1_000
-    return StoredObject(blob.name, blob.size, nanos)
+    return CloudObject(blob.name, blob.size, nanos)
 
 
 def _answered(

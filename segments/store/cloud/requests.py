@@ -21,7 +21,7 @@ class StoredBody:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredObject:
+class CloudObject:
     """An object as a listing shows it; name is its key with the location's base path."""
 
     name: str
@@ -52,11 +52,11 @@ class CloudRequests(Protocol):
         """Read bytes, none if the object ends before start; raises ObjectMissing."""
         ...
 
-    def stat(self, name: str) -> StoredObject:
+    def stat(self, name: str) -> CloudObject:
         """Read an object's size and time; raises ObjectMissing."""
         ...
 
-    def page(self, prefix: str, start_at: str) -> tuple[Sequence[StoredObject], bool]:
+    def page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
         """List names from start_at on, in order; true if more follow."""
         ...
 

@@ -21,7 +21,7 @@ from segments.errors import (
 from segments.keys import check_key
 from segments.location import StoreLocation
 from segments.store.cloud.clients import requests_of
-from segments.store.cloud.requests import CloudRequests, StoredObject, WriteConflict
+from segments.store.cloud.requests import CloudObject, CloudRequests, WriteConflict
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader
@@ -196,7 +196,7 @@ class CloudStore:
                 )
         return body
 
-    def _page(self, prefix: str, start_at: str) -> tuple[Sequence[StoredObject], bool]:
+    def _page(self, prefix: str, start_at: str) -> tuple[Sequence[CloudObject], bool]:
         return self._requests.page(prefix, start_at)
 
     def _delete(self, name: str) -> None:

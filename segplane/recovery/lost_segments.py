@@ -23,7 +23,7 @@ from segments.rebuild.plan import BabyFound, LiveSegment, SegmentFound, merge_co
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
 from segplane.recovery.returned_streams import Planned, TailOf, read_babies, streams_of
-from segplane.recovery.unknown_babies import Tail
+from segplane.recovery.unknown_babies import UnknownTail
 
 KEYS_AT_ONCE = 1_000
 # Of the store's clock against the database's.
@@ -46,7 +46,7 @@ class SegmentsOutcome:
     left: Mapping[str, str] = field(default_factory=dict)
     new_dataset_ids: tuple[str, ...] = ()
     # The unknown streams that came back with segments.
-    streams: Mapping[str, Tail] = field(default_factory=dict)
+    streams: Mapping[str, UnknownTail] = field(default_factory=dict)
 
 
 def return_segments(

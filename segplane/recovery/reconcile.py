@@ -20,7 +20,7 @@ from segments.keys import BABIES_ROOT, BabyKey, parse_key
 from segments.store.interface import ObjectStore
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
 from segplane.recovery.rebuild import baby_row
-from segplane.recovery.unknown_babies import Tail, UnknownBabies
+from segplane.recovery.unknown_babies import UnknownBabies, UnknownTail
 
 IDS_AT_ONCE = 256
 PROGRESS_EVERY = 100
@@ -134,7 +134,7 @@ def _stream_ids(store: ObjectStore) -> Iterator[str]:
 
 
 def _adopt(
-    transactions: Transactions, stream_id: str, tail: Tail, *, is_dry_run: bool
+    transactions: Transactions, stream_id: str, tail: UnknownTail, *, is_dry_run: bool
 ) -> StreamOutcome:
     if tail.reason:
         return _outcome(stream_id, tail)
@@ -157,6 +157,6 @@ def _adopt(
     return replace(_outcome(stream_id, tail), new_dataset_ids=tuple(map(str, new)))
 
 
-def _outcome(stream_id: str, tail: Tail) -> StreamOutcome:
+def _outcome(stream_id: str, tail: UnknownTail) -> StreamOutcome:
     records = sum(baby.num_records for baby in tail.babies)
     return StreamOutcome(stream_id, len(tail.babies), records, tail.repeated, reason=tail.reason)

@@ -15,10 +15,10 @@ from segments.rebuild.lost import Choice, Offsets
 from segments.rebuild.plan import BabyFound, SegmentFound
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import baby_row
-from segplane.recovery.unknown_babies import Tail
+from segplane.recovery.unknown_babies import UnknownTail
 
 # Reads the babies of an unknown stream that come back with it.
-TailOf: TypeAlias = Callable[[str], Tail]
+TailOf: TypeAlias = Callable[[str], UnknownTail]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class _Share(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class UnknownTail:
     """The babies of a stream that come back, from the first that is there to the last.
 
     `repeated` are those at its end whose exports are all acknowledged in other streams. With a
@@ -69,7 +69,7 @@ class UnknownBabies:
         """The number of exports that were acknowledged since the restore."""
         return len(self._acknowledged)
 
-    def read(self, stream_id: str) -> Tail:
+    def read(self, stream_id: str) -> UnknownTail:
         """Read a stream to its stop message or its first hole: nothing beyond was acknowledged."""
         babies: list[BabyFound] = []
         shares: list[_Share] = []
@@ -83,12 +83,12 @@ class UnknownBabies:
         newest = max((baby.modified_at_nanos for baby in babies), default=0)
         if newest > self._store.now_nanos() - int(QUIET_SECS * 1e9):
             reason = f"it was written in the last {QUIET_SECS:.0f} s; run again"
-            return Tail(tuple(babies), reason=reason)
+            return UnknownTail(tuple(babies), reason=reason)
         end = _end(shares)
         if end is None:
             reason = "its end holds exports that were acknowledged elsewhere, among others"
-            return Tail(tuple(babies), reason=reason)
-        return Tail(tuple(babies[:end]), len(babies) - end)
+            return UnknownTail(tuple(babies), reason=reason)
+        return UnknownTail(tuple(babies[:end]), len(babies) - end)
 
     def _read_one(self, info: ObjectInfo) -> tuple[BabyFound, _Share]:
         baby = decoded(self._store, info.key)

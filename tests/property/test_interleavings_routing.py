@@ -41,7 +41,8 @@ def test_a_record_is_in_exactly_one_dataset_whenever_its_routing_changes(
     for stream_id in streams:
         taker = new if stamp == "new" else _routed_to(scene, stream_id, 1)
         # A stamp that came before the route is for the quarantine: no entry passes it unread.
-        is_awaited_by_all = scene.merged_offset(stream_id, old) < 1
+        merged = scene.merged_offset(stream_id, old)
+        is_awaited_by_all = merged is not None and merged < 1
         is_foreign = (
             stamp == "new" and is_awaited_by_all and new not in _takers(scene, stream_id, 1)
         )

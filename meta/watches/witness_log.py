@@ -44,6 +44,12 @@ class WitnessLog:
         with _translated():
             return self._view(own_history)
 
+    def newest(self) -> Mark | None:
+        """Read the highest mark of the newest history; changes nothing."""
+        with _translated():
+            keys = [(key.history, key.number) for key in self._marks()]
+            return self._mark(*max(keys)) if keys else None
+
     def write(self, mark: Mark) -> bool:
         """Write a mark; False if another one has its number."""
         body = {

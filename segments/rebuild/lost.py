@@ -135,15 +135,13 @@ def _ranges(segments: Iterable[SegmentFound]) -> Iterable[OffsetSpan]:
 class Offsets:
     """The babies whose records segments hold, from the lowest offsets that matter on."""
 
-    def __init__(
-        self, segments: Iterable[SegmentFound], lowest: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, segments: Iterable[SegmentFound], lowest: Mapping[str, int]) -> None:
         # By stream and offset, the batches of the segments.
         self._batches: dict[str, dict[int, frozenset[str]]] = {}
         for found in segments:
             batches = _batch_ids(found)
             for span in found.footer.ranges:
-                low = span.start if lowest is None else lowest.get(span.stream_id, span.end + 1)
+                low = lowest.get(span.stream_id, span.end + 1)
                 own = self._batches.setdefault(span.stream_id, {})
                 for offset in range(max(span.start, low), span.end + 1):
                     own[offset] = own.get(offset, batches) | batches

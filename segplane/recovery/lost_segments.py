@@ -105,12 +105,13 @@ def _unknown(
     by_dataset: dict[str, list[str]] = {}
     hidden: list[str] = []
     markers = read_markers(store)
+    present = {new for _, new in markers.replaced if _exists(store, new)}
     keys = (info.key for info in store.list(DATASETS_ROOT))
     while batch := list(islice(keys, KEYS_AT_ONCE)):
         unknown = _unknown_keys(transactions, batch)
         for key in unknown:
             name = parse_key(key)
-            if markers.reason(key, batch):
+            if markers.reason(key, present):
                 hidden.append(key)
             elif isinstance(name, MergedKey | AttemptKey):
                 by_dataset.setdefault(name.dataset_id, []).append(key)
@@ -255,6 +256,14 @@ def _replaced_by(dataset: Planned, found: SegmentFound) -> Iterator[UUID]:
             for span in found.footer.ranges
         ):
             yield segment_id
+
+
+def _exists(store: ObjectStore, key: str) -> bool:
+    try:
+        store.head(key)
+    except ObjectMissing:
+        return False
+    return True
 
 
 def _is_known(transactions: Transactions, dataset_id: str) -> bool:

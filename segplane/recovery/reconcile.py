@@ -63,7 +63,7 @@ def check_bucket(transactions: Transactions, store: ObjectStore) -> None:
     side = transactions.read(witness_state.read)
     if side.history is None:
         return
-    newest = WitnessLog(store).view(side.history).newest
+    newest = WitnessLog(store).newest()
     if newest is None or newest.term != side.term:
         raise ReconcileRefused(
             "the newest witness in the bucket is not this database's: is it the right bucket, and"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TypeAlias
 from uuid import UUID
 
@@ -9,13 +10,13 @@ from meta.commits.transactions import Transactions
 from meta.store.recovery import lost_segments
 from meta.store.recovery.lost_segments import ReturnedStream, StreamState
 from segments.errors import ObjectMissing
-from segments.keys import BabyKey, baby_prefix, parse_key
+from segments.keys import baby_key, baby_prefix
 from segments.rebuild.inventory import baby_found, decoded
 from segments.rebuild.lost import Choice, Offsets
 from segments.rebuild.plan import BabyFound, SegmentFound
-from segments.store.interface import ObjectStore
+from segments.store.interface import ObjectInfo, ObjectStore
 from segplane.recovery.rebuild import baby_row
-from segplane.recovery.unknown_babies import UnknownTail
+from segplane.recovery.unknown_babies import UnknownTail, each
 
 # Reads the babies of an unknown stream that come back with it.
 TailOf: TypeAlias = Callable[[str], UnknownTail]
@@ -36,16 +37,19 @@ class Planned:
 
 def read_babies(store: ObjectStore, stream_id: str, low: int, high: int) -> Iterator[BabyFound]:
     """Read the babies of a stream that are there, in order, between two offsets."""
-    for info in store.list(baby_prefix(stream_id)):
-        key = parse_key(info.key)
-        if not isinstance(key, BabyKey) or key.offset < low:
-            continue
-        if key.offset > high:
-            return
+
+    def read(info: ObjectInfo) -> BabyFound | None:
         try:
-            yield baby_found(info, decoded(store, info.key))
+            return baby_found(info, decoded(store, info.key))
         except ObjectMissing:
-            continue
+            return None
+
+    after = baby_key(stream_id, low - 1) if low else ""
+    infos = store.list(baby_prefix(stream_id), after)
+    last = baby_key(stream_id, high)
+    for baby in each(read, takewhile(lambda info: info.key <= last, infos)):
+        if baby is not None:
+            yield baby
 
 
 class _StreamLeft(Exception):
@@ -82,7 +86,10 @@ def streams_of(
 
 def _check_reaped(dataset: Planned, states: Mapping[str, StreamState]) -> None:
     """Raise _StreamLeft where the backup itself says that records were merged and deleted."""
-    live = Offsets([*dataset.live])
+    lowest: dict[str, int] = {}
+    for span in (span for found in dataset.choice.chosen for span in found.footer.ranges):
+        lowest[span.stream_id] = min(lowest.get(span.stream_id, span.start), span.start)
+    live = Offsets(dataset.live, lowest)
     for found in dataset.choice.chosen:
         for span in found.footer.ranges:
             state = states.get(span.stream_id)

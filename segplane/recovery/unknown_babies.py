@@ -73,7 +73,7 @@ class UnknownBabies:
         """Read a stream to its stop message or its first hole: nothing beyond was acknowledged."""
         babies: list[BabyFound] = []
         shares: list[_Share] = []
-        for baby, share in _each(self._read_one, self._store.list(baby_prefix(stream_id))):
+        for baby, share in each(self._read_one, self._store.list(baby_prefix(stream_id))):
             if babies and baby.offset != babies[-1].offset + 1:
                 break
             babies.append(baby)
@@ -110,7 +110,7 @@ def _digests_since(transactions: Transactions, store: ObjectStore, since: int) -
     while page:
         last = page[-1]
         page = _committed_since(transactions, since, last)
-        for some in _each(lambda place: _digests_of(store, baby_key(*place)), page):
+        for some in each(lambda place: _digests_of(store, baby_key(*place)), page):
             digests.update(some)
     return frozenset(digests)
 
@@ -158,7 +158,7 @@ def _digests_of(store: ObjectStore, key: str) -> tuple[bytes, ...]:
         return ()
 
 
-def _each(read: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def each(read: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Read objects concurrently, some ahead, in order."""
     rest = iter(items)
     with ThreadPoolExecutor(THREADS) as pool:

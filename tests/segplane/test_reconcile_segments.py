@@ -7,9 +7,14 @@ import pytest
 from janitor import jobs
 from janitor.jobs import Tools
 from meta.config import Settings
+from meta.store.recovery import lost_segments as lost_rows
+from meta.store.segments import segments
 from segments.baby import BabyKind
 from segments.keys import baby_key, baby_prefix
+from segments.markers import mark_hidden
 from segplane.recovery import lost_segments, unknown_babies
+from segplane.stack.postgres import EmbeddedPostgres, PostgresError
+from segplane.stack.running_postgres import running_url
 from tests.support.merge_worker.local_merges import merge_all
 from tests.support.meta import backups
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts
@@ -91,6 +96,7 @@ def test_records_whose_babies_were_merged_and_deleted_come_back_once(
         assert_sound(tools)
 
 
+@pytest.mark.slow
 def test_babies_decide_where_they_are_still_there(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
@@ -134,3 +140,108 @@ def test_babies_decide_where_they_are_still_there(
         assert texts(known) == sorted([*expected, "next"])
         assert lost[1] not in objects(tools, "dataset/")
         assert_sound(tools)
+
+
+@pytest.mark.slow
+def test_what_was_deleted_and_hidden_after_the_backup_is_named(
+    meta_settings: Settings, empty_database_url: str, tmp_path: Path
+) -> None:
+    """A stream is gone whole, a dataset was made and deleted, and a segment was hidden."""
+    hasty = with_lifetimes(meta_settings, tombstone_grace=0.0)
+    with running(hasty) as tools:
+        known = CollectorDriver(tools.meta, dataset(tools.meta))
+        known.send("before")
+        nursery(tools.meta).cycle()
+        backups.dump(meta_settings.database.url, tmp_path / "dump")
+        before = objects(tools, "dataset/")
+        gone = CollectorDriver(tools.meta, known.dataset_id)
+        gone.send("of a stream without babies")
+        for _ in range(3):
+            nursery(tools.meta).cycle()
+        assert objects(tools, baby_prefix(gone.stream_id)) == []
+        new = CollectorDriver(tools.meta, dataset(tools.meta))
+        new.send("of a new dataset")
+        for _ in range(3):
+            nursery(tools.meta).cycle()
+        assert objects(tools, baby_prefix(new.stream_id)) == []
+        known.send("hidden")
+        between = objects(tools, "dataset/")
+        for _ in range(3):
+            nursery(tools.meta).cycle()
+        (hidden,) = set(objects(tools, "dataset/")).difference(between)
+        mark_hidden(tools.store, hidden)
+        expected = [text for text in texts(known) if text != "hidden"]
+        assert len(between) == len(before) + 2
+
+    backups.restore(tmp_path / "dump", empty_database_url)
+    with running(with_lifetimes(meta_settings), empty_database_url) as tools:
+        known.client = new.client = tools.meta
+        report = run(tools, empty_database_url)
+
+        assert report.is_complete, report
+        assert report.segments.hidden == (hidden,)
+        assert report.segments.new_dataset_ids == (new.dataset_id,)
+        assert texts(known) == expected
+        assert texts(new) == ["of a new dataset"]
+        assert_sound(tools)
+        release_and_collect(tools)
+        assert texts(known) == expected
+        assert texts(new) == ["of a new dataset"]
+
+
+@pytest.mark.slow
+def test_a_reconciliation_of_segments_may_die_and_ingest_goes_on(
+    meta_settings: Settings,
+    empty_database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hasty = with_lifetimes(meta_settings, tombstone_grace=0.0)
+    with running(hasty) as tools:
+        known = CollectorDriver(tools.meta, dataset(tools.meta))
+        known.send("before")
+        nursery(tools.meta).cycle()
+        backups.dump(meta_settings.database.url, tmp_path / "dump")
+        fresh = CollectorDriver(tools.meta, known.dataset_id)
+        for text in ("a", "b"):
+            known.send(text)
+            fresh.send(f"fresh {text}")
+            for _ in range(3):
+                nursery(tools.meta).cycle()
+        fresh.send("fresh c")
+        expected = [*texts(known), "fresh c"]
+
+    backups.restore(tmp_path / "dump", empty_database_url)
+    with running(with_lifetimes(meta_settings), empty_database_url) as tools:
+        known.client = fresh.client = tools.meta
+        live = CollectorDriver(tools.meta, known.dataset_id)
+        for number, step in enumerate(("claim", "insert")):
+            with monkeypatch.context() as patched:
+                patched.setattr(segments, step, None)
+                with pytest.raises(TypeError):
+                    run(tools, empty_database_url)
+            live.send(f"meanwhile {number}")
+            nursery(tools.meta).cycle()
+            expected.append(f"meanwhile {number}")
+        with monkeypatch.context() as patched:
+            patched.setattr(lost_rows, "condemn", None)
+            run(tools, empty_database_url)
+        assert run(tools, empty_database_url).is_complete
+
+        nursery(tools.meta).cycle()
+        assert texts(known) == sorted(expected)
+        assert_sound(tools)
+        release_and_collect(tools)
+        known.next_offset = 3
+        known.send("next")
+        nursery(tools.meta).cycle()
+        assert texts(known) == sorted([*expected, "next"])
+        assert_sound(tools)
+
+
+def test_the_address_of_a_running_database_is_found(postgres: EmbeddedPostgres) -> None:
+    folder = postgres.log_path.parent
+
+    assert running_url(folder) == postgres.url
+    with pytest.raises(PostgresError, match="start the stack first"):
+        running_url(folder / "elsewhere")

@@ -26,6 +26,9 @@ _ID_MEMBERS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "pare
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 # The protobuf library has no class of its own for this error.
 _UNPAIRED = "Unpaired surrogate"
+_TOO_DEEP = "Message too deep"
+# Messages within one another, as in OTLP/protobuf; a list or map within a list or map takes two.
+NESTING_MAX = 100
 _METRIC_DATA = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
 _ERRORS = (ParseError, ValueError, TypeError, AttributeError, RecursionError)
 
@@ -46,7 +49,7 @@ def to_protobuf(signal: Signal, body: bytes, records_max: int = sys.maxsize) -> 
         raise malformed("body is not a JSON object")
     message = OFFICIAL_CLASSES[signal]()
     try:
-        ParseDict(tree, message, ignore_unknown_fields=True)
+        ParseDict(tree, message, ignore_unknown_fields=True, max_recursion_depth=NESTING_MAX)
     except _ERRORS as error:
         return _valid_part(signal, tree, error)
     return PartialSuccess(message.SerializeToString())
@@ -79,12 +82,12 @@ class _RecordFilter:
         if not isinstance(tree, dict):
             raise ParseError("not an object")
         if not path:
-            ParseDict(tree, message, ignore_unknown_fields=True)
+            ParseDict(tree, message, ignore_unknown_fields=True, max_recursion_depth=NESTING_MAX)
             self.num_kept += 1
             return
         names = (path[0], _camel(path[0]))
         own = {name: value for name, value in tree.items() if name not in names}
-        ParseDict(own, message, ignore_unknown_fields=True)
+        ParseDict(own, message, ignore_unknown_fields=True, max_recursion_depth=NESTING_MAX)
         repeated = getattr(message, path[0])
         for child in _children(tree, path[0]):
             try:
@@ -140,6 +143,6 @@ def _cause(error: Exception) -> str:
         return f"{error.msg} at line {error.lineno} column {error.colno}"
     if isinstance(error, UnicodeError) or _UNPAIRED in str(error):
         return "text is not valid Unicode"
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
+    if isinstance(error, RecursionError) or _TOO_DEEP in str(error):
+        return f"nested too deeply: more than {NESTING_MAX} messages within one another"
     return "a member has the wrong type"

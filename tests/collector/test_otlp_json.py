@@ -115,3 +115,16 @@ def test_values_nested_beyond_the_parsers_limit_are_malformed() -> None:
 
     with pytest.raises(Refused):
         to_protobuf("logs", body)
+
+
+def test_a_value_nested_too_deeply_is_refused_with_the_limit() -> None:
+    value: dict[str, object] = {"stringValue": "x"}
+    for _ in range(60):
+        value = {"arrayValue": {"values": [value]}}
+    records = [{"body": value}, {"body": {"stringValue": "kept"}}]
+    body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}).encode()
+
+    converted = to_protobuf("logs", body)
+
+    assert converted.num_rejected == 1
+    assert "nested too deeply: more than 100 messages within one another" in converted.cause

@@ -159,3 +159,12 @@ def test_an_allowance_that_registrations_use_up_is_no_part_of_the_version(
     entry.change(settings=ops.DatasetSettings(excess_events_allowed=3))
 
     assert entry.read().version == version
+
+
+def test_a_schema_change_for_the_present_version_is_checked_like_any_other(
+    meta_client: MetaClient,
+) -> None:
+    entry = schema(meta_client)
+
+    with pytest.raises(InvalidArgument, match="there is no column 'z'"):
+        entry.change(remove_columns=["z"], expected_version=entry.read().version)

@@ -100,3 +100,35 @@ def test_a_projection_is_changed_for_the_version_that_was_read(run: RunCommand) 
     assert refused.exit_code == 1
     assert "it has changed since the version" in refused.stderr
     assert run("projections", "update", "p", "project name").exit_code == 0
+
+
+def test_a_schema_is_renamed_and_its_columns_are_changed_at_once(run: RunCommand) -> None:
+    run("schemas", "create", "s", "a:long", "b:string")
+
+    changed = run("schemas", "update", "s", "--rename", "t", "--add", "c:real", "--remove", "a")
+    refused = run("schemas", "update", "t", "--remove", "a")
+
+    assert changed.stdout == "b:string c:real\n"
+    assert (refused.exit_code, "there is no column 'a'" in refused.stderr) == (1, True)
+    (schema,) = json.loads(run("schemas", "list", "--json").stdout)
+    assert (schema["name"], len(schema["columns"])) == ("t", 2)
+
+
+def test_a_view_is_shown_and_its_parts_are_changed_and_cleared(run: RunCommand) -> None:
+    run("schemas", "create", "s", "a:long")
+    run("views", "create", "v")
+
+    changed = run(
+        "views", "update", "v", "--rename", "w", "--description", "of logs", "--schema", "s"
+    )
+    shown = json.loads(run("views", "show", "w", "--json").stdout)
+    cleared = run("views", "update", "w", "--description", "", "--schema", "")
+
+    assert (changed.exit_code, cleared.exit_code) == (0, 0)
+    assert shown["description"] == "of logs"
+    assert "schema_id" in shown
+    assert run("views", "show", "w").stdout.splitlines()[2:4] == [
+        "description  -",
+        "schema       -",
+    ]
+    assert run("views", "show", "v").exit_code == 1

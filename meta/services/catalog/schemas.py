@@ -119,8 +119,10 @@ def _update(
     if expected is not None:
         schema = schemas.lock(tx, named)
         is_in_effect = schemas.is_in_effect(schema, change)
-        entry_versions.check(expected, _content(schema), is_in_effect=is_in_effect)
-        if is_in_effect:
+        content = _content(schema)
+        entry_versions.check(expected, content, is_in_effect=is_in_effect)
+        if is_in_effect and expected != entry_versions.of(content):
+            # A repetition. For the present version the change is checked like any other.
             return schema
     changed = schemas.change(tx, named, change)
     if change.added:

@@ -16,7 +16,7 @@ def send_and_wait(
     ] = "",
     count: Annotated[int, typer.Option(min=1, max=1_000_000, help="Log records to send.")] = 10,
     endpoint: Annotated[
-        str, typer.Option(envvar="SEGPLANE_OTLP_ENDPOINT", help="OtlpTarget's OTLP/HTTP address.")
+        str, typer.Option(envvar="SEGPLANE_OTLP_ENDPOINT", help="OTLP/HTTP address of a collector.")
     ] = "http://127.0.0.1:4318",
     dataset: Annotated[str, typer.Option(help="Dataset that the token's logs go to.")] = "default",
     timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait at most.")] = 120.0,

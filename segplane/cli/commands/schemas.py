@@ -1,6 +1,7 @@
 """segplane schemas: names and types of columns that views and projections promise."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -8,10 +9,11 @@ import typer
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, usage
+from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.output import AsJson, print_json, print_table
 from segplane.kql.types import ALIASES, TYPES
 
-app = typer.Typer(no_args_is_help=True, help="Create, list and delete schemas.")
+app = typer.Typer(no_args_is_help=True, help="Create, list, change and delete schemas.")
 Name = Annotated[str, typer.Argument(help="The schema.")]
 
 
@@ -26,6 +28,34 @@ def create(
     with connect(address) as client:
         request = catalog_pb2.CreateSchemaRequest(name=name, columns=typed)
         print(client.catalog.CreateSchema(request).id)
+
+
+@app.command()
+def update(
+    name: Name,
+    rename: Annotated[str | None, typer.Option(help="New name of the schema.")] = None,
+    add: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN:TYPE", help="Append a column.")
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None,
+    expected_version: ExpectedVersion = None,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Rename a schema, append and remove columns, all at once or not at all."""
+    added = [_column(column) for column in add or ()]
+    with connect(address) as client:
+        read = partial(client.catalog.GetSchema, catalog_pb2.GetSchemaRequest(name=name))
+        before = read()
+        request = catalog_pb2.UpdateSchemaRequest(
+            id=before.id,
+            new_name=rename,
+            add_columns=added,
+            remove_columns=remove or (),
+            expected_version=expected_version or before.version or None,
+        )
+        with refused_with_differences(before, read):
+            reply = client.catalog.UpdateSchema(request)
+    print(" ".join(map(_text, reply.columns)))
 
 
 @app.command("list")

@@ -1,5 +1,6 @@
 """segplane views: the catalog's views, and the SQL that they stand for."""
 
+from functools import partial
 from typing import Annotated, cast, get_args
 
 import typer
@@ -15,11 +16,21 @@ from segplane.cli.connection import (
     connect,
     usage,
 )
-from segplane.cli.output import NONE, AsJson, print_json, print_table
+from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
+from segplane.cli.output import (
+    NONE,
+    AsJson,
+    author_facts,
+    print_facts,
+    print_json,
+    print_table,
+)
 from segplane.kql.sql.engines import EngineName
 from segplane.read.lookup import all_views
 
-app = typer.Typer(no_args_is_help=True, help="Create, link and list views, print them as SQL.")
+app = typer.Typer(
+    no_args_is_help=True, help="Create, change, link and list views, print them as SQL."
+)
 Name = Annotated[str, typer.Argument(help="The view.")]
 Dataset = Annotated[str, typer.Argument(help="The dataset that it reads.")]
 Projection = Annotated[str, typer.Argument(help="The projection that it reads it through.")]
@@ -79,6 +90,52 @@ def create(
         if schema is not None:
             request.schema_id = schema_id(client, schema)
         print(client.catalog.CreateView(request).id)
+
+
+@app.command()
+def show(name: Name, address: MetaAddress = DEFAULT_ADDRESS, as_json: AsJson = False) -> None:
+    """Show one view: description, schema, authors."""
+    with connect(address) as client:
+        view = client.catalog.GetView(catalog_pb2.GetViewRequest(name=name))
+    if as_json:
+        print_json(view)
+        return
+    print_facts(
+        (
+            ("id", view.id),
+            ("name", view.name),
+            ("description", view.description or NONE),
+            ("schema", view.schema_id or NONE),
+            ("created at", view.created_at),
+            *author_facts(view.authors),
+        )
+    )
+
+
+@app.command()
+def update(
+    name: Name,
+    rename: Annotated[str | None, typer.Option(help="New name of the view.")] = None,
+    description: Annotated[str | None, typer.Option(help="New text; empty removes it.")] = None,
+    schema: Annotated[
+        str | None, typer.Option(help="Schema that every link yields; empty removes it.")
+    ] = None,
+    expected_version: ExpectedVersion = None,
+    address: MetaAddress = DEFAULT_ADDRESS,
+) -> None:
+    """Change the given parts of a view; its links have to yield a new schema."""
+    with connect(address) as client:
+        read = partial(client.catalog.GetView, catalog_pb2.GetViewRequest(name=name))
+        before = read()
+        request = catalog_pb2.UpdateViewRequest(
+            id=before.id,
+            new_name=rename,
+            description=description,
+            schema_id=schema_id(client, schema) if schema else schema,
+            expected_version=expected_version or before.version or None,
+        )
+        with refused_with_differences(before, read):
+            client.catalog.UpdateView(request)
 
 
 @app.command()

@@ -41,7 +41,7 @@ from segplane.dataplane.stream_poll import read_unmerged
 
 FEW, MANY = 100, 100_000
 SENDING = 100
-ROUNDS = 5
+ROUNDS = 3
 POLLS, STARTS, EXPORTS, IDLE_SECS = 50, 4, 2, 10.0
 EXPORT_BYTES = 4_096
 SENDERS = 16

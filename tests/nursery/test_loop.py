@@ -1,11 +1,13 @@
 """The cycle against a real meta: merged once, reaped, retired, whatever happens in between."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from meta import metrics
-from meta.v1 import segment_lookup_pb2
+from meta.client import MetaClient
+from meta.v1 import nursery_pb2, segment_lookup_pb2
 from nursery.job import TaskOutcome
 from nursery.tasks import Task
 from segments.baby import crc32c
@@ -68,6 +70,48 @@ def test_the_lag_is_the_age_of_the_oldest_baby_that_waits(
 
     assert 99.0 < lag_secs() < 110.0
     assert lag_secs() == 0.0
+
+
+class LaggingMeta:
+    """A client that may be answered by a meta that lags: with the reply to an earlier poll."""
+
+    def __init__(self, client: MetaClient) -> None:
+        self.lags = False
+        self._client = client
+        self._earlier: nursery_pb2.GetIngestStreamsResponse | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "GetIngestStreamsForNursery":
+            return self._poll
+        stub = self._client.nursery
+        return self if name == "nursery" else getattr(stub, name, getattr(self._client, name, None))
+
+    def _poll(
+        self, request: nursery_pb2.GetIngestStreamsRequest
+    ) -> nursery_pb2.GetIngestStreamsResponse:
+        """Ask meta, or repeat its first reply."""
+        if self.lags and self._earlier is not None:
+            return self._earlier
+        reply = self._client.nursery.GetIngestStreamsForNursery(request)
+        self._earlier = self._earlier or reply
+        return reply
+
+
+def test_a_reply_older_than_one_before_is_dropped(collector: CollectorDriver) -> None:
+    collector.send("a")
+    meta = LaggingMeta(collector.client)
+    driver = nursery(meta)  # type: ignore[arg-type]
+    driver.cycle()
+    objects = sorted(listed.key for listed in collector.store.list(""))
+    races_lost = metrics.NURSERY.get_sample_value("segplane_nursery_races_lost_total")
+
+    meta.lags = True
+    driver.cycle()
+
+    # What the older reply shows as not merged is neither written nor registered again.
+    assert sorted(listed.key for listed in collector.store.list("")) == objects
+    assert metrics.NURSERY.get_sample_value("segplane_nursery_races_lost_total") == races_lost
+    assert texts(collector) == ["a"]
 
 
 def test_polls_between_two_rounds_of_tending_find_what_is_new(collector: CollectorDriver) -> None:

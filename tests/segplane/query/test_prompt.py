@@ -36,6 +36,8 @@ class Terminal:
             stderr=theirs,
             env=environment,
             start_new_session=True,
+            # A shell starts what it runs in the background with this signal ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(theirs)
 

@@ -252,6 +252,9 @@ class ReplyStream:
         number = liveness.begin(self._endpoint, self._connection)
         if not self._call.add_callback(lambda: liveness.end(number)):
             liveness.end(number)
+        if self._is_cancelled:
+            # By another thread, which has ended the attempt before this one.
+            self._call.cancel()
 
     def _move(self, failure: grpc.RpcError) -> None:
         """Open the stream at a server that answers. Raises the first failure if none does."""

@@ -16,8 +16,10 @@ def options(settings: Settings) -> list[tuple[str, int]]:
     Calls under way go on, and later ones connect anew: to the server, and with the certificates, of
     that time.
     """
-    # As many as one subject may have at once; a client holds back further ones.
-    calls_max = settings.identity_rpcs_max + settings.watchers_max // STREAMS_SHARE
+    # As many as one subject may have at once; a client holds back further ones, which must not be
+    # the health check by which it learns that its calls are only slow.
+    watches_max = max(1, settings.watchers_max // STREAMS_SHARE)
+    calls_max = settings.identity_rpcs_max + watches_max + 1
     return [
         ("grpc.max_concurrent_streams", calls_max),
         ("grpc.max_connection_age_ms", CONNECTION_AGE_MS),

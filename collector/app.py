@@ -34,7 +34,7 @@ from meta import metrics
 from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
 from meta.process import ConfigError, Shutdown
-from meta.process.health_calls import HealthCalls
+from meta.process.health_calls import WAITING_CALLS, HealthCalls
 from meta.process.supervision import watch_parent
 from segments.store.open import open_store
 from segplane.dataplane import meta_connection
@@ -125,6 +125,7 @@ class Collector:
                 ("grpc.max_concurrent_streams", self._settings.concurrent_exports_max),
                 ("grpc.max_connection_idle_ms", CONNECTION_IDLE_MS),
                 ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+                *WAITING_CALLS,
                 ("grpc.max_receive_message_length", self._settings.export_size_bytes_max),
                 # Two collectors on one port would each get half of the exports by accident.
                 ("grpc.so_reuseport", int(self._shares_ports)),

@@ -14,6 +14,14 @@ from grpc_health.v1.health import aio as health_aio
 
 from meta.process.call_places import CallPlaces, Context, NoMessage, Refusal
 
+# From 1,000 calls on that no handler has begun, gRPC ends new ones at random, as CANCELLED, and with
+# them health checks. What strangers have open has bounds of its own.
+_WAITING_CALLS_MAX = 1_000_000
+WAITING_CALLS = (
+    ("grpc.server.max_pending_requests", _WAITING_CALLS_MAX),
+    ("grpc.server.max_pending_requests_hard_limit", _WAITING_CALLS_MAX),
+)
+
 SERVICE = "/grpc.health.v1.Health"
 # Bytes that a stranger may have in transit: messages of up to the server's limit.
 CHECKS_MAX, CHECK_SECS = 16, 10.0

@@ -1,6 +1,7 @@
 """Options of meta's connections: what may be open on one, and when it ends."""
 
 from meta.config import Settings
+from meta.process.health_calls import WAITING_CALLS
 from meta.rpc.admission import STREAMS_SHARE
 
 CONNECTION_AGE_MS, CONNECTION_IDLE_MS = 3_600_000, 600_000
@@ -27,6 +28,7 @@ def options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", PING_MS),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", PING_MS_MIN),
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+        *WAITING_CALLS,
         # Else a window grows with the connection's speed, and messages that nobody reads fill it.
         # A message that is read has a window of its own size all the same.
         ("grpc.http2.bdp_probe", 0),

@@ -2,9 +2,11 @@
 
 A bound at which new calls are refused is used up by those who keep their places and send nothing.
 Here such a call loses its place, and one that is answered within milliseconds never has to.
+Places are taken from the holder that has most of them, so that one holder displaces no other.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -33,8 +35,8 @@ class CallPlaces:
     def __init__(self, most: int, secs: float, refusal: Callable[[Context, str], Refusal]) -> None:
         self._most, self._secs = most, secs
         self._refusal = refusal
-        # By call, oldest first: when it came, and the task to cancel with it.
-        self._held: dict[Context, tuple[float, asyncio.Task[Any] | None]] = {}
+        # By call, oldest first: when it came, whose it is, and the task to cancel with it.
+        self._held: dict[Context, tuple[float, str, asyncio.Task[Any] | None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         # Calls that are about to be aborted, and the tasks that do so.
         self._losing: set[Context] = set()
@@ -44,13 +46,13 @@ class CallPlaces:
         """The number of calls that hold a place."""
         return len(self._held)
 
-    async def read(self, context: Context) -> bytes:
-        """Read the one message of a call, which has a place meanwhile. Raises NoMessage.
+    async def read(self, context: Context, holder: str = "") -> bytes:
+        """Read the one message of a holder's call, which has a place meanwhile. Raises NoMessage.
 
         The call is aborted where it loses its place, which ends the read. A message that comes
         while its read is cancelled would be freed by nobody.
         """
-        self._take(context, None)
+        self._take(context, holder, None)
         try:
             raw = await context.read()
         finally:
@@ -62,19 +64,25 @@ class CallPlaces:
 
     async def run(self, context: Context, work: Coroutine[Any, Any, None]) -> None:
         """Await the work of a call that has a place meanwhile, and is cancelled if it loses it."""
-        self._take(context, asyncio.current_task())
+        self._take(context, "", asyncio.current_task())
         try:
             await work
         finally:
             self._leave(context)
 
-    def _take(self, context: Context, task: asyncio.Task[Any] | None) -> None:
+    def _take(self, context: Context, holder: str, task: asyncio.Task[Any] | None) -> None:
         if len(self._held) >= self._most:
-            self._end(next(iter(self._held)), DISPLACED)
+            self._end(self._giving_way(), DISPLACED)
         loop = asyncio.get_running_loop()
-        self._held[context] = loop.time(), task
+        self._held[context] = loop.time(), holder, task
         if self._timer is None:
             self._timer = loop.call_later(self._secs, self._expire)
+
+    def _giving_way(self) -> Context:
+        """The oldest call of those holders that have most places."""
+        places = Counter(holder for _, holder, _ in self._held.values())
+        most = max(places.values())
+        return next(call for call, (_, holder, _) in self._held.items() if places[holder] == most)
 
     def _leave(self, context: Context) -> None:
         self._held.pop(context, None)
@@ -85,14 +93,14 @@ class CallPlaces:
         """End the calls whose time is over, and come back for the first that is left."""
         loop = asyncio.get_running_loop()
         self._timer = None
-        for context, (taken_at, _) in list(self._held.items()):
+        for context, (taken_at, _, _) in list(self._held.items()):
             if taken_at + self._secs > loop.time():
                 self._timer = loop.call_at(taken_at + self._secs, self._expire)
                 break
             self._end(context, LATE)
 
     def _end(self, context: Context, why: str) -> None:
-        _, task = self._held.pop(context)
+        _, _, task = self._held.pop(context)
         self._losing.add(context)
         ending = asyncio.get_running_loop().create_task(self._abort(context, why, task))
         self._ending.add(ending)

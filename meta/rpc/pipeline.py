@@ -131,7 +131,8 @@ class Pipeline:
             # A subject whose calls have no messages waits before it displaces others again.
             await self.pace.after_earlier(caller)
         try:
-            return await self.unread.read(context)
+            holder = "" if principal.is_shared else principal.subject
+            return await self.unread.read(context, holder)
         except NoMessage:
             raise InvalidArgument("the call has no message") from None
         except grpc.aio.AbortError:

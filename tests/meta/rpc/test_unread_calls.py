@@ -81,3 +81,23 @@ def test_a_subject_without_messages_waits_before_it_displaces_more_calls(
             guard.admin.catalog.ListDatasets(LIST, timeout=10)
 
     assert restricted("subject", "unread") - before >= BURST
+
+
+def test_a_slow_message_of_one_subject_is_not_displaced_by_the_calls_of_another(
+    meta_settings: Settings,
+) -> None:
+    with guarded(meta_settings) as guard:
+        port = port_of(guard.address)
+        tokens = (guard.token(Role.NURSERY, name).plaintext_token for name in ("slow", "hostile"))
+        slow, hostile = ((("authorization", f"Bearer {token}"),) for token in tokens)
+        begun_message = replace(
+            strangers.BODIES, calls=1, connections=1, sent_bytes=100_000, metadata=slow
+        )
+        unread = guard.running.pipeline.unread
+        with attacking(port, begun_message) as message:
+            wait_until(lambda: len(unread) == 1, "the slow message", seconds=30)
+            with attacking(port, replace(held(2 * UNREAD_MAX, hostile), renews=True)) as calls:
+                wait_until(lambda: calls.ended > 2 * UNREAD_MAX, "their ends", seconds=30)
+                assert message.ended == 0
+
+    assert set(calls.statuses) == {OVERLOADED}

@@ -17,7 +17,7 @@ Present = Mapping[str, Mapping[int, BabyFound]]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LostChoice:
     """Segments that come back, live ones that they replace, and the highest offset of each stream.
 
     `gone` is the highest offset of each stream whose baby is gone. `held` are keys of segments
@@ -38,7 +38,7 @@ def choose_lost(
     lost: Sequence[SegmentFound],
     present: Present,
     merged: Mapping[str, int],
-) -> Choice:
+) -> LostChoice:
     """Choose the unknown segments of a dataset that have to come back.
 
     `merged` are the stored merged offsets of its entries: babies above them will be merged.
@@ -55,7 +55,7 @@ def choose_lost(
             if offset not in there and not at.hold(span.stream_id, offset):
                 gone[span.stream_id] = max(gone.get(span.stream_id, -1), offset)
     if not gone:
-        return Choice(held=_held(lost, at, present, merged))
+        return LostChoice(held=_held(lost, at, present, merged))
     tops: dict[str, int] = {}
     for span in _ranges([*live, *usable]):
         tops[span.stream_id] = max(tops.get(span.stream_id, -1), span.end)
@@ -73,9 +73,9 @@ def choose_lost(
     after = Offsets([*live, *chosen], lowest)
     reason = next(iter(history.warnings), "") or _doubt(dataset_id, chosen, replaced, runs, after)
     if reason:
-        return Choice(reason=reason)
+        return LostChoice(reason=reason)
     keys = frozenset(found.key for found in chosen)
-    return Choice(
+    return LostChoice(
         chosen,
         frozenset(found.key for found in replaced),
         ends,

@@ -18,7 +18,7 @@ from segments.errors import CorruptObject, ObjectMissing
 from segments.keys import DATASETS_ROOT, AttemptKey, MergedKey, parse_key
 from segments.markers import read_markers
 from segments.rebuild.inventory import find_segment
-from segments.rebuild.lost import Choice, choose_lost
+from segments.rebuild.lost import LostChoice, choose_lost
 from segments.rebuild.plan import BabyFound, LiveSegment, SegmentFound, merge_count_of
 from segments.store.interface import ObjectStore
 from segplane.recovery.rebuild import segment_row
@@ -199,7 +199,7 @@ def _without_doubtful(datasets: Sequence[Planned]) -> list[Planned]:
         connected = [not d.choice.reason and not doubtful.isdisjoint(d.choice.ends) for d in kept]
         if not any(connected):
             return kept
-        choice = Choice(reason="a stream of it cannot be reconciled in another dataset")
+        choice = LostChoice(reason="a stream of it cannot be reconciled in another dataset")
         kept = [replace(d, choice=choice) if c else d for d, c in zip(kept, connected, strict=True)]
 
 

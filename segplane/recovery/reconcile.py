@@ -46,7 +46,7 @@ class StreamOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReconcileReport:
     """Outcome for every unknown stream, and for the unknown segments."""
 
     streams: tuple[StreamOutcome, ...]
@@ -77,7 +77,7 @@ def run(
     *,
     is_dry_run: bool,
     progress: Callable[[str], None] = lambda _: None,
-) -> Report:
+) -> ReconcileReport:
     """Bring back every stream and every segment that is needed and that the database does not know.
 
     One transaction for each stream, and one for all segments. Raises ReconcileRefused, MetaError,
@@ -104,7 +104,7 @@ def run(
         )
         for stream_id, tail in segments.streams.items():
             outcomes[stream_id] = _outcome(stream_id, tail)
-        report = Report(tuple(outcomes.values()), segments)
+        report = ReconcileReport(tuple(outcomes.values()), segments)
         if restored_at is not None and report.is_complete and not is_dry_run:
             transactions.write(lambda tx: witness_state.note_reconciled(tx, restored_at))
     return report

@@ -12,7 +12,7 @@ from meta.store.recovery.lost_segments import ReturnedStream, StreamState
 from segments.errors import ObjectMissing
 from segments.keys import baby_key, baby_prefix
 from segments.rebuild.inventory import baby_found, decoded
-from segments.rebuild.lost import Choice, Offsets
+from segments.rebuild.lost import LostChoice, Offsets
 from segments.rebuild.plan import BabyFound, SegmentFound
 from segments.store.interface import ObjectInfo, ObjectStore
 from segplane.recovery.rebuild import baby_row
@@ -28,7 +28,7 @@ class Planned:
 
     dataset_id: str
     lost: tuple[SegmentFound, ...]
-    choice: Choice
+    choice: LostChoice
     live: tuple[SegmentFound, ...]
     # Ids of live segments by key; those whose objects are gone with the babies they are of.
     live_ids: Mapping[str, UUID]

@@ -21,7 +21,7 @@ from segments.store.open import open_store
 from segplane.__main__ import app
 from segplane.fsck import catalog_check
 from segplane.recovery import reconcile
-from segplane.recovery.reconcile import Report
+from segplane.recovery.reconcile import ReconcileReport
 
 
 def with_lifetimes(settings: Settings, **changes: float) -> Settings:
@@ -52,7 +52,7 @@ def command(settings: Settings, database_url: str, *arguments: str) -> Result:
     return CliRunner().invoke(app, ["catalog", "reconcile", *options, *arguments])
 
 
-def run(tools: Tools, database_url: str) -> Report:
+def run(tools: Tools, database_url: str) -> ReconcileReport:
     """Bring back what is unknown."""
     database = Database(DatabaseSettings(url=database_url))
     try:

@@ -11,7 +11,7 @@ _FIRST_ID = UUID(int=0)
 
 
 @dataclass(slots=True)
-class Pages:
+class ExpiryPages:
     """Pages over the keys of a statement, one a run, so that no run reads every row.
 
     Each process goes round by itself: what one has done, the next finds done. A key is a stream, or

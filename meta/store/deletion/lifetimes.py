@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import TextClause, text
 
 from meta.store.deletion import dataset_deletion, retention
-from meta.store.deletion.expiry_pages import Pages
+from meta.store.deletion.expiry_pages import ExpiryPages
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets
 from meta.store.versions.clock import ago
@@ -177,11 +177,11 @@ _OLD_USAGE = text("""
 """)
 
 
-_pending_pages = Pages(_PENDING, merged_offsets.HEADS_AT_ONCE)
-_entry_pages = Pages(_ENTRIES, KEYS_AT_ONCE)
-_checkpoint_pages = Pages(_ENTRIES, KEYS_AT_ONCE)
-_period_pages = Pages(_CARRIED, KEYS_AT_ONCE)
-_usage_pages = Pages(_USAGE, KEYS_AT_ONCE)
+_pending_pages = ExpiryPages(_PENDING, merged_offsets.HEADS_AT_ONCE)
+_entry_pages = ExpiryPages(_ENTRIES, KEYS_AT_ONCE)
+_checkpoint_pages = ExpiryPages(_ENTRIES, KEYS_AT_ONCE)
+_period_pages = ExpiryPages(_CARRIED, KEYS_AT_ONCE)
+_usage_pages = ExpiryPages(_USAGE, KEYS_AT_ONCE)
 
 
 def run(tx: Transaction, rule: ExpiryRule, ages: Ages) -> int | None:

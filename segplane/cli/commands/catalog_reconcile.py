@@ -22,7 +22,7 @@ from segplane.stack.running_postgres import running_url
 
 if TYPE_CHECKING:
     from meta.store.engine.pool import Database
-    from segplane.recovery.reconcile import Report
+    from segplane.recovery.reconcile import ReconcileReport
 
 NEXT_STEP = """
 Nothing is left. Wait until the nurseries have merged what came back (`segplane streams list`), run
@@ -90,7 +90,7 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _print(report: "Report", *, is_dry_run: bool) -> None:
+def _print(report: "ReconcileReport", *, is_dry_run: bool) -> None:
     back = [stream for stream in report.streams if not stream.reason]
     left = [stream for stream in report.streams if stream.reason]
     segments = report.segments

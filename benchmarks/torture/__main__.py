@@ -1,4 +1,4 @@
-"""`make torture`: the whole stack under random kills, stops and damage.
+"""`make torture`: the whole stack under random kills, stops, damage and rollbacks of its database.
 
 Senders repeat each export until it is acknowledged, readers look at versions for doubles and for
 records that vanish, and every damage is repaired on the way. At the end the check is clean and the
@@ -90,7 +90,12 @@ class Torture:
 
     def _damage(self, until: float) -> None:
         damages = Damages(self.world, self.ledger, random.Random(self.seed + 1), self.spared)
-        kinds = (damages.hide_a_segment, damages.heal_a_payload, damages.skip_a_baby)
+        kinds = (
+            damages.hide_a_segment,
+            damages.heal_a_payload,
+            damages.skip_a_baby,
+            damages.roll_back,
+        )
         number = 0
         while time.monotonic() < until and not self.ledger.findings:
             time.sleep(DAMAGE_PAUSE_SECS)

@@ -1,20 +1,22 @@
-"""Damages objects of a running system, and repairs them by the commands that operators have."""
+"""Damages objects and the database of a system, and repairs them by the commands of operators."""
 
 import json
 import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.torture.records import Ledger, ids_of, key_of, segment_ids
+from benchmarks.torture.records import Ledger, ids_of, key_of, read_ids, segment_ids
 from benchmarks.torture.world import TortureFailed, World
 from meta.errors import MetaError
 from meta.v1.nursery_pb2 import IngestStreamInfo
+from meta.v1.operations_pb2 import GetServerStateRequest
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
 from segments.baby import Baby, decode_baby
 from segments.errors import SegmentsError
@@ -23,6 +25,9 @@ from segplane.dataplane.stream_poll import read_streams
 from segplane.read.lookup import find_all
 
 WAIT_SECS_MAX = 600.0
+# Ingest, merges and deletions that a copy of the database does not know.
+AFTER_COPY_SECS = (20.0, 60.0)
+ALL = ("dev", "meta", "collector", "nursery", "merge_worker", "janitor", "postgres")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class _Baby:
 
 
 class Damages:
-    """Damages of three kinds; `done` names those that were repaired."""
+    """Damages of four kinds; `done` names those that were repaired."""
 
     def __init__(self, world: World, ledger: Ledger, rng: random.Random, spared: set[str]) -> None:
         self._world = world
@@ -46,6 +51,8 @@ class Damages:
         self._spared = spared
         self._objects = world.folder / "data" / "objects"
         self.done: list[str] = []
+        # The last answer of `catalog reconcile`.
+        self.last_report = ""
 
     def skip_a_baby(self) -> None:
         """Remove a baby segment, and skip it once its stream is parked."""
@@ -134,6 +141,65 @@ class Damages:
         with self._ledger.lock:
             self._ledger.hidden.difference_update(ids)
 
+    def roll_back(self) -> None:
+        """Put an earlier copy of the database back, and bring back what it does not know."""
+        copy = self._world.folder / "postgres-copy"
+        self._spared.update(ALL)
+        try:
+            with self._world.stopped() as postgres:
+                _copy_folder(postgres, copy)
+            self._wait_for_meta()
+            self._spared.clear()
+            time.sleep(self._rng.uniform(*AFTER_COPY_SECS))
+            self._spared.update(ALL)
+            with self._world.stopped() as postgres:
+                with self._ledger.lock:
+                    self._ledger.rollbacks += 1
+                shutil.rmtree(postgres)
+                _copy_folder(copy, postgres)
+            self._wait_for_meta()
+        finally:
+            self._spared.clear()
+        # The rest goes on under kills.
+        if not self._wait(self._is_reconciled):
+            raise TortureFailed(f"catalog reconcile left something: {self.last_report}")
+        with self._ledger.lock:
+            expected = self._ledger.acknowledged - self._ledger.lost
+        missing = set[str]()
+
+        def is_back() -> bool:
+            nonlocal missing
+            with suppress(MetaError, SegmentsError, OSError), self._world.client() as client:
+                missing = expected - read_ids(self._world, client).keys()
+                return not missing
+            return False
+
+        if not self._wait(is_back):
+            raise TortureFailed(
+                f"{len(missing)} did not come back, such as {min(missing, default='')}"
+            )
+        released = self._world.segplane("deletion", "release")
+        self._check(released.returncode, released.stderr)
+        with self._ledger.lock:
+            self._ledger.returns = self._ledger.rollbacks
+        self.done.append("put the database back and reconciled it")
+
+    def _wait_for_meta(self) -> None:
+        def answers() -> bool:
+            with suppress(MetaError), self._world.client() as client:
+                client.operations.GetServerState(GetServerStateRequest())
+                return True
+            return False
+
+        if not self._wait(answers):
+            raise TortureFailed("meta does not answer after a copy of the database")
+
+    def _is_reconciled(self) -> bool:
+        data = str(self._world.folder / "data")
+        done = self._world.segplane("catalog", "reconcile", "--data-dir", data, "--json")
+        self.last_report = done.stdout + done.stderr
+        return done.returncode == 0
+
     @contextmanager
     def _nursery_held(self) -> Iterator[None]:
         """Stop the nursery, so that a baby segment stays unmerged for a while."""
@@ -197,3 +263,9 @@ class Damages:
     def _check(self, code: int, error: str) -> None:
         if code != 0:
             raise TortureFailed(error.strip())
+
+
+def _copy_folder(source: Path, target: Path) -> None:
+    """Copy with owners and modes, which Postgres checks."""
+    shutil.rmtree(target, ignore_errors=True)
+    subprocess.run(["cp", "-a", str(source), str(target)], check=True)

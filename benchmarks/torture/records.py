@@ -36,6 +36,9 @@ class Ledger:
     hidden: set[str] = field(default_factory=set)
     once_hidden: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
+    # Times that the database was put back, and times that everything was there again.
+    rollbacks: int = 0
+    returns: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -115,6 +118,7 @@ def read_again_and_again(world: World, ledger: Ledger, is_over: threading.Event)
         while not is_over.wait(1.0):
             with ledger.lock:
                 hidden, before = set(ledger.hidden), len(ledger.once_hidden)
+                returns = ledger.returns
             try:
                 found = read_ids(world, client)
             except (MetaError, SegmentsError, OSError):
@@ -124,6 +128,8 @@ def read_again_and_again(world: World, ledger: Ledger, is_over: threading.Event)
                 # Also what was hidden, and perhaps is back, since this read began.
                 hidden.update(ledger.once_hidden[before:])
                 missing = seen - found.keys() - ledger.lost - hidden
+                if ledger.rollbacks > returns:
+                    missing = set()  # What came after the copy is not back yet.
             if doubled:
                 ledger.findings.append(f"{len(doubled)} doubled, such as {doubled[0]}")
             if missing:

@@ -39,6 +39,8 @@ class World:
     _arguments: tuple[str, ...]
     _dev: "subprocess.Popen[bytes] | None" = None
     _is_over: threading.Event = field(default_factory=threading.Event)
+    # While it is held, `dev` is not started again.
+    _hold: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def store(self) -> ObjectStore:
@@ -93,7 +95,7 @@ class World:
     def keep(self) -> None:
         """Start `dev`, and again whenever it has ended."""
         while not self._is_over.is_set():
-            with (self.folder / "dev.log").open("ab") as log:
+            with self._hold, (self.folder / "dev.log").open("ab") as log:
                 self._dev = subprocess.Popen(
                     self._arguments, stdout=log, stderr=log, env={**os.environ, **PACE, **GRACE}
                 )
@@ -101,6 +103,13 @@ class World:
                 if self._is_over.wait(0.2):
                     break
         self._stop()
+
+    @contextmanager
+    def stopped(self) -> Iterator[Path]:
+        """Stop `dev` as an operator does, until the block ends; gives Postgres' folder."""
+        with self._hold:
+            self._stop()
+            yield self.folder / "data" / "postgres"
 
     def stop(self) -> None:
         """End it as an operator does."""
